@@ -1,0 +1,1 @@
+//! Conformance suite of the storage contract; any backend can run it.

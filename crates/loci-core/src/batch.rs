@@ -1,0 +1,322 @@
+//! What a write call carries, and the checks that run before any backend touches its store.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::metadata::{MetaValue, Metadata, MetadataPatch};
+
+/// Records per write call. A call is one transaction, and other writers wait for it.
+pub const MAX_BATCH_RECORDS: usize = 1_000;
+/// Text per write call, all documents together.
+pub const MAX_BATCH_TEXT_BYTES: usize = 4 << 20;
+/// Text of one drawer.
+pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
+/// Length of an id.
+pub const MAX_ID_BYTES: usize = 1_024;
+/// Length of a metadata key.
+pub const MAX_KEY_BYTES: usize = 256;
+/// Serialised metadata of one drawer.
+pub const MAX_METADATA_BYTES: usize = 64 << 10;
+/// Length of a vector.
+pub const MAX_DIMENSION: usize = 8_192;
+/// Results per query.
+pub const MAX_RESULTS: usize = 10_000;
+
+/// Columns of a write: `ids`, and per id what is given. A column that is present is as long as
+/// `ids`. In `update` and `upsert`, what is absent stays as it is.
+///
+/// ```
+/// use loci_core::Batch;
+/// let batch = Batch::new(["a", "b"]).documents(["first text", "second text"]);
+/// assert!(batch.validate().is_ok());
+/// assert!(Batch::new(["a", "a"]).validate().is_err());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// One id per record, each once.
+    pub ids: Vec<String>,
+    /// The verbatim texts.
+    pub documents: Option<Vec<Option<String>>>,
+    /// Metadata to merge; in `add` null values are simply absent.
+    pub metadatas: Option<Vec<MetadataPatch>>,
+    /// The vectors.
+    pub embeddings: Option<Vec<Option<Vec<f32>>>>,
+}
+
+impl Batch {
+    /// A batch of these ids with nothing else yet.
+    pub fn new<I: Into<String>>(ids: impl IntoIterator<Item = I>) -> Self {
+        Self {
+            ids: ids.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// With one text per id.
+    #[must_use]
+    pub fn documents<D: Into<String>>(mut self, documents: impl IntoIterator<Item = D>) -> Self {
+        self.documents = Some(
+            documents
+                .into_iter()
+                .map(|document| Some(document.into()))
+                .collect(),
+        );
+        self
+    }
+
+    /// With one metadata map per id.
+    #[must_use]
+    pub fn metadatas<M: Into<MetadataPatch>>(
+        mut self,
+        metadatas: impl IntoIterator<Item = M>,
+    ) -> Self {
+        self.metadatas = Some(metadatas.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// With one vector per id.
+    #[must_use]
+    pub fn embeddings(mut self, embeddings: impl IntoIterator<Item = Vec<f32>>) -> Self {
+        self.embeddings = Some(embeddings.into_iter().map(Some).collect());
+        self
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no records.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The document of record `at`, if one is given.
+    pub fn document(&self, at: usize) -> Option<&str> {
+        self.documents.as_ref()?.get(at)?.as_deref()
+    }
+
+    /// The metadata patch of record `at`, if one is given.
+    pub fn metadata(&self, at: usize) -> Option<&MetadataPatch> {
+        self.metadatas.as_ref()?.get(at)
+    }
+
+    /// The vector of record `at`, if one is given.
+    pub fn embedding(&self, at: usize) -> Option<&[f32]> {
+        self.embeddings.as_ref()?.get(at)?.as_deref()
+    }
+
+    /// Refuses everything that can be refused without looking at the store: lengths that differ,
+    /// an id twice, empty or over-long fields, non-finite or uneven vectors.
+    pub fn validate(&self) -> Result<()> {
+        if self.len() > MAX_BATCH_RECORDS {
+            return Err(Error::invalid(
+                "batch",
+                format!(
+                    "{} records; one call takes at most {MAX_BATCH_RECORDS}, split it",
+                    self.len()
+                ),
+            ));
+        }
+        self.check_column("documents", self.documents.as_ref().map(Vec::len))?;
+        self.check_column("metadatas", self.metadatas.as_ref().map(Vec::len))?;
+        self.check_column("embeddings", self.embeddings.as_ref().map(Vec::len))?;
+        let mut seen = HashSet::with_capacity(self.len());
+        for id in &self.ids {
+            validate_id(id)?;
+            if !seen.insert(id.as_str()) {
+                return Err(Error::invalid(
+                    "ids",
+                    format!("`{id}` stands twice in one call"),
+                ));
+            }
+        }
+        self.validate_documents()?;
+        for (id, patch) in self.ids.iter().zip(self.metadatas.iter().flatten()) {
+            validate_patch(id, patch)?;
+        }
+        self.validate_embeddings()
+    }
+
+    /// [`Batch::validate`], and at least one column besides the ids, as `update` requires.
+    pub fn validate_update(&self) -> Result<()> {
+        if self.documents.is_none() && self.metadatas.is_none() && self.embeddings.is_none() {
+            return Err(Error::invalid(
+                "update",
+                "needs at least one of documents, metadatas, embeddings",
+            ));
+        }
+        self.validate()
+    }
+
+    fn check_column(&self, name: &str, length: Option<usize>) -> Result<()> {
+        match length {
+            Some(length) if length != self.len() => Err(Error::invalid(
+                name,
+                format!("{length} entries for {} ids", self.len()),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_documents(&self) -> Result<()> {
+        let mut total = 0;
+        for (id, document) in self.ids.iter().zip(self.documents.iter().flatten()) {
+            let length = document.as_deref().map_or(0, str::len);
+            total += length;
+            if length > MAX_DOCUMENT_BYTES {
+                return Err(Error::invalid(
+                    format!("document of `{id}`"),
+                    format!(
+                        "{length} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}, split it"
+                    ),
+                ));
+            }
+        }
+        if total > MAX_BATCH_TEXT_BYTES {
+            return Err(Error::invalid(
+                "documents",
+                format!(
+                    "{total} bytes of text; one call takes at most {MAX_BATCH_TEXT_BYTES}, split it"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_embeddings(&self) -> Result<()> {
+        let mut dimension = None;
+        for (id, vector) in self.ids.iter().zip(self.embeddings.iter().flatten()) {
+            let Some(vector) = vector else { continue };
+            validate_vector(&format!("embedding of `{id}`"), vector)?;
+            if *dimension.get_or_insert(vector.len()) != vector.len() {
+                return Err(Error::invalid(
+                    format!("embedding of `{id}`"),
+                    format!(
+                        "{} numbers, others in this call have {}",
+                        vector.len(),
+                        dimension.unwrap_or(0)
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The common length of the vectors in this batch, if it has any.
+    pub fn dimension(&self) -> Option<usize> {
+        self.embeddings
+            .iter()
+            .flatten()
+            .flatten()
+            .map(Vec::len)
+            .next()
+    }
+}
+
+/// Refuses empty, over-long or NUL-holding ids.
+pub fn validate_id(id: &str) -> Result<()> {
+    if id.is_empty() {
+        return Err(Error::invalid(
+            "id",
+            "is empty; an id has at least one character",
+        ));
+    }
+    if id.len() > MAX_ID_BYTES {
+        return Err(Error::invalid(
+            "id",
+            format!("{} bytes; at most {MAX_ID_BYTES}", id.len()),
+        ));
+    }
+    if id.contains('\0') {
+        return Err(Error::invalid("id", "holds a NUL character"));
+    }
+    Ok(())
+}
+
+/// Refuses empty, over-long or non-finite vectors.
+pub fn validate_vector(what: &str, vector: &[f32]) -> Result<()> {
+    if vector.is_empty() || vector.len() > MAX_DIMENSION {
+        return Err(Error::invalid(
+            what,
+            format!(
+                "{} numbers; a vector has 1 to {MAX_DIMENSION}",
+                vector.len()
+            ),
+        ));
+    }
+    match vector.iter().position(|number| !number.is_finite()) {
+        Some(at) => Err(Error::invalid(
+            what,
+            format!("the number at position {at} is not finite"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses names that no backend could keep apart or print.
+pub fn validate_collection_name(name: &str) -> Result<()> {
+    let refuse = |problem: &str| {
+        Err(Error::invalid(
+            "collection name",
+            format!("`{}` {problem}", name.escape_debug()),
+        ))
+    };
+    if name.is_empty() || name.len() > 512 {
+        return refuse("must have 1 to 512 bytes");
+    }
+    if name.trim() != name || name.chars().any(char::is_control) {
+        return refuse("may not hold control characters or begin or end with a space");
+    }
+    Ok(())
+}
+
+/// Refuses merged metadata that is too large to store.
+pub fn validate_metadata(id: &str, metadata: &Metadata) -> Result<()> {
+    let length = metadata.to_json_text().len();
+    if length > MAX_METADATA_BYTES {
+        return Err(Error::invalid(
+            format!("metadata of `{id}`"),
+            format!("{length} bytes as JSON; at most {MAX_METADATA_BYTES}"),
+        ));
+    }
+    Ok(())
+}
+
+fn validate_patch(id: &str, patch: &MetadataPatch) -> Result<()> {
+    let mut size = 0;
+    for (key, value) in &patch.0 {
+        let what = || format!("metadata of `{id}`, key `{}`", key.escape_debug());
+        if key.is_empty() || key.len() > MAX_KEY_BYTES {
+            return Err(Error::invalid(
+                what(),
+                format!("a key has 1 to {MAX_KEY_BYTES} bytes"),
+            ));
+        }
+        if key.starts_with(['$', '#']) || key.contains('\0') {
+            return Err(Error::invalid(
+                what(),
+                "a key may not begin with `$` or `#` or hold NUL",
+            ));
+        }
+        if let Some(value) = value {
+            value.validate(key)?;
+            size += key.len() + size_of_value(value);
+        }
+    }
+    if size > MAX_METADATA_BYTES {
+        return Err(Error::invalid(
+            format!("metadata of `{id}`"),
+            format!("over {MAX_METADATA_BYTES} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+fn size_of_value(value: &MetaValue) -> usize {
+    match value {
+        MetaValue::Str(text) => text.len(),
+        MetaValue::List(items) => items.iter().map(size_of_value).sum(),
+        MetaValue::Bool(_) | MetaValue::Int(_) | MetaValue::Float(_) => 8,
+    }
+}

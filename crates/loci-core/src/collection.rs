@@ -1,0 +1,239 @@
+//! The contract of a collection. docs/contract.md numbers its sentences; `loci-contract` tests them.
+
+use crate::batch::Batch;
+use crate::embedder::EmbedderIdentity;
+use crate::error::{Error, Result};
+use crate::filter::{DocumentFilter, Filter};
+use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
+use crate::result::{
+    Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalResult, QueryResult,
+    WriteResult,
+};
+
+/// How distances are measured; fixed when a collection is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Metric {
+    /// 1 − cosine. A zero vector has distance 1 to everything.
+    #[default]
+    Cosine,
+    /// Squared Euclidean distance.
+    L2,
+    /// 1 − inner product.
+    Ip,
+}
+
+impl Metric {
+    /// Stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Cosine => "cosine",
+            Self::L2 => "l2",
+            Self::Ip => "ip",
+        }
+    }
+
+    /// Reads the stable name.
+    pub fn parse(name: &str) -> Result<Self> {
+        match name {
+            "cosine" => Ok(Self::Cosine),
+            "l2" => Ok(Self::L2),
+            "ip" => Ok(Self::Ip),
+            other => Err(Error::invalid(
+                "metric",
+                format!("`{other}` is not one of cosine, l2, ip"),
+            )),
+        }
+    }
+}
+
+/// What `query` searches for: texts or vectors, exactly one of them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryInput {
+    /// Texts, embedded by the collection's embedder.
+    Texts(Vec<String>),
+    /// Vectors of the collection's dimension.
+    Vectors(Vec<Vec<f32>>),
+}
+
+impl QueryInput {
+    /// From the two optional arguments that front ends have: exactly one, not empty.
+    pub fn exactly_one(texts: Option<Vec<String>>, vectors: Option<Vec<Vec<f32>>>) -> Result<Self> {
+        match (texts, vectors) {
+            (Some(texts), None) => Ok(Self::Texts(texts)),
+            (None, Some(vectors)) => Ok(Self::Vectors(vectors)),
+            (Some(_), Some(_)) => Err(Error::invalid("query", "takes texts or vectors, not both")),
+            (None, None) => Err(Error::invalid("query", "needs texts or vectors")),
+        }
+    }
+
+    /// Number of queries.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Texts(texts) => texts.len(),
+            Self::Vectors(vectors) => vectors.len(),
+        }
+    }
+
+    /// Whether there are none, which `query` refuses.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Which drawers a call is about. Empty means all of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    /// Only these ids.
+    pub ids: Option<Vec<String>>,
+    /// Only drawers whose metadata matches.
+    pub filter: Option<Filter>,
+    /// Only drawers whose text matches.
+    pub document: Option<DocumentFilter>,
+}
+
+impl Selection {
+    /// All drawers.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Drawers with these ids.
+    pub fn ids<I: Into<String>>(ids: impl IntoIterator<Item = I>) -> Self {
+        Self {
+            ids: Some(ids.into_iter().map(Into::into).collect()),
+            ..Self::default()
+        }
+    }
+
+    /// Drawers that match a metadata filter.
+    pub fn matching(filter: Filter) -> Self {
+        Self {
+            filter: Some(filter),
+            ..Self::default()
+        }
+    }
+
+    /// Whether nothing restricts it.
+    pub fn is_all(&self) -> bool {
+        self.ids.is_none() && self.filter.is_none() && self.document.is_none()
+    }
+}
+
+/// Arguments of `query`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// What to search for.
+    pub input: QueryInput,
+    /// Hits per query.
+    pub k: usize,
+    /// Which drawers are candidates. Applied inside retrieval: if k match, k come back.
+    pub selection: Selection,
+    /// Fields to return.
+    pub include: Include,
+}
+
+impl Query {
+    /// The ten nearest to one vector, among all drawers.
+    pub fn vector(vector: Vec<f32>) -> Self {
+        Self {
+            input: QueryInput::Vectors(vec![vector]),
+            k: 10,
+            selection: Selection::all(),
+            include: Include::QUERY,
+        }
+    }
+
+    /// With `k` hits.
+    #[must_use]
+    pub fn k(mut self, k: usize) -> Self {
+        self.k = k;
+        self
+    }
+
+    /// Restricted to a selection.
+    #[must_use]
+    pub fn selection(mut self, selection: Selection) -> Self {
+        self.selection = selection;
+        self
+    }
+}
+
+/// Arguments of `get`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Get {
+    /// Which drawers.
+    pub selection: Selection,
+    /// At most so many, after filtering.
+    pub limit: Option<usize>,
+    /// Skip so many, after filtering.
+    pub offset: usize,
+    /// Fields to return.
+    pub include: Include,
+}
+
+impl Get {
+    /// All fields of the default include for this selection.
+    pub fn new(selection: Selection) -> Self {
+        Self {
+            selection,
+            limit: None,
+            offset: 0,
+            include: Include::GET,
+        }
+    }
+}
+
+/// A named set of drawers with one dimension, metric and embedder.
+///
+/// Every call sees the last commit of any process. Every write is one transaction: all of it or
+/// nothing. A write that returned is committed.
+pub trait Collection: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str;
+    /// Its metric.
+    fn metric(&self) -> Metric;
+    /// Its dimension, once the first vector was written.
+    fn dimension(&self) -> Result<Option<usize>>;
+    /// The embedder pinned in it.
+    fn embedder(&self) -> Result<Option<EmbedderIdentity>>;
+
+    /// Adds records. An id that exists keeps its old record, and the outcome says so.
+    fn add(&self, batch: &Batch) -> Result<WriteResult>;
+    /// Adds or changes records; metadata is merged.
+    fn upsert(&self, batch: &Batch) -> Result<WriteResult>;
+    /// Changes records; metadata is merged, unknown ids are reported.
+    fn update(&self, batch: &Batch) -> Result<WriteResult>;
+    /// Removes drawers by id, by filter, or by both together. With neither it is an error.
+    fn delete(&self, selection: &Selection) -> Result<DeleteResult>;
+
+    /// The nearest drawers by vector.
+    fn query(&self, query: &Query) -> Result<QueryResult>;
+    /// Drawers by id or filter, in the order they were added.
+    fn get(&self, get: &Get) -> Result<GetResult>;
+    /// The drawers changed last, newest first by sequence number.
+    fn get_recent(
+        &self,
+        limit: usize,
+        selection: &Selection,
+        include: Include,
+    ) -> Result<GetResult>;
+    /// The best drawers by words.
+    fn lexical_search(&self, query: &str, k: usize, selection: &Selection)
+    -> Result<LexicalResult>;
+
+    /// Exact number of drawers.
+    fn count(&self) -> Result<u64>;
+    /// A number of drawers that is cheap to get; exact where the backend can.
+    fn estimated_count(&self) -> Result<u64>;
+    /// Drawers per value of a metadata key.
+    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts>;
+    /// What changed after `seq`.
+    fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes>;
+
+    /// Whether the collection can be read and written. Never an error.
+    fn health(&self) -> Health;
+    /// How far the derived index is behind.
+    fn maintenance_state(&self) -> Result<MaintenanceState>;
+    /// Runs housekeeping now.
+    fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult>;
+}

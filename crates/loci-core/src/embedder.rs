@@ -1,0 +1,36 @@
+//! The seam to embedders: who made the vectors of a collection.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+
+/// Which embedder made a vector. Pinned in the collection by the first write that uses one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedderIdentity {
+    /// Name, for example `minilm`.
+    pub name: String,
+    /// Length of its vectors.
+    pub dimension: usize,
+    /// Digest of its weights; empty when it has none.
+    pub digest: String,
+}
+
+impl fmt::Display for EmbedderIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}-d", self.name, self.dimension)?;
+        if let Some(short) = self.digest.get(..8) {
+            write!(f, ", {short}")?;
+        }
+        write!(f, ")")
+    }
+}
+
+/// Turns texts into vectors. Never called inside a transaction.
+pub trait Embedder: Send + Sync {
+    /// Who this is.
+    fn identity(&self) -> EmbedderIdentity;
+    /// One vector per text, each of the identity's dimension.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+}

@@ -1,0 +1,275 @@
+//! One error type for every backend. A variant exists because a caller decides differently on it;
+//! [`Error::kind`] says who must act, [`Error::help`] what they can do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Result of every contract call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in terms of the contract.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no palace at this place, and the call may not create one.
+    #[error("no palace at `{}`", path.display())]
+    PalaceNotFound {
+        /// The directory that was looked at.
+        path: PathBuf,
+    },
+    /// The palace exists, the collection in it does not. A special case of "palace not found":
+    /// its kind is the same.
+    #[error("collection `{collection}` does not exist in this palace")]
+    CollectionNotInitialized {
+        /// The name that was asked for.
+        collection: String,
+    },
+    /// The backend, or this palace's handle in it, was closed.
+    #[error("backend `{backend}` is closed")]
+    BackendClosed {
+        /// Name of the backend.
+        backend: String,
+    },
+    /// A filter holds an operator that this contract or this backend does not have.
+    #[error("unsupported filter operator `{operator}` in {place}")]
+    UnsupportedFilter {
+        /// The operator as written.
+        operator: String,
+        /// Where it stands, for example "`where`, key `wing`".
+        place: String,
+    },
+    /// The backend, or the collection as configured, cannot do this.
+    #[error("`{capability}` is not available: {reason}")]
+    UnsupportedCapability {
+        /// The capability that is missing.
+        capability: String,
+        /// Why.
+        reason: String,
+    },
+    /// A vector's length differs from the collection's dimension.
+    #[error("collection `{collection}` holds vectors of dimension {expected}, got {got}")]
+    DimensionMismatch {
+        /// The collection.
+        collection: String,
+        /// Its pinned dimension.
+        expected: usize,
+        /// Length of the vector that was given.
+        got: usize,
+    },
+    /// The embedder given is not the one whose vectors the collection holds.
+    #[error("collection `{collection}` holds vectors of embedder `{pinned}`, not `{given}`")]
+    EmbedderMismatch {
+        /// The collection.
+        collection: String,
+        /// The embedder pinned in it.
+        pinned: String,
+        /// The embedder that was given.
+        given: String,
+    },
+    /// The palace on disk belongs to another backend than the one asked for.
+    #[error("`{}` is a `{found}` palace, not `{asked}`", path.display())]
+    BackendMismatch {
+        /// The palace.
+        path: PathBuf,
+        /// What it is.
+        found: String,
+        /// What was asked for.
+        asked: String,
+    },
+    /// No backend has this name.
+    #[error("unknown backend `{name}`; known: {}", known.join(", "))]
+    UnknownBackend {
+        /// The name as given.
+        name: String,
+        /// All registered names.
+        known: Vec<String>,
+    },
+    /// The write would break uniqueness, or the thing to be created exists.
+    #[error("{what}")]
+    Conflict {
+        /// What collides with what.
+        what: String,
+    },
+    /// Other writers held the palace for longer than the wait limit. Nothing was written; retry.
+    #[error("the palace stayed busy for {} s while {what}", waited.as_secs())]
+    Busy {
+        /// What was being done.
+        what: String,
+        /// How long it waited.
+        waited: Duration,
+    },
+    /// Bytes on disk are not what was written.
+    #[error("{what} in `{}` is damaged: {detail}", path.display())]
+    Corrupt {
+        /// What is damaged.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// The evidence.
+        detail: String,
+    },
+    /// The palace was written by a newer version of Loci.
+    #[error("palace `{}` has format {found}; this version of loci reads up to {supported}", path.display())]
+    NewerFormat {
+        /// The palace.
+        path: PathBuf,
+        /// Its format version.
+        found: i64,
+        /// The newest format this build reads.
+        supported: i64,
+    },
+    /// The caller's input was refused before anything was written.
+    #[error("{what}: {problem}")]
+    InvalidInput {
+        /// The field or value, named.
+        what: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The operating system refused: disk full, no permission, …
+    #[error("{action} `{}`: {source}", path.display())]
+    Io {
+        /// What was being done, for example "cannot create".
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The store has no room left (full disk or file-size limit). Nothing of the write remains.
+    #[error("no room left in `{}`", path.display())]
+    Full {
+        /// The palace.
+        path: PathBuf,
+    },
+    /// A fault of Loci or of a library under it.
+    #[error("internal error while {doing}: {detail}")]
+    Internal {
+        /// What was being done.
+        doing: String,
+        /// What came back.
+        detail: String,
+    },
+}
+
+/// Who must act on an error, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The thing named does not exist.
+    NotFound,
+    /// The caller must change the input.
+    InvalidInput,
+    /// The caller must decide between two things that collide.
+    Conflict,
+    /// Nothing is wrong; try again.
+    Busy,
+    /// Stop and repair.
+    Corrupt,
+    /// The environment must change (disk, permissions, a closed handle).
+    Unavailable,
+    /// This backend or configuration cannot do it.
+    Unsupported,
+    /// A bug.
+    Internal,
+}
+
+impl ErrorKind {
+    /// Stable name used in JSON output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::InvalidInput => "invalid_input",
+            Self::Conflict => "conflict",
+            Self::Busy => "busy",
+            Self::Corrupt => "corrupt",
+            Self::Unavailable => "unavailable",
+            Self::Unsupported => "unsupported",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+impl Error {
+    /// Shorthand for [`Error::InvalidInput`].
+    pub fn invalid(what: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::InvalidInput {
+            what: what.into(),
+            problem: problem.into(),
+        }
+    }
+
+    /// Shorthand for [`Error::Io`].
+    pub fn io(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        let path = path.into();
+        if source.kind() == std::io::ErrorKind::StorageFull
+            || source.kind() == std::io::ErrorKind::FileTooLarge
+        {
+            return Self::Full { path };
+        }
+        Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// Who must act.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::PalaceNotFound { .. } | Self::CollectionNotInitialized { .. } => {
+                ErrorKind::NotFound
+            }
+            Self::UnsupportedFilter { .. }
+            | Self::DimensionMismatch { .. }
+            | Self::UnknownBackend { .. }
+            | Self::InvalidInput { .. } => ErrorKind::InvalidInput,
+            Self::UnsupportedCapability { .. } | Self::NewerFormat { .. } => ErrorKind::Unsupported,
+            Self::EmbedderMismatch { .. }
+            | Self::BackendMismatch { .. }
+            | Self::Conflict { .. } => ErrorKind::Conflict,
+            Self::Busy { .. } => ErrorKind::Busy,
+            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::BackendClosed { .. } | Self::Io { .. } | Self::Full { .. } => {
+                ErrorKind::Unavailable
+            }
+            Self::Internal { .. } => ErrorKind::Internal,
+        }
+    }
+
+    /// What the reader of the message can do, when there is something.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::PalaceNotFound { .. } => {
+                "create one with `loci init`, or name another with `--palace`".into()
+            }
+            Self::CollectionNotInitialized { .. } => {
+                "`loci status` lists the collections of this palace".into()
+            }
+            Self::BackendClosed { .. } => "open the palace again".into(),
+            Self::UnsupportedFilter { .. } => "operators are $eq $ne $gt $gte $lt $lte $in $nin \
+                 $contains $not_contains $and $or, and on documents $contains $not_contains \
+                 $regex $not_regex"
+                .into(),
+            Self::DimensionMismatch { expected, .. } => {
+                format!("give a vector of {expected} numbers, or use another collection")
+            }
+            Self::EmbedderMismatch { pinned, .. } => {
+                format!("open the collection with embedder `{pinned}`")
+            }
+            Self::BackendMismatch { found, .. } => format!("use `--backend {found}`"),
+            Self::UnknownBackend { .. } => "use one of the known names".into(),
+            Self::Busy { .. } => "try again; another process is writing".into(),
+            Self::Corrupt { .. } => {
+                "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
+            }
+            Self::NewerFormat { .. } => "upgrade loci; nothing was changed".into(),
+            Self::Full { .. } => "free some space and try again; nothing was lost".into(),
+            Self::UnsupportedCapability { .. }
+            | Self::Conflict { .. }
+            | Self::InvalidInput { .. }
+            | Self::Io { .. }
+            | Self::Internal { .. } => return None,
+        })
+    }
+}

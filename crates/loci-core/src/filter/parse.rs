@@ -1,0 +1,290 @@
+//! JSON to filter tree.
+
+use serde_json::{Map, Value};
+
+use super::{DocumentFilter, Filter, KeyTest, Ordering};
+use crate::error::{Error, Result};
+use crate::metadata::MetaValue;
+
+/// Deeper filters are refused, so that no input can exhaust the stack.
+const MAX_DEPTH: usize = 64;
+/// Longest list of `$in`, `$nin`, `$and`, `$or`.
+const MAX_OPERANDS: usize = 10_000;
+
+impl Filter {
+    /// Reads a `where` filter: one key per object, `$and`/`$or` for more.
+    ///
+    /// ```
+    /// use loci_core::{Error, Filter};
+    /// let filter = Filter::parse(&serde_json::json!({"wing": "alice"}))?;
+    /// assert_eq!(filter, Filter::eq("wing", "alice"));
+    /// let unknown = Filter::parse(&serde_json::json!({"$or": [{"n": 1}, {"n": {"$near": 2}}]}));
+    /// assert!(matches!(unknown, Err(Error::UnsupportedFilter { operator, .. }) if operator == "$near"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn parse(value: &Value) -> Result<Self> {
+        parse_where(value, 0)
+    }
+
+    /// Reads a `where` filter from JSON text.
+    pub fn parse_text(text: &str) -> Result<Self> {
+        let value = serde_json::from_str(text)
+            .map_err(|error| Error::invalid("where", format!("not valid JSON: {error}")))?;
+        Self::parse(&value)
+    }
+}
+
+impl DocumentFilter {
+    /// Reads a `where_document` filter.
+    pub fn parse(value: &Value) -> Result<Self> {
+        parse_document(value, 0)
+    }
+
+    /// Reads a `where_document` filter from JSON text.
+    pub fn parse_text(text: &str) -> Result<Self> {
+        let value = serde_json::from_str(text).map_err(|error| {
+            Error::invalid("where_document", format!("not valid JSON: {error}"))
+        })?;
+        Self::parse(&value)
+    }
+}
+
+fn parse_where(value: &Value, depth: usize) -> Result<Filter> {
+    let (key, operand) = single_entry(value, "where", depth)?;
+    match key {
+        "$and" => Ok(Filter::And(parse_parts(operand, "$and", |part| {
+            parse_where(part, depth + 1)
+        })?)),
+        "$or" => Ok(Filter::Or(parse_parts(operand, "$or", |part| {
+            parse_where(part, depth + 1)
+        })?)),
+        "#document" => Ok(Filter::Document(parse_document(operand, depth + 1)?)),
+        operator if operator.starts_with('$') => Err(Error::UnsupportedFilter {
+            operator: operator.into(),
+            place: "`where`".into(),
+        }),
+        key => Ok(Filter::Key {
+            key: key.into(),
+            test: parse_test(key, operand)?,
+        }),
+    }
+}
+
+fn parse_test(key: &str, operand: &Value) -> Result<KeyTest> {
+    let Value::Object(map) = operand else {
+        return Ok(KeyTest::Eq(scalar(key, operand)?));
+    };
+    let place = || format!("`where`, key `{key}`");
+    let (operator, operand) = only_entry(map, &place())?;
+    let order = |ordering| match scalar(key, operand)? {
+        number @ (MetaValue::Int(_) | MetaValue::Float(_)) => Ok(KeyTest::Order(ordering, number)),
+        other => Err(Error::invalid(
+            place(),
+            format!("`{operator}` compares numbers, got a {}", other.type_name()),
+        )),
+    };
+    match operator {
+        "$eq" => Ok(KeyTest::Eq(scalar(key, operand)?)),
+        "$ne" => Ok(KeyTest::Ne(scalar(key, operand)?)),
+        "$gt" => order(Ordering::Greater),
+        "$gte" => order(Ordering::GreaterOrEqual),
+        "$lt" => order(Ordering::Less),
+        "$lte" => order(Ordering::LessOrEqual),
+        "$in" => Ok(KeyTest::In(scalars(key, operator, operand)?)),
+        "$nin" => Ok(KeyTest::NotIn(scalars(key, operator, operand)?)),
+        "$contains" => Ok(KeyTest::Contains(scalar(key, operand)?)),
+        "$not_contains" => Ok(KeyTest::NotContains(scalar(key, operand)?)),
+        operator => Err(Error::UnsupportedFilter {
+            operator: operator.into(),
+            place: place(),
+        }),
+    }
+}
+
+fn parse_document(value: &Value, depth: usize) -> Result<DocumentFilter> {
+    let (operator, operand) = single_entry(value, "where_document", depth)?;
+    let text = || match operand {
+        Value::String(text) if !text.is_empty() => Ok(text.clone()),
+        _ => Err(Error::invalid(
+            "where_document",
+            format!("`{operator}` takes a non-empty string"),
+        )),
+    };
+    let regex = || {
+        regex::Regex::new(&text()?).map_err(|error| {
+            Error::invalid(
+                "where_document",
+                format!("`{operator}` is not a valid regular expression: {error}"),
+            )
+        })
+    };
+    match operator {
+        "$and" => Ok(DocumentFilter::And(parse_parts(operand, "$and", |part| {
+            parse_document(part, depth + 1)
+        })?)),
+        "$or" => Ok(DocumentFilter::Or(parse_parts(operand, "$or", |part| {
+            parse_document(part, depth + 1)
+        })?)),
+        "$contains" => Ok(DocumentFilter::Contains(text()?)),
+        "$not_contains" => Ok(DocumentFilter::NotContains(text()?)),
+        "$regex" => Ok(DocumentFilter::Regex(regex()?)),
+        "$not_regex" => Ok(DocumentFilter::NotRegex(regex()?)),
+        operator => Err(Error::UnsupportedFilter {
+            operator: operator.into(),
+            place: "`where_document`".into(),
+        }),
+    }
+}
+
+fn parse_parts<T>(
+    operand: &Value,
+    operator: &str,
+    parse: impl Fn(&Value) -> Result<T>,
+) -> Result<Vec<T>> {
+    match operand {
+        Value::Array(parts) if !parts.is_empty() && parts.len() <= MAX_OPERANDS => {
+            parts.iter().map(parse).collect()
+        }
+        _ => Err(Error::invalid(
+            "filter",
+            format!("`{operator}` takes a list of 1 to {MAX_OPERANDS} filters"),
+        )),
+    }
+}
+
+fn single_entry<'a>(value: &'a Value, place: &str, depth: usize) -> Result<(&'a str, &'a Value)> {
+    if depth > MAX_DEPTH {
+        return Err(Error::invalid(
+            place,
+            format!("nested deeper than {MAX_DEPTH} levels"),
+        ));
+    }
+    match value {
+        Value::Object(map) => only_entry(map, place),
+        _ => Err(Error::invalid(
+            place,
+            "must be a JSON object such as {\"wing\": \"alice\"}",
+        )),
+    }
+}
+
+fn only_entry<'a>(map: &'a Map<String, Value>, place: &str) -> Result<(&'a str, &'a Value)> {
+    let mut entries = map.iter();
+    match (entries.next(), entries.next()) {
+        (Some((key, value)), None) => Ok((key, value)),
+        (None, _) => Err(Error::invalid(place, "is empty; leave it out instead")),
+        (Some(_), Some(_)) => Err(Error::invalid(
+            place,
+            "takes exactly one key; combine conditions with `$and`",
+        )),
+    }
+}
+
+fn scalar(key: &str, value: &Value) -> Result<MetaValue> {
+    match value {
+        Value::Bool(b) => Ok(MetaValue::Bool(*b)),
+        Value::String(s) => Ok(MetaValue::Str(s.clone())),
+        Value::Number(n) => match (n.as_i64(), n.as_f64()) {
+            (Some(i), _) => Ok(MetaValue::Int(i)),
+            (None, Some(f)) => Ok(MetaValue::Float(f)),
+            (None, None) => Err(Error::invalid(
+                format!("`where`, key `{key}`"),
+                format!("number {n} is out of range"),
+            )),
+        },
+        Value::Null | Value::Array(_) | Value::Object(_) => Err(Error::invalid(
+            format!("`where`, key `{key}`"),
+            "compares with a string, number or boolean",
+        )),
+    }
+}
+
+fn scalars(key: &str, operator: &str, operand: &Value) -> Result<Vec<MetaValue>> {
+    let refuse = |problem: String| Err(Error::invalid(format!("`where`, key `{key}`"), problem));
+    let Value::Array(items) = operand else {
+        return refuse(format!("`{operator}` takes a list"));
+    };
+    if items.is_empty() || items.len() > MAX_OPERANDS {
+        return refuse(format!("`{operator}` takes 1 to {MAX_OPERANDS} values"));
+    }
+    let values = items
+        .iter()
+        .map(|item| scalar(key, item))
+        .collect::<Result<Vec<_>>>()?;
+    if values
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.type_name() != b.type_name()))
+    {
+        return refuse(format!("`{operator}` takes values of one type"));
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_unknown_operator_at_any_depth_is_named() {
+        for (filter, operator) in [
+            (json!({"a": {"$like": "x"}}), "$like"),
+            (json!({"$not": {"a": 1}}), "$not"),
+            (
+                json!({"$and": [{"a": 1}, {"$or": [{"b": 2}, {"c": {"$regex": "x"}}]}]}),
+                "$regex",
+            ),
+            (
+                json!({"#document": {"$or": [{"$contains": "a"}, {"$startswith": "b"}]}}),
+                "$startswith",
+            ),
+        ] {
+            match Filter::parse(&filter) {
+                Err(Error::UnsupportedFilter {
+                    operator: found, ..
+                }) => assert_eq!(found, operator),
+                other => panic!("{filter} gave {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn malformed_filters_are_refused_not_guessed() {
+        for filter in [
+            json!({}),
+            json!([]),
+            json!({"a": 1, "b": 2}),
+            json!({"a": {"$gt": 1, "$lt": 3}}),
+            json!({"a": {"$in": []}}),
+            json!({"a": {"$in": [1, "x"]}}),
+            json!({"a": {"$gt": "x"}}),
+            json!({"a": null}),
+            json!({"a": [1]}),
+            json!({"$and": []}),
+            json!({"$and": {"a": 1}}),
+            json!({"#document": {"$contains": ""}}),
+            json!({"#document": {"$regex": "("}}),
+        ] {
+            assert!(
+                matches!(Filter::parse(&filter), Err(Error::InvalidInput { .. })),
+                "{filter} gave {:?}",
+                Filter::parse(&filter)
+            );
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_instead_of_overflowing_the_stack() {
+        let mut filter = json!({"a": 1});
+        for _ in 0..200 {
+            filter = json!({"$and": [filter]});
+        }
+        assert!(
+            Filter::parse(&filter)
+                .unwrap_err()
+                .to_string()
+                .contains("nested deeper")
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! Vocabulary and storage contract of Loci.
+//!
+//! Everything a backend implements and a front end uses: drawers, filters, results, errors, the
+//! [`Backend`] and [`Collection`] traits and the [`Registry`]. No I/O happens here. The contract in
+//! prose is docs/contract.md; `loci-contract` tests every sentence of it.
+//!
+//! ```
+//! use loci_core::{Batch, Filter, Metadata};
+//! let filter = Filter::parse(&serde_json::json!({"$and": [{"wing": "alice"}, {"year": {"$gte": 2026}}]}))?;
+//! let metadata = Metadata::from_json(&serde_json::json!({"wing": "alice", "year": 2026}))?;
+//! assert!(filter.matches(&metadata, None));
+//! let batch = Batch::new(["a"]).documents(["Alice moved to Lyon."]).metadatas([metadata]);
+//! batch.validate()?;
+//! # Ok::<(), loci_core::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod backend;
+mod batch;
+mod collection;
+mod embedder;
+mod error;
+mod filter;
+mod maintenance;
+mod metadata;
+mod registry;
+mod result;
+
+pub use backend::{
+    Backend, Capabilities, Capability, CollectionInfo, CollectionOptions, PalaceRef,
+};
+pub use batch::{
+    Batch, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_DIMENSION, MAX_DOCUMENT_BYTES,
+    MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MAX_RESULTS, validate_collection_name,
+    validate_id, validate_metadata, validate_vector,
+};
+pub use collection::{Collection, Get, Metric, Query, QueryInput, Selection};
+pub use embedder::{Embedder, EmbedderIdentity};
+pub use error::{Error, ErrorKind, Result};
+pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
+pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
+pub use metadata::{MetaValue, Metadata, MetadataPatch};
+pub use registry::{BackendChoice, DEFAULT_BACKEND, Registry};
+pub use result::{
+    Change, Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalHit,
+    LexicalResult, Outcome, QueryResult, Warning, WriteResult,
+};

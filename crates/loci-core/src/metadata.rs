@@ -1,0 +1,236 @@
+//! Metadata: a flat map from keys to typed values, and the patch form that `update` and `upsert`
+//! merge. Owns the conversion from and to JSON; never stores null.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// Metadata of one drawer. Keys are sorted, so equal metadata has one serialised form.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Metadata(pub BTreeMap<String, MetaValue>);
+
+/// A change to metadata: `None` removes the key.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MetadataPatch(pub BTreeMap<String, Option<MetaValue>>);
+
+/// One metadata value. Integers and floats compare with each other; booleans are their own type.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MetaValue {
+    /// A boolean.
+    Bool(bool),
+    /// A 64-bit integer.
+    Int(i64),
+    /// A finite float.
+    Float(f64),
+    /// A string.
+    Str(String),
+    /// A list of scalars of one type.
+    List(Vec<MetaValue>),
+}
+
+impl MetaValue {
+    /// Name of the value's type for error messages.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "boolean",
+            Self::Int(_) | Self::Float(_) => "number",
+            Self::Str(_) => "string",
+            Self::List(_) => "list",
+        }
+    }
+
+    fn from_json(key: &str, value: &Value) -> Result<Option<Self>> {
+        Ok(Some(match value {
+            Value::Null => return Ok(None),
+            Value::Bool(b) => Self::Bool(*b),
+            Value::Number(n) => match (n.as_i64(), n.as_f64()) {
+                (Some(i), _) => Self::Int(i),
+                (None, Some(f)) if f.is_finite() && !n.is_u64() => Self::Float(f),
+                _ => {
+                    return Err(Error::invalid(
+                        format!("metadata key `{key}`"),
+                        format!("number {n} does not fit a 64-bit integer or float"),
+                    ));
+                }
+            },
+            Value::String(s) => Self::Str(s.clone()),
+            Value::Array(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    match Self::from_json(key, item)? {
+                        Some(scalar) => list.push(scalar),
+                        None => {
+                            return Err(Error::invalid(
+                                format!("metadata key `{key}`"),
+                                "a list may not hold null",
+                            ));
+                        }
+                    }
+                }
+                Self::List(list)
+            }
+            Value::Object(_) => {
+                return Err(Error::invalid(
+                    format!("metadata key `{key}`"),
+                    "nested objects are not supported; use flat keys or a string",
+                ));
+            }
+        }))
+    }
+
+    /// Refuses what no backend can store: non-finite floats, nested or mixed lists.
+    pub fn validate(&self, key: &str) -> Result<()> {
+        let refuse = |problem: &str| Err(Error::invalid(format!("metadata key `{key}`"), problem));
+        match self {
+            Self::Float(f) if !f.is_finite() => refuse("a number must be finite"),
+            Self::List(items) => {
+                let mut types = items.iter().map(MetaValue::type_name);
+                let first = types.next();
+                if items.iter().any(|item| matches!(item, Self::List(_))) {
+                    return refuse("a list may not hold lists");
+                }
+                if types.any(|name| Some(name) != first) {
+                    return refuse("a list must hold values of one type");
+                }
+                items.iter().try_for_each(|item| item.validate(key))
+            }
+            Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Str(_) => Ok(()),
+        }
+    }
+}
+
+impl Metadata {
+    /// Reads a JSON object. Null values are absent keys.
+    pub fn from_json(value: &Value) -> Result<Self> {
+        let patch = MetadataPatch::from_json(value)?;
+        Ok(Self::default().merged(&patch))
+    }
+
+    /// The canonical JSON text: keys sorted, no white space.
+    pub fn to_json_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| "{}".into())
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&MetaValue> {
+        self.0.get(key)
+    }
+
+    /// The value of a key if it is a string.
+    pub fn get_str(&self, key: &str) -> Option<&str> {
+        match self.0.get(key) {
+            Some(MetaValue::Str(s)) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// This metadata with a patch applied: new values replace, null removes, the rest stays.
+    #[must_use]
+    pub fn merged(&self, patch: &MetadataPatch) -> Self {
+        let mut merged = self.clone();
+        for (key, change) in &patch.0 {
+            match change {
+                Some(value) => merged.0.insert(key.clone(), value.clone()),
+                None => merged.0.remove(key),
+            };
+        }
+        merged
+    }
+}
+
+impl MetadataPatch {
+    /// Reads a JSON object; null values are removals.
+    pub fn from_json(value: &Value) -> Result<Self> {
+        let Value::Object(map) = value else {
+            return Err(Error::invalid("metadata", "must be a JSON object"));
+        };
+        let mut patch = BTreeMap::new();
+        for (key, value) in map {
+            patch.insert(key.clone(), MetaValue::from_json(key, value)?);
+        }
+        Ok(Self(patch))
+    }
+}
+
+impl From<Metadata> for MetadataPatch {
+    fn from(metadata: Metadata) -> Self {
+        Self(
+            metadata
+                .0
+                .into_iter()
+                .map(|(key, value)| (key, Some(value)))
+                .collect(),
+        )
+    }
+}
+
+impl From<&str> for MetaValue {
+    fn from(value: &str) -> Self {
+        Self::Str(value.into())
+    }
+}
+impl From<i64> for MetaValue {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+impl From<f64> for MetaValue {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+impl From<bool> for MetaValue {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn integers_and_floats_keep_their_type_through_text() {
+        let metadata =
+            Metadata::from_json(&json!({"a": 1, "b": 1.0, "c": [1.5], "d": true})).unwrap();
+        let text = metadata.to_json_text();
+        assert_eq!(text, r#"{"a":1,"b":1.0,"c":[1.5],"d":true}"#);
+        assert_eq!(serde_json::from_str::<Metadata>(&text).unwrap(), metadata);
+    }
+
+    #[test]
+    fn null_removes_a_key_and_the_rest_stays() {
+        let old = Metadata::from_json(&json!({"a": 1, "b": 2})).unwrap();
+        let patch = MetadataPatch::from_json(&json!({"a": null, "c": "x"})).unwrap();
+        assert_eq!(
+            old.merged(&patch),
+            Metadata::from_json(&json!({"b": 2, "c": "x"})).unwrap()
+        );
+    }
+
+    #[test]
+    fn nested_mixed_and_oversized_values_are_refused_by_key() {
+        for bad in [
+            json!({"k": {"x": 1}}),
+            json!({"k": [null]}),
+            json!({"k": 18_446_744_073_709_551_615_u64}),
+        ] {
+            assert!(
+                Metadata::from_json(&bad)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("`k`")
+            );
+        }
+        let mixed = Metadata::from_json(&json!({"k": [1, "a"]})).unwrap();
+        assert!(mixed.get("k").unwrap().validate("k").is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! Palace: the one API that every front end uses.

@@ -1,0 +1,1 @@
+//! Reads records out of SQLite database files, page by page, without SQLite.

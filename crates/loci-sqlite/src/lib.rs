@@ -1,0 +1,1 @@
+//! The default backend: one SQLite file as truth.
