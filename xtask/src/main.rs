@@ -1,2 +1,75 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool that reports to a terminal"
+)]
+
+mod bench;
+mod peers;
+mod test;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Tests and benchmarks of the Loci workspace"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Format, lints, docs, all tests, and checks against the real chromadb.
+    Test,
+    /// Side-by-side benchmarks.
+    Bench {
+        #[command(subcommand)]
+        what: bench::Bench,
+    },
+    /// Checks against the real chromadb alone.
+    Peers,
+    /// One measured process of a benchmark; not for hands.
+    #[command(hide = true)]
+    Measure {
+        #[command(subcommand)]
+        what: bench::Measure,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Test => test::run(),
+        Command::Bench { what } => bench::run(what),
+        Command::Peers => match peers::check()? {
+            peers::Verdict::Passed(what) => {
+                println!("{what}");
+                Ok(())
+            }
+            peers::Verdict::Skipped(why) => {
+                println!("skipped: {why}");
+                Ok(())
+            }
+        },
+        Command::Measure { what } => bench::measure(what),
+    }
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    manifest
+        .parent()
+        .map_or_else(|| manifest.clone(), PathBuf::from)
+}
+
+/// Cargo's target directory.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}

@@ -1,1 +1,40 @@
 //! Conformance suite of the storage contract; any backend can run it.
+//!
+//! docs/contract.md numbers the sentences, [`sentences`] holds one function for each, and
+//! [`contract_tests!`] makes a test of every function. [`memory`] is the reference backend that
+//! property tests compare others with. A backend's whole test file is
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use loci_contract::memory::MemoryBackend;
+//! use loci_contract::{TempFixture, contract_tests};
+//! contract_tests!(TempFixture::in_memory(|| Arc::new(MemoryBackend::new())));
+//! ```
+//!
+//! Nothing here belongs into a product: functions panic, and the embedder knows no meaning.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a suite of tests; a panic is how it reports"
+)]
+
+pub mod arbitrary;
+mod embedder;
+mod fixture;
+pub mod memory;
+mod scene;
+pub mod sentences;
+
+pub use embedder::WordEmbedder;
+pub use fixture::{Fixture, TempFixture};
+pub use sentences::SENTENCES;
+
+/// The words of a text in lower case: runs of letters and digits.
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}

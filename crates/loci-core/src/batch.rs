@@ -140,7 +140,12 @@ impl Batch {
 
     /// [`Batch::validate`], and at least one column besides the ids, as `update` requires.
     pub fn validate_update(&self) -> Result<()> {
-        if self.documents.is_none() && self.metadatas.is_none() && self.embeddings.is_none() {
+        let columns = [
+            self.documents.is_some(),
+            self.metadatas.is_some(),
+            self.embeddings.is_some(),
+        ];
+        if !self.is_empty() && !columns.contains(&true) {
             return Err(Error::invalid(
                 "update",
                 "needs at least one of documents, metadatas, embeddings",

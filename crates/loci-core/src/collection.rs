@@ -59,8 +59,11 @@ impl QueryInput {
     /// From the two optional arguments that front ends have: exactly one, not empty.
     pub fn exactly_one(texts: Option<Vec<String>>, vectors: Option<Vec<Vec<f32>>>) -> Result<Self> {
         match (texts, vectors) {
-            (Some(texts), None) => Ok(Self::Texts(texts)),
-            (None, Some(vectors)) => Ok(Self::Vectors(vectors)),
+            (Some(texts), None) if !texts.is_empty() => Ok(Self::Texts(texts)),
+            (None, Some(vectors)) if !vectors.is_empty() => Ok(Self::Vectors(vectors)),
+            (Some(_), None) | (None, Some(_)) => {
+                Err(Error::invalid("query", "needs at least one text or vector"))
+            }
             (Some(_), Some(_)) => Err(Error::invalid("query", "takes texts or vectors, not both")),
             (None, None) => Err(Error::invalid("query", "needs texts or vectors")),
         }

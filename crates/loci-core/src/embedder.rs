@@ -20,8 +20,8 @@ pub struct EmbedderIdentity {
 impl fmt::Display for EmbedderIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}-d", self.name, self.dimension)?;
-        if let Some(short) = self.digest.get(..8) {
-            write!(f, ", {short}")?;
+        if !self.digest.is_empty() {
+            write!(f, ", {}", self.digest.get(..16).unwrap_or(&self.digest))?;
         }
         write!(f, ")")
     }

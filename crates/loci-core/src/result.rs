@@ -7,7 +7,10 @@ use crate::metadata::Metadata;
 
 /// Which fields a `query` or `get` returns besides ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent fields of an answer")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent fields of an answer"
+)]
 pub struct Include {
     /// The texts; `""` where a drawer has none.
     pub documents: bool,

@@ -1,1 +1,32 @@
-//! Palace: the one API that every front end uses.
+//! Palace: the one API that every front end and every program uses.
+//!
+//! Wires the registry, the configuration and the SQLite backend together and adds what is made of
+//! several contract calls: export, import, status. Never talks to a store by itself.
+//!
+//! ```
+//! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection};
+//! let directory = tempfile::tempdir()?;
+//! let palace = Palace::open(&directory.path().join("palace"), &OpenOptions::create())?;
+//! let drawers = palace.collection("drawers", true)?;
+//! drawers.add(&Batch::new(["a"]).documents(["Alice moved to Lyon."]))?;
+//! let found = drawers.lexical_search("where is Lyon", 5, &Selection::all())?;
+//! assert_eq!(found.hits[0].id, "a");
+//! palace.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod config;
+mod export;
+mod import;
+mod palace;
+mod record;
+
+pub use config::{Config, default_palace_path};
+pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
+pub use loci_core::*;
+pub use loci_sqlite::{
+    Durability, Finding, ForgetOutcome, PalaceState, RepairReport, SalvageReport, VerifyReport,
+};
+pub use palace::{CollectionStatus, DEFAULT_COLLECTION, OpenOptions, Palace, Status};
+pub use record::{JsonRecord, new_id};

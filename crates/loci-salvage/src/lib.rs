@@ -1,1 +1,48 @@
 //! Reads records out of SQLite database files, page by page, without SQLite.
+//!
+//! Every page and every cell is judged on its own, so a bad first page, bad interior pages, a bad
+//! schema or a cut file cost only the rows that lived there. Nothing is ever written: the file, its
+//! WAL and its journal are opened for reading. The caller sees to it that nobody writes meanwhile,
+//! and checks what the values mean: SQLite keeps no checksums, so a byte changed inside a value
+//! cannot be seen here.
+//!
+//! ```no_run
+//! use loci_salvage::{DatabaseFile, Value};
+//!
+//! # fn main() -> Result<(), loci_salvage::SalvageError> {
+//! let file = DatabaseFile::open("palace.sqlite3".as_ref(), Some(8192))?;
+//! let mut texts = Vec::new();
+//! let report = file.for_each_record(&mut |record| {
+//!     if let Some(Value::Text(text)) = record.values.into_iter().next() {
+//!         texts.push((record.rowid, text));
+//!     }
+//! });
+//! assert!(report.is_clean());
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod btree;
+mod bytes;
+mod chain;
+mod database;
+mod error;
+mod freelist;
+mod header;
+mod pages;
+mod pointer_map;
+mod probe;
+mod record;
+mod report;
+mod scan;
+mod schema;
+mod tree;
+mod wal;
+
+pub use database::DatabaseFile;
+pub use error::SalvageError;
+pub use record::Value;
+pub use report::{Damage, MAX_DAMAGES, Report};
+pub use scan::{IndexRecord, Record};
+pub use schema::SchemaEntry;

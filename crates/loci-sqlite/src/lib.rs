@@ -1,1 +1,21 @@
-//! The default backend: one SQLite file as truth.
+//! The default backend of Loci: one SQLite file is the truth, every index is derived from it.
+//!
+//! Text, metadata, vector and postings of a write commit in one transaction. The vector index
+//! (`loci-index`) is rebuilt from the truth whenever its file is missing, foreign or damaged; until
+//! then answers are computed exactly. docs/format.md describes the files and what a crash may leave.
+#![forbid(unsafe_code)]
+
+mod backend;
+mod care;
+mod collection;
+mod fault;
+mod index;
+mod store;
+
+pub use backend::SqliteBackend;
+pub use care::{Finding, ForgetOutcome, PalaceState, RepairReport, SalvageReport, VerifyReport};
+pub use collection::SqliteCollection;
+pub use store::connection::Durability;
+
+/// Name of this backend in the registry.
+pub const BACKEND_NAME: &str = "sqlite";

@@ -1,0 +1,250 @@
+//! The reference backend: maps in memory, brute force, [`Filter::matches`] and nothing clever.
+//!
+//! It is what the contract means, in the fewest lines; property tests compare real backends with
+//! it. Palaces are entries of a map, so it never touches a file and detects none. Every write
+//! works on a copy of the palace that replaces the old one only if all went well.
+//!
+//! [`Filter::matches`]: loci_core::Filter::matches
+
+mod collection;
+mod search;
+mod state;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loci_core::{
+    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
+    Health, PalaceRef, Result, validate_collection_name,
+};
+
+use collection::MemoryCollection;
+use state::{Palace, State};
+
+/// A backend whose palaces live as long as it does.
+///
+/// ```
+/// use loci_contract::memory::MemoryBackend;
+/// use loci_core::{Backend, Batch, CollectionOptions, PalaceRef};
+/// let backend = MemoryBackend::new();
+/// let palace = PalaceRef::local("anywhere");
+/// let drawers = backend.get_collection(&palace, "drawers", true, &CollectionOptions::default())?;
+/// drawers.add(&Batch::new(["a"]).documents(["Alice moved to Lyon."]))?;
+/// assert_eq!(drawers.count()?, 1);
+/// # Ok::<(), loci_core::Error>(())
+/// ```
+pub struct MemoryBackend {
+    name: &'static str,
+    store: Arc<Mutex<Store>>,
+}
+
+/// Everything a backend holds, behind one lock.
+#[derive(Default)]
+struct Store {
+    closed: bool,
+    palaces: BTreeMap<PathBuf, Palace>,
+}
+
+impl MemoryBackend {
+    /// An empty backend named `memory`.
+    pub fn new() -> Self {
+        Self::named("memory")
+    }
+
+    /// An empty backend of another name, for registries with several.
+    pub fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            store: Arc::default(),
+        }
+    }
+
+    fn open(&self) -> Result<MutexGuard<'_, Store>> {
+        let store = lock(&self.store);
+        if store.closed {
+            return Err(closed(self.name));
+        }
+        Ok(store)
+    }
+
+    fn handle(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        options: &CollectionOptions,
+        mode: Open,
+    ) -> Result<Arc<dyn Collection>> {
+        let mut store = self.open()?;
+        validate_collection_name(name)?;
+        let known = store.palaces.get(&palace.path);
+        match (known.and_then(|palace| palace.collections.get(name)), mode) {
+            (Some(_), Open::New) => {
+                return Err(Error::Conflict {
+                    what: format!("collection `{name}` exists"),
+                });
+            }
+            (Some(state), Open::Existing | Open::Either) => state.check_options(name, options)?,
+            (None, Open::New | Open::Either) => {
+                let palace = store.palaces.entry(palace.path.clone()).or_default();
+                palace.create(name, options);
+            }
+            (None, Open::Existing) if known.is_none() => return Err(no_palace(palace)),
+            (None, Open::Existing) => return Err(no_collection(name)),
+        }
+        let palace_state = store
+            .palaces
+            .get(&palace.path)
+            .ok_or_else(|| no_palace(palace))?;
+        let state = palace_state.collection(name)?;
+        Ok(Arc::new(MemoryCollection {
+            backend: self.name,
+            store: Arc::clone(&self.store),
+            path: palace.path.clone(),
+            session: palace_state.session,
+            name: name.into(),
+            number: state.number,
+            metric: state.metric,
+            embedder: options.embedder.clone(),
+        }))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Open {
+    Existing,
+    New,
+    Either,
+}
+
+impl Default for MemoryBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        [
+            Capability::EmbeddingsIn,
+            Capability::EmbeddingsOut,
+            Capability::EstimatedCount,
+            Capability::MetadataFilters,
+            Capability::RangeFilters,
+            Capability::LexicalSearch,
+            Capability::RecencyOrder,
+            Capability::MetadataFacets,
+            Capability::ChangeFeed,
+        ]
+        .into()
+    }
+
+    fn get_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        create: bool,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        let mode = if create { Open::Either } else { Open::Existing };
+        self.handle(palace, name, options, mode)
+    }
+
+    fn create_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        self.handle(palace, name, options, Open::New)
+    }
+
+    fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
+        let mut store = self.open()?;
+        let state = store
+            .palaces
+            .get_mut(&palace.path)
+            .ok_or_else(|| no_palace(palace))?;
+        match state.collections.remove(name) {
+            Some(_) => Ok(()),
+            None => Err(no_collection(name)),
+        }
+    }
+
+    fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
+        let store = self.open()?;
+        let state = store
+            .palaces
+            .get(&palace.path)
+            .ok_or_else(|| no_palace(palace))?;
+        Ok(state
+            .collections
+            .iter()
+            .map(|(name, state)| state.info(name))
+            .collect())
+    }
+
+    fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
+        if let Some(palace) = self.open()?.palaces.get_mut(&palace.path) {
+            palace.session += 1;
+        }
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        self.open()?.closed = true;
+        Ok(())
+    }
+
+    fn health(&self) -> Health {
+        match self.open() {
+            Ok(_) => Health {
+                ok: true,
+                detail: "serving from memory".into(),
+            },
+            Err(error) => Health {
+                ok: false,
+                detail: error.to_string(),
+            },
+        }
+    }
+
+    fn detect(&self, _path: &Path) -> bool {
+        false
+    }
+}
+
+impl Palace {
+    fn collection(&self, name: &str) -> Result<&State> {
+        self.collections
+            .get(name)
+            .ok_or_else(|| no_collection(name))
+    }
+}
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn closed(backend: &str) -> Error {
+    Error::BackendClosed {
+        backend: backend.into(),
+    }
+}
+
+fn no_palace(palace: &PalaceRef) -> Error {
+    Error::PalaceNotFound {
+        path: palace.path.clone(),
+    }
+}
+
+fn no_collection(name: &str) -> Error {
+    Error::CollectionNotInitialized {
+        collection: name.into(),
+    }
+}

@@ -1,0 +1,257 @@
+//! The handle: checks that it is still valid, checks the input, then reads or writes the state.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use loci_core::{
+    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get,
+    GetResult, Health, Include, LexicalResult, MAX_RESULTS, MaintenanceKind, MaintenanceResult,
+    MaintenanceState, MaintenanceStatus, Metric, Query, QueryInput, QueryResult, Result, Selection,
+    WriteResult, validate_vector,
+};
+
+use super::state::{Palace, State};
+use super::write::{Embedded, Mode};
+use super::{Store, closed, lock, no_collection, search, write};
+
+pub(super) struct MemoryCollection {
+    pub(super) backend: &'static str,
+    pub(super) store: Arc<Mutex<Store>>,
+    pub(super) path: PathBuf,
+    pub(super) session: u64,
+    pub(super) name: String,
+    pub(super) number: u64,
+    pub(super) metric: Metric,
+    pub(super) embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl MemoryCollection {
+    /// The palace, if this handle is still good for it.
+    fn palace<'a>(&self, store: &'a mut Store) -> Result<&'a mut Palace> {
+        let closed = closed(self.backend);
+        if store.closed {
+            return Err(closed);
+        }
+        let palace = match store.palaces.get_mut(&self.path) {
+            Some(palace) if palace.session == self.session => palace,
+            _ => return Err(closed),
+        };
+        if palace.collection(&self.name)?.number != self.number {
+            return Err(no_collection(&self.name));
+        }
+        Ok(palace)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&State) -> Result<T>) -> Result<T> {
+        let mut store = lock(&self.store);
+        read(self.palace(&mut store)?.collection(&self.name)?)
+    }
+
+    /// Runs `change` on a copy of the palace and keeps the copy if it succeeds.
+    fn change<T>(&self, change: impl FnOnce(&mut Palace) -> Result<T>) -> Result<T> {
+        let mut store = lock(&self.store);
+        let palace = self.palace(&mut store)?;
+        let mut copy = palace.clone();
+        let result = change(&mut copy)?;
+        *palace = copy;
+        Ok(result)
+    }
+
+    fn write(&self, batch: &Batch, mode: Mode) -> Result<WriteResult> {
+        self.read(|_| Ok(()))?;
+        match mode {
+            Mode::Update => batch.validate_update()?,
+            Mode::Add | Mode::Upsert => batch.validate()?,
+        }
+        let embedded = self.embed_missing(batch)?;
+        self.change(|palace| write::write(palace, &self.name, batch, embedded.as_ref(), mode))
+    }
+
+    fn embed_missing(&self, batch: &Batch) -> Result<Option<Embedded>> {
+        let Some(embedder) = &self.embedder else {
+            return Ok(None);
+        };
+        let mut vectors = Vec::with_capacity(batch.len());
+        for at in 0..batch.len() {
+            let text = batch.document(at).filter(|_| batch.embedding(at).is_none());
+            vectors.push(match text {
+                Some(text) => embedder.embed(&[text])?.pop(),
+                None => None,
+            });
+        }
+        Ok(Some(Embedded {
+            identity: embedder.identity(),
+            vectors,
+        }))
+    }
+
+    fn query_vectors(&self, input: &QueryInput) -> Result<Vec<Vec<f32>>> {
+        match (input, &self.embedder) {
+            (QueryInput::Vectors(vectors), _) => Ok(vectors.clone()),
+            (QueryInput::Texts(texts), Some(embedder)) => {
+                embedder.embed(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+            }
+            (QueryInput::Texts(_), None) => Err(Error::UnsupportedCapability {
+                capability: "query by text".into(),
+                reason: format!("collection `{}` was opened without an embedder", self.name),
+            }),
+        }
+    }
+}
+
+fn check_k(k: usize) -> Result<()> {
+    if k == 0 || k > MAX_RESULTS {
+        return Err(Error::invalid(
+            "k",
+            format!("{k} is not in 1 to {MAX_RESULTS}"),
+        ));
+    }
+    Ok(())
+}
+
+impl Collection for MemoryCollection {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    fn dimension(&self) -> Result<Option<usize>> {
+        self.read(|state| Ok(state.dimension))
+    }
+
+    fn embedder(&self) -> Result<Option<EmbedderIdentity>> {
+        self.read(|state| Ok(state.embedder.clone()))
+    }
+
+    fn add(&self, batch: &Batch) -> Result<WriteResult> {
+        self.write(batch, Mode::Add)
+    }
+
+    fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
+        self.write(batch, Mode::Upsert)
+    }
+
+    fn update(&self, batch: &Batch) -> Result<WriteResult> {
+        self.write(batch, Mode::Update)
+    }
+
+    fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
+        self.change(|palace| {
+            if selection.is_all() {
+                return Err(Error::invalid("delete", "needs ids or a filter"));
+            }
+            write::delete(palace, &self.name, selection)
+        })
+    }
+
+    fn query(&self, query: &Query) -> Result<QueryResult> {
+        self.read(|state| {
+            check_k(query.k)?;
+            if query.input.is_empty() {
+                return Err(Error::invalid("query", "needs at least one text or vector"));
+            }
+            let vectors = self.query_vectors(&query.input)?;
+            for vector in &vectors {
+                validate_vector("query vector", vector)?;
+                state.check_dimension(&self.name, vector.len())?;
+            }
+            let (selection, include) = (&query.selection, query.include);
+            Ok(search::nearest(
+                state, &vectors, query.k, selection, include,
+            ))
+        })
+    }
+
+    fn get(&self, get: &Get) -> Result<GetResult> {
+        self.read(|state| {
+            let page: Vec<_> = state
+                .select(&get.selection)
+                .into_iter()
+                .skip(get.offset)
+                .take(get.limit.unwrap_or(usize::MAX))
+                .collect();
+            Ok(search::fields(&page, get.include))
+        })
+    }
+
+    fn get_recent(
+        &self,
+        limit: usize,
+        selection: &Selection,
+        include: Include,
+    ) -> Result<GetResult> {
+        self.read(|state| {
+            let mut drawers = state.select(selection);
+            drawers.sort_by_key(|drawer| std::cmp::Reverse(drawer.seq));
+            drawers.truncate(limit);
+            Ok(search::fields(&drawers, include))
+        })
+    }
+
+    fn lexical_search(
+        &self,
+        query: &str,
+        k: usize,
+        selection: &Selection,
+    ) -> Result<LexicalResult> {
+        self.read(|state| {
+            check_k(k)?;
+            Ok(search::by_words(state, query, k, selection))
+        })
+    }
+
+    fn count(&self) -> Result<u64> {
+        self.read(|state| Ok(state.drawers.len() as u64))
+    }
+
+    fn estimated_count(&self) -> Result<u64> {
+        self.count()
+    }
+
+    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
+        self.read(|state| Ok(search::facets(state, key, selection, limit)))
+    }
+
+    fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
+        self.read(|state| Ok(search::changes(state, seq, limit)))
+    }
+
+    fn health(&self) -> Health {
+        match self.read(|_| Ok(())) {
+            Ok(()) => Health {
+                ok: true,
+                detail: "in memory".into(),
+            },
+            Err(error) => Health {
+                ok: false,
+                detail: error.to_string(),
+            },
+        }
+    }
+
+    fn maintenance_state(&self) -> Result<MaintenanceState> {
+        self.read(|state| {
+            Ok(MaintenanceState {
+                seq: state.seq,
+                vectors: state.vectors(),
+                tail: state.vectors(),
+                tombstones: state.tombstones.len() as u64,
+                ..MaintenanceState::default()
+            })
+        })
+    }
+
+    fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
+        self.read(|_| {
+            Ok(MaintenanceResult {
+                kind,
+                status: MaintenanceStatus::Noop,
+                stats: BTreeMap::new(),
+            })
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! What a palace holds: plain values, no behaviour beyond looking things up.
+
+use std::collections::BTreeMap;
+
+use loci_core::{
+    CollectionInfo, CollectionOptions, EmbedderIdentity, Error, MetaValue, Metadata, Metric,
+    Result, Selection,
+};
+
+#[derive(Clone, Default)]
+pub(super) struct Palace {
+    /// Handles of another session are closed.
+    pub(super) session: u64,
+    /// The last sequence number drawn.
+    pub(super) seq: u64,
+    /// The last record number drawn.
+    pub(super) records: u64,
+    /// The last collection number drawn.
+    pub(super) numbers: u64,
+    pub(super) collections: BTreeMap<String, State>,
+}
+
+/// One collection.
+#[derive(Clone)]
+pub(super) struct State {
+    /// Tells a collection from an earlier one of the same name.
+    pub(super) number: u64,
+    pub(super) metric: Metric,
+    pub(super) dimension: Option<usize>,
+    pub(super) embedder: Option<EmbedderIdentity>,
+    /// Sequence number of the last change.
+    pub(super) seq: u64,
+    /// By record number, which is the order of insertion.
+    pub(super) drawers: BTreeMap<u64, Drawer>,
+    /// Record numbers of deleted drawers by the sequence number of the delete.
+    pub(super) tombstones: BTreeMap<u64, u64>,
+}
+
+#[derive(Clone, PartialEq)]
+pub(super) struct Drawer {
+    pub(super) id: String,
+    pub(super) document: Option<String>,
+    pub(super) metadata: Metadata,
+    pub(super) embedding: Option<Vec<f32>>,
+    /// Sequence number of its last change.
+    pub(super) seq: u64,
+}
+
+impl Palace {
+    pub(super) fn create(&mut self, name: &str, options: &CollectionOptions) {
+        self.numbers += 1;
+        let embedder = options.embedder.as_ref().map(|given| given.identity());
+        let state = State {
+            number: self.numbers,
+            metric: options.metric.unwrap_or_default(),
+            dimension: embedder.as_ref().map(|identity| identity.dimension),
+            embedder,
+            seq: 0,
+            drawers: BTreeMap::new(),
+            tombstones: BTreeMap::new(),
+        };
+        self.collections.insert(name.into(), state);
+    }
+}
+
+impl State {
+    pub(super) fn check_options(&self, name: &str, options: &CollectionOptions) -> Result<()> {
+        if let Some(metric) = options.metric.filter(|metric| *metric != self.metric) {
+            return Err(Error::Conflict {
+                what: format!(
+                    "collection `{name}` has metric {}, not {}",
+                    self.metric.as_str(),
+                    metric.as_str()
+                ),
+            });
+        }
+        match &options.embedder {
+            Some(embedder) => self.check_embedder(name, &embedder.identity()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn check_embedder(&self, name: &str, given: &EmbedderIdentity) -> Result<()> {
+        match &self.embedder {
+            Some(pinned) if pinned != given => Err(Error::EmbedderMismatch {
+                collection: name.into(),
+                pinned: pinned.to_string(),
+                given: given.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_dimension(&self, name: &str, got: usize) -> Result<()> {
+        match self.dimension {
+            Some(expected) if expected != got => Err(Error::DimensionMismatch {
+                collection: name.into(),
+                expected,
+                got,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn info(&self, name: &str) -> CollectionInfo {
+        CollectionInfo {
+            name: name.into(),
+            count: self.drawers.len() as u64,
+            vectors: self.vectors(),
+            dimension: self.dimension,
+            metric: self.metric,
+            embedder: self.embedder.as_ref().map(|pinned| pinned.name.clone()),
+        }
+    }
+
+    pub(super) fn vectors(&self) -> u64 {
+        self.drawers
+            .values()
+            .filter(|drawer| drawer.embedding.is_some())
+            .count() as u64
+    }
+
+    /// The selected drawers in the order of insertion.
+    pub(super) fn select(&self, selection: &Selection) -> Vec<&Drawer> {
+        self.drawers
+            .values()
+            .filter(|drawer| drawer.is_in(selection))
+            .collect()
+    }
+
+    pub(super) fn record_of(&self, id: &str) -> Option<u64> {
+        self.drawers
+            .iter()
+            .find(|(_, drawer)| drawer.id == id)
+            .map(|(record, _)| *record)
+    }
+
+    /// The id of another drawer that holds the mined key of `drawer`.
+    pub(super) fn twin_of(&self, drawer: &Drawer) -> Option<String> {
+        let key = drawer.mined_key()?;
+        self.drawers
+            .values()
+            .find(|other| other.id != drawer.id && other.mined_key().as_ref() == Some(&key))
+            .map(|other| other.id.clone())
+    }
+}
+
+impl Drawer {
+    pub(super) fn is_in(&self, selection: &Selection) -> bool {
+        let document = self.document.as_deref();
+        selection
+            .ids
+            .as_ref()
+            .is_none_or(|ids| ids.contains(&self.id))
+            && selection
+                .filter
+                .as_ref()
+                .is_none_or(|filter| filter.matches(&self.metadata, document))
+            && selection
+                .document
+                .as_ref()
+                .is_none_or(|filter| filter.matches(document))
+    }
+
+    /// What a mined drawer is unique by: wing, source file, text, start line.
+    fn mined_key(&self) -> Option<[String; 4]> {
+        let document = self.document.clone()?;
+        let source = self
+            .metadata
+            .get_str("source_file")
+            .filter(|file| !file.is_empty())?;
+        Some([
+            self.key_part("wing"),
+            source.into(),
+            document,
+            self.key_part("start_line"),
+        ])
+    }
+
+    fn key_part(&self, key: &str) -> String {
+        match self.metadata.get(key) {
+            None => String::new(),
+            Some(MetaValue::Str(text)) => text.clone(),
+            Some(value) => serde_json::to_string(value).unwrap_or_default(),
+        }
+    }
+}

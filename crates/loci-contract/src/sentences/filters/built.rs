@@ -1,0 +1,51 @@
+//! Filters made in code rather than parsed.
+
+use loci_core::{DocumentFilter, Filter, KeyTest, MetaValue, Ordering};
+
+/// Filters that JSON cannot express but code can build, besides ordinary ones.
+pub(super) fn filters() -> Vec<Filter> {
+    let operands: [MetaValue; 7] = [
+        "a".into(),
+        1.into(),
+        1.0.into(),
+        1.5.into(),
+        true.into(),
+        MetaValue::List(vec!["a".into()]),
+        f64::NAN.into(),
+    ];
+    let key = |test| Filter::Key {
+        key: "k".into(),
+        test,
+    };
+    let mut filters = vec![
+        Filter::And(vec![]),
+        Filter::Or(vec![]),
+        key(KeyTest::In(vec![])),
+        key(KeyTest::NotIn(vec![])),
+        key(KeyTest::In(operands.to_vec())),
+        key(KeyTest::NotIn(operands.to_vec())),
+        Filter::Document(DocumentFilter::And(vec![])),
+        Filter::Document(DocumentFilter::Or(vec![])),
+        Filter::Document(DocumentFilter::Contains(String::new())),
+        Filter::Document(DocumentFilter::NotContains(String::new())),
+    ];
+    for operand in operands {
+        for test in [
+            KeyTest::Eq,
+            KeyTest::Ne,
+            KeyTest::Contains,
+            KeyTest::NotContains,
+        ] {
+            filters.push(key(test(operand.clone())));
+        }
+        for order in [
+            Ordering::Greater,
+            Ordering::GreaterOrEqual,
+            Ordering::Less,
+            Ordering::LessOrEqual,
+        ] {
+            filters.push(key(KeyTest::Order(order, operand.clone())));
+        }
+    }
+    filters
+}

@@ -1,0 +1,291 @@
+//! Writes a snapshot file. The 8-bit codes stream to disk, the rest (about 70 bytes a row at 384
+//! dimensions) is held until the end. The header is written last: an unfinished file has none.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, MAX_DIMENSION, Metric, Result};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::codes::{Encoder, RowCodes, bit_dimension};
+use crate::digest::ContentDigest;
+use crate::kernels::BLOCK_ROWS;
+use crate::layout::{HEADER_BYTES, Header, Layout};
+use crate::registration::{Identity, Registration, new_name, temporary_name};
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// What a new snapshot is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildSpec {
+    /// Whose vectors.
+    pub identity: Identity,
+    /// The last sequence number whose effects the pushed rows hold.
+    pub covered: u64,
+    /// Numbers per vector.
+    pub dimension: usize,
+    /// How distances are measured.
+    pub metric: Metric,
+}
+
+/// A snapshot being written. Dropped before [`finish`](Self::finish), it removes its file.
+#[derive(Debug)]
+pub struct Builder {
+    directory: PathBuf,
+    name: String,
+    temporary: Temporary,
+    spec: BuildSpec,
+    encoder: Encoder,
+    digest: ContentDigest,
+    codes: Sink,
+    rows: Vec<u64>,
+    scales: Vec<f32>,
+    addends: Vec<f32>,
+    factors: Vec<f32>,
+    bits: Vec<u8>,
+    vector: Vec<f32>,
+    row: RowCodes,
+}
+
+impl Builder {
+    /// Starts a file in `directory`, under a temporary name and readable by the owner only. `sample`
+    /// is any number of vectors, flattened (a few thousand are enough; none costs recall): the codes are relative to their mean.
+    pub fn create(directory: &Path, spec: BuildSpec, sample: &[f32]) -> Result<Self> {
+        if spec.dimension == 0 || spec.dimension > MAX_DIMENSION {
+            return Err(Error::invalid(
+                "dimension",
+                format!("{} is not between 1 and {MAX_DIMENSION}", spec.dimension),
+            ));
+        }
+        let name = new_name(spec.identity.collection, spec.covered);
+        let path = directory.join(temporary_name(&name));
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|source| Error::io("cannot create", &path, source))?;
+        let mut builder = Self {
+            directory: directory.to_path_buf(),
+            name,
+            temporary: Temporary {
+                path,
+                renamed: false,
+            },
+            spec,
+            encoder: Encoder::from_sample(spec.metric, spec.dimension, sample),
+            digest: ContentDigest::new(),
+            codes: Sink::new(file),
+            rows: Vec::new(),
+            scales: Vec::new(),
+            addends: Vec::new(),
+            factors: Vec::new(),
+            bits: Vec::new(),
+            vector: Vec::with_capacity(spec.dimension),
+            row: RowCodes::default(),
+        };
+        let outcome = builder.codes.file.write_all(&[0; HEADER_BYTES]);
+        outcome.map_err(|source| builder.write_error(source))?;
+        Ok(builder)
+    }
+
+    /// Adds a row with its vector (little-endian f32). Rows must come in strictly ascending order.
+    pub fn push(&mut self, row: u64, vector_bytes: &[u8]) -> Result<()> {
+        let refuse = |problem: String| Err(Error::invalid(format!("vector of row {row}"), problem));
+        if let Some(last) = self.rows.last()
+            && *last >= row
+        {
+            return refuse(format!("it comes after row {last}"));
+        }
+        let (numbers, rest) = vector_bytes.as_chunks::<4>();
+        if !rest.is_empty() || numbers.len() != self.spec.dimension {
+            return refuse(format!(
+                "{} bytes are not {} numbers",
+                vector_bytes.len(),
+                self.spec.dimension
+            ));
+        }
+        self.vector.clear();
+        self.vector
+            .extend(numbers.iter().map(|number| f32::from_le_bytes(*number)));
+        if let Some(at) = self.vector.iter().position(|number| !number.is_finite()) {
+            return refuse(format!("the number at position {at} is not finite"));
+        }
+        self.encoder.encode(&mut self.vector, &mut self.row);
+        let outcome = self.codes.write(&self.row.codes);
+        outcome.map_err(|source| self.write_error(source))?;
+        self.digest.add(row, vector_bytes);
+        self.push_bits();
+        self.rows.push(row);
+        self.scales.push(self.row.scale);
+        self.addends.push(self.row.addend);
+        self.factors.push(self.row.factor);
+        Ok(())
+    }
+
+    fn push_bits(&mut self) {
+        let block_bytes = bit_dimension(self.spec.dimension) * BLOCK_ROWS / 8;
+        let slot = self.rows.len();
+        let start = slot / BLOCK_ROWS * block_bytes;
+        self.bits.resize(start + block_bytes, 0);
+        let block = self.bits.get_mut(start..).unwrap_or_default();
+        for (byte, nibble) in nibble_bytes(slot, block).zip(&self.row.nibbles) {
+            *byte |= nibble << nibble_shift(slot);
+        }
+    }
+
+    /// Flushes everything to disk and gives the file its final name. It is of use only once the
+    /// registration is committed in the truth.
+    pub fn finish(mut self) -> Result<Registration> {
+        let terms: Vec<u8> = [&self.scales, &self.addends, &self.factors]
+            .into_iter()
+            .flatten()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        let rows: Vec<u8> = self.rows.iter().flat_map(|row| row.to_le_bytes()).collect();
+        let centre: Vec<u8> = self
+            .encoder
+            .centre()
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        let header = Header {
+            identity: self.spec.identity,
+            covered: self.spec.covered,
+            count: self.rows.len() as u64,
+            dimension: self.spec.dimension,
+            metric: self.spec.metric,
+            digest: self.digest.finish(),
+            checksums: [0; 5],
+        };
+        let outcome = self
+            .codes
+            .finish([&terms, &rows, &centre, &self.bits], header);
+        let (header, header_bytes) = outcome.map_err(|source| self.write_error(source))?;
+        self.publish()?;
+        Ok(Registration {
+            bytes: Layout::new(header.count, header.dimension).map_or(0, |layout| layout.bytes),
+            checksum: xxh3_64(&header_bytes),
+            name: self.name,
+            identity: header.identity,
+            covered: header.covered,
+            count: header.count,
+            dimension: header.dimension,
+            metric: header.metric,
+            digest: header.digest,
+        })
+    }
+
+    fn publish(&mut self) -> Result<()> {
+        let path = self.directory.join(&self.name);
+        fs::rename(&self.temporary.path, &path)
+            .map_err(|source| Error::io("cannot create", &path, source))?;
+        // From here on the drop removes the renamed file, until the directory is on disk too.
+        self.temporary.path = path;
+        sync_directory(&self.directory)?;
+        self.temporary.renamed = true;
+        Ok(())
+    }
+
+    fn write_error(&self, source: std::io::Error) -> Error {
+        Error::io("cannot write", &self.temporary.path, source)
+    }
+}
+
+/// Makes renames within the directory durable.
+pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
+    File::open(directory)
+        .and_then(|handle| handle.sync_all())
+        .map_err(|source| Error::io("cannot sync", directory, source))
+}
+
+/// The bytes of a block that hold a slot's nibbles, one per group of four dimensions.
+pub(crate) fn nibble_bytes(slot: usize, block: &mut [u8]) -> impl Iterator<Item = &mut u8> {
+    block
+        .iter_mut()
+        .skip(slot % (BLOCK_ROWS / 2))
+        .step_by(BLOCK_ROWS / 2)
+}
+
+/// Which half of such a byte is the slot's.
+pub(crate) fn nibble_shift(slot: usize) -> u32 {
+    if slot % BLOCK_ROWS < BLOCK_ROWS / 2 {
+        0
+    } else {
+        4
+    }
+}
+
+#[derive(Debug)]
+struct Temporary {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.renamed {
+            // What cannot be removed here is removed by the next builder.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The file with the checksum of the section that streams into it.
+struct Sink {
+    file: File,
+    buffer: Vec<u8>,
+    hasher: Xxh3,
+}
+
+impl std::fmt::Debug for Sink {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Sink").field(&self.file).finish()
+    }
+}
+
+impl Sink {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+            hasher: Xxh3::new(),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.hasher.update(&self.buffer);
+        self.file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn finish(
+        &mut self,
+        sections: [&[u8]; 4],
+        mut header: Header,
+    ) -> std::io::Result<(Header, Vec<u8>)> {
+        self.flush()?;
+        for section in sections {
+            self.file.write_all(section)?;
+        }
+        let [terms, rows, centre, bits] = sections.map(xxh3_64);
+        header.checksums = [self.hasher.digest(), terms, rows, centre, bits];
+        let bytes = header
+            .encode()
+            .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
+        self.file.write_all_at(&bytes, 0)?;
+        self.file.sync_all()?;
+        Ok((header, bytes))
+    }
+}

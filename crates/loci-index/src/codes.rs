@@ -1,0 +1,222 @@
+//! From a vector to its codes. Everything is relative to the centre of the data: with `x` the vector
+//! (normalised for cosine), `c` the centre and `x' = x - c`, every metric ranks by
+//! `<x', q'> + addend`, where the addend is `<x, c>`, or `-|x'|² / 2` for l2. What is stored is the
+//! addend and two approximations of `x'`: 8 bits per dimension, and 1 bit per rotated dimension.
+
+use loci_core::Metric;
+
+use crate::kernels::{dot_wide, magnitude_sum, square_wide};
+use crate::rotation::Rotation;
+
+/// Vectors shorter than this have no 1-bit codes: too few bits to tell anything apart.
+const MIN_BITS: usize = 64;
+
+/// Numbers are cut to this magnitude, so that no sum over them leaves the range of f32.
+const LARGEST: f32 = 1e30;
+
+/// Below this a vector counts as equal to the centre.
+const SMALLEST: f32 = 1e-30;
+
+/// Number of 1-bit codes for vectors of this dimension: a multiple of 64, or 0 for none.
+pub(crate) fn bit_dimension(dimension: usize) -> usize {
+    if dimension < MIN_BITS {
+        0
+    } else {
+        dimension.next_multiple_of(64)
+    }
+}
+
+/// Codes of one row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RowCodes {
+    /// 8-bit codes, two's complement; `x' ≈ scale * codes`.
+    pub(crate) codes: Vec<u8>,
+    pub(crate) scale: f32,
+    pub(crate) addend: f32,
+    /// Signs of the rotated `x'`, four to a byte, lowest bit first.
+    pub(crate) nibbles: Vec<u8>,
+    /// `<x', q'> ≈ factor * <signs, rotated q'>`, without bias.
+    pub(crate) factor: f32,
+}
+
+/// Turns vectors of one collection into codes.
+#[derive(Debug, Clone)]
+pub(crate) struct Encoder {
+    metric: Metric,
+    centre: Vec<f32>,
+    rotation: Option<Rotation>,
+}
+
+impl Encoder {
+    pub(crate) fn new(metric: Metric, centre: Vec<f32>) -> Self {
+        let bits = bit_dimension(centre.len());
+        Self {
+            metric,
+            rotation: (bits > 0).then(|| Rotation::new(bits)),
+            centre,
+        }
+    }
+
+    /// An encoder whose centre is the mean of the sample's finite vectors.
+    pub(crate) fn from_sample(metric: Metric, dimension: usize, sample: &[f32]) -> Self {
+        let mut sums = vec![0.0_f64; dimension];
+        let mut count = 0_u32;
+        let mut prepared = Vec::new();
+        for vector in sample.chunks_exact(dimension.max(1)) {
+            if vector.iter().all(|number| number.is_finite()) {
+                prepare(metric, vector, &mut prepared);
+                for (sum, number) in sums.iter_mut().zip(&prepared) {
+                    *sum += f64::from(*number);
+                }
+                count += 1;
+            }
+        }
+        let mean = |sum: &f64| (sum / f64::from(count.max(1))) as f32;
+        Self::new(metric, sums.iter().map(mean).collect())
+    }
+
+    pub(crate) fn centre(&self) -> &[f32] {
+        &self.centre
+    }
+
+    /// Encodes a vector of the right length; `vector` is overwritten with intermediate results.
+    pub(crate) fn encode(&self, vector: &mut Vec<f32>, row: &mut RowCodes) {
+        let mut relative = std::mem::take(vector);
+        let product = self.centred(&mut relative);
+        let square = square_wide(&relative);
+        let addend = match self.metric {
+            Metric::Cosine | Metric::Ip => product,
+            Metric::L2 => -square / 2.0,
+        };
+        row.addend = (addend as f32).clamp(-f32::MAX, f32::MAX);
+
+        let largest = relative
+            .iter()
+            .fold(0.0_f32, |most, number| most.max(number.abs()));
+        let (scale, inverse) = if largest < SMALLEST {
+            (0.0, 0.0)
+        } else {
+            (largest / 127.0, 127.0 / largest)
+        };
+        row.scale = scale;
+        row.codes.clear();
+        row.codes
+            .extend(relative.iter().map(|number| nearest_byte(number * inverse)));
+
+        row.factor = 0.0;
+        row.nibbles.clear();
+        if self.rotate(&mut relative) {
+            let magnitudes = magnitude_sum(&relative);
+            if magnitudes > 0.0 {
+                row.factor = (square / magnitudes) as f32;
+            }
+            row.nibbles
+                .extend(relative.as_chunks::<4>().0.iter().map(|[a, b, c, d]| {
+                    let bit = |number: &f32, at: u8| u8::from(*number >= 0.0) << at;
+                    bit(a, 0) | bit(b, 1) | bit(c, 2) | bit(d, 3)
+                }));
+        }
+        *vector = relative;
+    }
+
+    /// Prepares a vector and takes the centre off; the answer is its product with the centre before that.
+    pub(crate) fn centred(&self, vector: &mut Vec<f32>) -> f64 {
+        let given = vector.clone();
+        prepare(self.metric, &given, vector);
+        let product = dot_wide(vector, &self.centre);
+        for (number, centre) in vector.iter_mut().zip(&self.centre) {
+            *number = (*number - centre).clamp(-LARGEST, LARGEST);
+        }
+        product
+    }
+
+    /// Pads and rotates in place; false if there are no 1-bit codes.
+    pub(crate) fn rotate(&self, vector: &mut Vec<f32>) -> bool {
+        let Some(rotation) = &self.rotation else {
+            return false;
+        };
+        vector.resize(bit_dimension(self.centre.len()), 0.0);
+        rotation.apply(vector);
+        true
+    }
+}
+
+/// The vector as the metric sees it: normalised for cosine (zero stays zero), as it is otherwise.
+fn prepare(metric: Metric, vector: &[f32], out: &mut Vec<f32>) {
+    out.clear();
+    match metric {
+        Metric::L2 | Metric::Ip => out.extend_from_slice(vector),
+        Metric::Cosine => {
+            let square = square_wide(vector);
+            let inverse = if square > 0.0 {
+                square.sqrt().recip()
+            } else {
+                0.0
+            };
+            out.extend(
+                vector
+                    .iter()
+                    .map(|number| (f64::from(*number) * inverse) as f32),
+            );
+        }
+    }
+}
+
+/// Rounds a number between -127 and 127 to the nearest integer, as a two's complement byte: the sum
+/// with 1.5 · 2^23 has no fraction bits left, and its lowest bits are the integer.
+fn nearest_byte(number: f32) -> u8 {
+    (number + 12_582_912.0).to_bits() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rounded_to_nearest() {
+        for (number, byte) in [
+            (0.0, 0),
+            (0.4, 0),
+            (0.6, 1),
+            (-0.6, -1),
+            (126.7, 127),
+            (-127.0, -127),
+        ] {
+            assert_eq!(nearest_byte(number) as i8, byte, "{number}");
+        }
+    }
+
+    #[test]
+    fn codes_stay_finite_on_extreme_vectors() {
+        for metric in [Metric::Cosine, Metric::L2, Metric::Ip] {
+            for size in [0.0, 1e-45, 1e-38, 1e-19, 1.0, 1e19, 3e38] {
+                let encoder = Encoder::from_sample(metric, 70, &[size / 2.0; 140]);
+                for sign in [1.0, -1.0] {
+                    let mut row = RowCodes::default();
+                    let mut vector: Vec<f32> = (0..70)
+                        .map(|at| if at % 2 == 0 { size } else { sign * size })
+                        .collect();
+                    encoder.encode(&mut vector, &mut row);
+                    assert!(
+                        row.scale.is_finite() && row.factor.is_finite() && row.addend.is_finite(),
+                        "{metric:?} {size} {row:?}"
+                    );
+                    assert_eq!((row.codes.len(), row.nibbles.len()), (70, 32));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_centre_is_the_mean_of_finite_vectors() {
+        let sample = [1.0, 2.0, f32::NAN, 9.0, 3.0, 4.0, 77.0];
+        assert_eq!(
+            Encoder::from_sample(Metric::L2, 2, &sample).centre(),
+            [2.0, 3.0]
+        );
+        assert_eq!(
+            Encoder::from_sample(Metric::L2, 2, &[]).centre(),
+            [0.0, 0.0]
+        );
+    }
+}

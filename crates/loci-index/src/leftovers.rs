@@ -1,0 +1,37 @@
+//! Removes what builders left behind: unfinished files, and finished ones that were never registered or
+//! whose registration was replaced.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use loci_core::{Error, Result};
+
+use crate::registration::{is_snapshot_name, is_temporary_name};
+
+/// Removes temporary files and snapshot files that are not in `keep`, and says how many. Only names
+/// that a builder makes are touched; drift files stay. The caller holds the lock that builders hold.
+pub fn remove_leftovers(directory: &Path, keep: &[String]) -> Result<usize> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(Error::io("cannot read", directory, error)),
+    };
+    let mut removed = 0;
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::io("cannot read", directory, error))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let leftover = is_temporary_name(name)
+            || (is_snapshot_name(name) && !keep.iter().any(|kept| kept == name));
+        if !leftover || entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        match fs::remove_file(entry.path()) {
+            Ok(()) => removed += 1,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("cannot remove", entry.path(), error)),
+        }
+    }
+    Ok(removed)
+}

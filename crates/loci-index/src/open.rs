@@ -1,0 +1,181 @@
+//! Opens a snapshot file: nothing in it is believed until it has been compared with the registration.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::codes::Encoder;
+use crate::damage::Damage;
+use crate::flat::{Flat, Parts};
+use crate::index::VectorIndex;
+use crate::kernels::BLOCK_ROWS;
+use crate::layout::{HEADER_BYTES, Header, Layout, SECTION_NAMES};
+use crate::registration::{Registration, is_snapshot_name};
+
+/// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at 384
+/// dimensions) into memory. Never blocks on what may stand in its place, never follows a symlink.
+pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn VectorIndex>, Damage> {
+    if !is_snapshot_name(&registration.name) {
+        return Err(Damage::Name(registration.name.clone()));
+    }
+    let layout = Layout::new(registration.count, registration.dimension)
+        .filter(|layout| layout.bytes == registration.bytes)
+        .ok_or(Damage::Header(
+            "was registered with a count that does not fit its length",
+        ))?;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(directory.join(&registration.name))
+        .map_err(Damage::from_open)?;
+    let metadata = file.metadata().map_err(Damage::Unreadable)?;
+    if !metadata.is_file() {
+        return Err(Damage::NotAFile);
+    }
+    let wrong_length = Damage::Length {
+        expected: registration.bytes,
+        found: metadata.len(),
+    };
+    if metadata.len() < HEADER_BYTES as u64 {
+        return Err(wrong_length);
+    }
+    let header = read_at(&mut file, 0, HEADER_BYTES as u64)?;
+    let header = check_header(&header, registration)?;
+    if metadata.len() != registration.bytes {
+        return Err(wrong_length);
+    }
+
+    let mut sections = Sections {
+        file,
+        layout,
+        checksums: header.checksums,
+    };
+    let terms = sections.read(1)?;
+    let mut terms = numbers(&terms, f32::from_le_bytes);
+    let count = terms.len() / 3;
+    let mut factors = terms.split_off(2 * count);
+    let mut addends = terms.split_off(count);
+    // The scan works on whole blocks.
+    factors.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
+    addends.resize(count.next_multiple_of(BLOCK_ROWS), 0.0);
+    let rows = numbers(&sections.read(2)?, u64::from_le_bytes);
+    if !rows.is_sorted_by(|a, b| a < b) {
+        return Err(Damage::Section { name: "rows" });
+    }
+    let centre = numbers(&sections.read(3)?, f32::from_le_bytes);
+    let bits = sections.read(4)?;
+    let flat = Flat::new(Parts {
+        registration: registration.clone(),
+        encoder: Encoder::new(registration.metric, centre),
+        rows,
+        scales: terms,
+        addends,
+        factors,
+        bits,
+        sections,
+    });
+    if !flat.has_bits() {
+        flat.warm()?;
+    }
+    Ok(Arc::new(flat))
+}
+
+fn check_header(bytes: &[u8], registration: &Registration) -> Result<Header, Damage> {
+    let header = Header::decode(bytes).map_err(Damage::Header)?;
+    let (expected, found) = (&registration.identity, &header.identity);
+    if found.palace != expected.palace {
+        return Err(Damage::ForeignPalace);
+    }
+    if found.generation != expected.generation {
+        return Err(Damage::OtherGeneration {
+            expected: expected.generation,
+            found: found.generation,
+        });
+    }
+    if found.collection != expected.collection {
+        return Err(Damage::OtherCollection {
+            expected: expected.collection,
+            found: found.collection,
+        });
+    }
+    if header.covered != registration.covered {
+        return Err(Damage::OtherCoverage {
+            expected: registration.covered,
+            found: header.covered,
+        });
+    }
+    let same = header.count == registration.count
+        && header.dimension == registration.dimension
+        && header.metric == registration.metric
+        && header.digest == registration.digest
+        && xxh3_64(bytes) == registration.checksum;
+    if same {
+        Ok(header)
+    } else {
+        Err(Damage::Header("is not the registered one"))
+    }
+}
+
+/// The sections of an open file whose header was checked.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    file: File,
+    layout: Layout,
+    checksums: [u64; SECTION_NAMES.len()],
+}
+
+impl Sections {
+    /// Reads a section and checks it. The length was compared with the file's before, so a damaged
+    /// count cannot ask for more memory than the file has bytes.
+    pub(crate) fn read(&mut self, number: usize) -> Result<Vec<u8>, Damage> {
+        let name = SECTION_NAMES.get(number).copied().unwrap_or_default();
+        let place = self
+            .layout
+            .offsets
+            .get(number)
+            .zip(self.layout.lengths.get(number));
+        let (&offset, &length) = place.ok_or(Damage::Section { name })?;
+        let bytes = read_at(&mut self.file, offset, length)?;
+        if self.checksums.get(number) == Some(&xxh3_64(&bytes)) {
+            Ok(bytes)
+        } else {
+            Err(Damage::Section { name })
+        }
+    }
+}
+
+fn read_at(file: &mut File, offset: u64, length: u64) -> Result<Vec<u8>, Damage> {
+    let too_large = || Damage::Unreadable(std::io::ErrorKind::OutOfMemory.into());
+    let capacity = usize::try_from(length).map_err(|_| too_large())?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(capacity).map_err(|_| too_large())?;
+    file.seek(SeekFrom::Start(offset))
+        .map_err(Damage::Unreadable)?;
+    let read = file
+        .take(length)
+        .read_to_end(&mut bytes)
+        .map_err(Damage::Unreadable)?;
+    if read == capacity {
+        Ok(bytes)
+    } else {
+        Err(Damage::Length {
+            expected: offset + length,
+            found: offset + read as u64,
+        })
+    }
+}
+
+fn numbers<T, const N: usize>(bytes: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes
+        .as_chunks::<N>()
+        .0
+        .iter()
+        .map(|chunk| from(*chunk))
+        .collect()
+}

@@ -1,0 +1,96 @@
+//! Configuration: the user's `config.toml` and the palace's own `palace.toml`. Both are optional;
+//! an unknown key is an error, so that a typo does not silently mean the default.
+
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+use loci_sqlite::Durability;
+use serde::Deserialize;
+
+/// Settings from a file. Every key may be missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Directory of the palace (user's file only).
+    pub palace: Option<PathBuf>,
+    /// Name of the backend.
+    pub backend: Option<String>,
+    /// `normal` or `full`.
+    pub durability: Option<String>,
+}
+
+impl Config {
+    /// The user's configuration: `$XDG_CONFIG_HOME/loci/config.toml`.
+    pub fn of_user() -> Result<Self> {
+        match xdg("XDG_CONFIG_HOME", ".config") {
+            Some(directory) => Self::read(&directory.join("loci").join("config.toml")),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// The configuration of a palace: `palace.toml` in its directory.
+    pub fn of_palace(palace: &Path) -> Result<Self> {
+        Self::read(&palace.join("palace.toml"))
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => toml::from_str(&text).map_err(|error| {
+                Error::invalid(
+                    format!("configuration `{}`", path.display()),
+                    error.message().to_owned(),
+                )
+            }),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(Self::default())
+            }
+            Err(error) => Err(Error::io("cannot read", path, error)),
+        }
+    }
+
+    /// The durability named here, if one is.
+    pub fn durability(&self) -> Result<Option<Durability>> {
+        match self.durability.as_deref() {
+            None => Ok(None),
+            Some("normal") => Ok(Some(Durability::Normal)),
+            Some("full") => Ok(Some(Durability::Full)),
+            Some(other) => Err(Error::invalid(
+                "durability",
+                format!("`{other}` is not one of normal, full"),
+            )),
+        }
+    }
+}
+
+/// The palace that is used when none is named: the user's configuration, else
+/// `$XDG_DATA_HOME/loci/palace`.
+pub fn default_palace_path() -> Result<PathBuf> {
+    if let Some(path) = Config::of_user()?.palace {
+        return Ok(path);
+    }
+    xdg("XDG_DATA_HOME", ".local/share")
+        .map(|directory| directory.join("loci").join("palace"))
+        .ok_or_else(|| {
+            Error::invalid(
+                "palace",
+                "there is no home directory; name a palace with `--palace` or `LOCI_PALACE`",
+            )
+        })
+}
+
+/// An XDG directory; relative values are to be ignored by its specification.
+fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    set.or_else(|| {
+        std::env::home_dir()
+            .filter(|home| !home.as_os_str().is_empty())
+            .map(|home| home.join(below_home))
+    })
+}

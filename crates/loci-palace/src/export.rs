@@ -1,0 +1,89 @@
+//! export: every drawer with everything it has, one JSON object per line, in the order added.
+
+use std::io::Write;
+
+use loci_core::{Collection, Error, Get, Include, Metric, Result, Selection};
+
+use crate::Palace;
+use crate::record::JsonRecord;
+
+/// Drawers read per transaction: no read transaction spans the writing of the output.
+const PAGE: usize = 500;
+
+impl Palace {
+    /// Writes all drawers of the named collection, or of all; gives their number. A collection
+    /// without drawers is one line without an id.
+    pub fn export(&self, collection: Option<&str>, output: &mut dyn Write) -> Result<u64> {
+        let mut written = 0;
+        for collection in self.scope(collection)? {
+            written += export_collection(collection.as_ref(), output)?;
+        }
+        output
+            .flush()
+            .map_err(|source| Error::io("cannot write", "the export", source))?;
+        Ok(written)
+    }
+}
+
+fn export_collection(collection: &dyn Collection, output: &mut dyn Write) -> Result<u64> {
+    let metric =
+        (collection.metric() != Metric::default()).then(|| collection.metric().as_str().to_owned());
+    let named = |record: JsonRecord| JsonRecord {
+        collection: Some(collection.name().to_owned()),
+        metric: metric.clone(),
+        ..record
+    };
+    // The list of ids is fixed first: a drawer removed meanwhile is left out, one added meanwhile
+    // is not in this export, and nothing is skipped because pages shifted.
+    let ids = collection
+        .get(&Get {
+            include: Include::NONE,
+            ..Get::new(Selection::all())
+        })?
+        .ids;
+    if ids.is_empty() {
+        write_line(output, &named(JsonRecord::default()))?;
+    }
+    let mut written = 0;
+    for page in ids.chunks(PAGE) {
+        let selection = Selection::ids(page.iter().cloned());
+        let include = Include {
+            distances: false,
+            ..Include::ALL
+        };
+        let got = collection.get(&Get {
+            include,
+            ..Get::new(selection)
+        })?;
+        if let Some(warning) = got.warnings.first() {
+            return Err(Error::Corrupt {
+                what: format!("collection `{}`", collection.name()),
+                path: "the palace".into(),
+                detail: warning.message.clone(),
+            });
+        }
+        let vectors = got.embeddings.unwrap_or_default();
+        for (((id, document), metadata), vector) in got
+            .ids
+            .into_iter()
+            .zip(got.documents)
+            .zip(&got.metadatas)
+            .zip(vectors)
+        {
+            let vector = (!vector.is_empty()).then_some(vector);
+            write_line(
+                output,
+                &named(JsonRecord::of(id, Some(document), metadata, vector)),
+            )?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}
+
+fn write_line(output: &mut dyn Write, record: &JsonRecord) -> Result<()> {
+    serde_json::to_writer(&mut *output, record)
+        .map_err(std::io::Error::from)
+        .and_then(|()| output.write_all(b"\n"))
+        .map_err(|source| Error::io("cannot write", "the export", source))
+}

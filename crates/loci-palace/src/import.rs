@@ -1,0 +1,381 @@
+//! import: JSON lines into collections, in small batches, with a report of everything that was
+//! not taken.
+
+use std::collections::HashSet;
+use std::io::{BufRead, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+use loci_core::{
+    Batch, Collection, CollectionOptions, Error, ErrorKind, Get, Include, MAX_BATCH_TEXT_BYTES,
+    Metric, Outcome, Result, Selection,
+};
+use serde::Serialize;
+
+use crate::record::{JsonRecord, columns, new_id};
+use crate::{DEFAULT_COLLECTION, Palace};
+
+/// Records per transaction: other writers never wait long.
+const BATCH: usize = 200;
+/// A longer line is refused instead of being read into memory.
+const MAX_LINE_BYTES: usize = 8 << 20;
+
+/// What happens to a record whose id is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnConflict {
+    /// The drawer that is there stays.
+    #[default]
+    Skip,
+    /// The drawer that is there is changed to the record.
+    Update,
+    /// The record is added under a new id, if it is not the same text from the same place.
+    Duplicate,
+    /// Nothing at all is imported.
+    Error,
+}
+
+/// How to import.
+#[derive(Debug, Clone, Default)]
+pub struct ImportOptions {
+    /// Put everything into this collection, whatever the records say.
+    pub collection: Option<String>,
+    /// What happens to a record whose id is taken.
+    pub on_conflict: OnConflict,
+}
+
+/// A record that was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// Line in the input, from 1.
+    pub line: u64,
+    /// Its id, where it could be read.
+    pub id: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What an import did. `added + updated + skipped + failed` is the number of records read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ImportReport {
+    /// New drawers.
+    pub added: u64,
+    /// Drawers changed.
+    pub updated: u64,
+    /// Records that were there already.
+    pub skipped: u64,
+    /// Records that were refused; `lost` names each.
+    pub failed: u64,
+    /// The refused records.
+    pub lost: Vec<Loss>,
+}
+
+struct Pending {
+    line: u64,
+    record: JsonRecord,
+}
+
+impl Palace {
+    /// Imports JSON lines. A bad record is reported and the rest goes on; a failing store stops it.
+    /// `progress` is called with the number of lines done.
+    pub fn import(
+        &self,
+        input: &mut dyn BufRead,
+        options: &ImportOptions,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<ImportReport> {
+        if options.on_conflict == OnConflict::Error {
+            let mut spool = tempfile::tempfile()
+                .map_err(|source| Error::io("cannot create", "a spool file", source))?;
+            let fail = |source| Error::io("cannot spool", "the import", source);
+            std::io::copy(input, &mut spool).map_err(fail)?;
+            spool
+                .flush()
+                .and_then(|()| spool.seek(SeekFrom::Start(0)).map(|_| ()))
+                .map_err(fail)?;
+            self.refuse_conflicts(&mut std::io::BufReader::new(&spool), options)?;
+            spool.seek(SeekFrom::Start(0)).map_err(fail)?;
+            return Import::new(self, options).run(&mut std::io::BufReader::new(&spool), progress);
+        }
+        Import::new(self, options).run(input, progress)
+    }
+
+    fn refuse_conflicts(&self, input: &mut dyn BufRead, options: &ImportOptions) -> Result<()> {
+        let mut import = Import::new(self, options);
+        let mut lines = Lines { input, number: 0 };
+        while let Some((line, text)) = lines.next()? {
+            let Ok(record) = text.and_then(|text| JsonRecord::parse(&text)) else {
+                continue;
+            };
+            let (Some(id), name) = (record.id.clone(), import.target(&record)) else {
+                continue;
+            };
+            let Ok(collection) = self.collection(&name, false) else {
+                continue;
+            };
+            let get = Get {
+                include: Include::NONE,
+                ..Get::new(Selection::ids([id.clone()]))
+            };
+            if !collection.get(&get)?.ids.is_empty() {
+                return Err(Error::Conflict {
+                    what: format!("line {line}: `{id}` exists in `{name}`; nothing was imported"),
+                });
+            }
+        }
+        import.batch.clear();
+        Ok(())
+    }
+}
+
+struct Import<'a> {
+    palace: &'a Palace,
+    options: &'a ImportOptions,
+    report: ImportReport,
+    current: Option<Arc<dyn Collection>>,
+    batch: Vec<Pending>,
+    ids: HashSet<String>,
+    text_bytes: usize,
+}
+
+impl<'a> Import<'a> {
+    fn new(palace: &'a Palace, options: &'a ImportOptions) -> Self {
+        Self {
+            palace,
+            options,
+            report: ImportReport::default(),
+            current: None,
+            batch: Vec::new(),
+            ids: HashSet::new(),
+            text_bytes: 0,
+        }
+    }
+
+    fn run(
+        mut self,
+        input: &mut dyn BufRead,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<ImportReport> {
+        let mut lines = Lines { input, number: 0 };
+        while let Some((line, text)) = lines.next()? {
+            match text.and_then(|text| {
+                if text.trim().is_empty() {
+                    Ok(None)
+                } else {
+                    JsonRecord::parse(&text).map(Some)
+                }
+            }) {
+                Ok(None) => {}
+                Ok(Some(record)) => self.take(line, record)?,
+                Err(error) => self.lose(line, None, &error),
+            }
+            progress(line);
+        }
+        self.flush()?;
+        Ok(self.report)
+    }
+
+    fn target(&self, record: &JsonRecord) -> String {
+        let named = self
+            .options
+            .collection
+            .as_ref()
+            .or(record.collection.as_ref());
+        named.map_or_else(|| DEFAULT_COLLECTION.to_owned(), Clone::clone)
+    }
+
+    fn take(&mut self, line: u64, mut record: JsonRecord) -> Result<()> {
+        let name = self.target(&record);
+        if self
+            .current
+            .as_ref()
+            .is_none_or(|current| current.name() != name)
+        {
+            self.flush()?;
+            match self.open(&name, &record) {
+                Ok(collection) => self.current = Some(collection),
+                Err(error) if is_of_record(&error) => {
+                    self.lose(line, record.id, &error);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if record.is_collection_only() {
+            return Ok(());
+        }
+        let id = record.id.get_or_insert_with(new_id).clone();
+        let text_bytes = record.document.as_ref().map_or(0, String::len);
+        if self.batch.len() >= BATCH
+            || self.ids.contains(&id)
+            || self.text_bytes + text_bytes > MAX_BATCH_TEXT_BYTES
+        {
+            self.flush()?;
+        }
+        self.ids.insert(id);
+        self.text_bytes += text_bytes;
+        self.batch.push(Pending { line, record });
+        Ok(())
+    }
+
+    fn open(&self, name: &str, record: &JsonRecord) -> Result<Arc<dyn Collection>> {
+        let metric = record.metric.as_deref().map(Metric::parse).transpose()?;
+        self.palace.collection_with(
+            name,
+            true,
+            &CollectionOptions {
+                metric,
+                embedder: None,
+            },
+        )
+    }
+
+    /// Writes the batch; if it is refused, one record at a time, so that only the bad ones are lost.
+    fn flush(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.batch);
+        self.ids.clear();
+        self.text_bytes = 0;
+        let Some(collection) = self.current.clone() else {
+            return Ok(());
+        };
+        if pending.is_empty() {
+            return Ok(());
+        }
+        match self.write(collection.as_ref(), &pending) {
+            Err(error) if is_of_record(&error) => {
+                for single in pending {
+                    if let Err(error) =
+                        self.write(collection.as_ref(), std::slice::from_ref(&single))
+                    {
+                        if !is_of_record(&error) {
+                            return Err(error);
+                        }
+                        self.lose(single.line, single.record.id.clone(), &error);
+                    }
+                }
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn write(&mut self, collection: &dyn Collection, pending: &[Pending]) -> Result<()> {
+        let batch = batch_of(pending)?;
+        let result = match self.options.on_conflict {
+            OnConflict::Update => collection.upsert(&batch)?,
+            OnConflict::Skip | OnConflict::Duplicate | OnConflict::Error => {
+                collection.add(&batch)?
+            }
+        };
+        for (single, outcome) in pending.iter().zip(result.outcomes) {
+            match outcome {
+                Outcome::Added => self.report.added += 1,
+                Outcome::Updated => self.report.updated += 1,
+                Outcome::Exists if self.options.on_conflict == OnConflict::Duplicate => {
+                    let record = JsonRecord {
+                        id: Some(new_id()),
+                        ..single.record.clone()
+                    };
+                    let copy = batch_of(&[Pending {
+                        line: single.line,
+                        record,
+                    }])?;
+                    match collection.add(&copy)?.count("added") {
+                        0 => self.report.skipped += 1,
+                        _ => self.report.added += 1,
+                    }
+                }
+                Outcome::Exists
+                | Outcome::Unchanged
+                | Outcome::DuplicateOf(_)
+                | Outcome::Unknown => {
+                    self.report.skipped += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, line: u64, id: Option<String>, error: &Error) {
+        self.report.failed += 1;
+        self.report.lost.push(Loss {
+            line,
+            id,
+            reason: error.to_string(),
+        });
+    }
+}
+
+/// Whether an error is about the record and not about the store.
+fn is_of_record(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
+}
+
+fn batch_of(pending: &[Pending]) -> Result<Batch> {
+    let mut batch = columns();
+    for Pending { record, .. } in pending {
+        batch.ids.push(record.id.clone().unwrap_or_default());
+        batch
+            .documents
+            .get_or_insert_default()
+            .push(record.document.clone());
+        batch
+            .metadatas
+            .get_or_insert_default()
+            .push(record.patch()?);
+        batch
+            .embeddings
+            .get_or_insert_default()
+            .push(record.embedding.clone());
+    }
+    Ok(batch)
+}
+
+/// Lines of bounded length; one that is too long or not UTF-8 is an error of that line.
+struct Lines<'a> {
+    input: &'a mut dyn BufRead,
+    number: u64,
+}
+
+impl Lines<'_> {
+    fn next(&mut self) -> Result<Option<(u64, Result<String>)>> {
+        let mut bytes = Vec::new();
+        let mut too_long = false;
+        loop {
+            let fail = |source| Error::io("cannot read", "the import", source);
+            let available = match self.input.fill_buf() {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                other => other.map_err(fail)?,
+            };
+            if available.is_empty() {
+                if bytes.is_empty() && !too_long {
+                    return Ok(None);
+                }
+                break;
+            }
+            let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (available.len(), false),
+            };
+            if bytes.len() + taken > MAX_LINE_BYTES {
+                too_long = true;
+                bytes.clear();
+            }
+            if !too_long {
+                bytes.extend_from_slice(available.get(..taken).unwrap_or_default());
+            }
+            self.input.consume(taken);
+            if ended {
+                break;
+            }
+        }
+        self.number += 1;
+        let text = if too_long {
+            Err(Error::invalid(
+                "line",
+                format!("longer than {MAX_LINE_BYTES} bytes"),
+            ))
+        } else {
+            String::from_utf8(bytes).map_err(|_| Error::invalid("line", "is not valid UTF-8"))
+        };
+        Ok(Some((self.number, text)))
+    }
+}

@@ -1,0 +1,235 @@
+//! One palace and everything a front end does with it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use loci_core::{
+    Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Error, MaintenanceState,
+    Metric, PalaceRef, Registry, Result, Selection,
+};
+use loci_sqlite::{
+    Durability, ForgetOutcome, PalaceState, RepairReport, SqliteBackend, VerifyReport,
+};
+
+use crate::config::Config;
+
+/// Collection used when none is named.
+pub const DEFAULT_COLLECTION: &str = "drawers";
+
+/// How a palace is opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Make the palace if there is none.
+    pub create: bool,
+    /// Backend by name; otherwise configuration, environment, detection and default decide.
+    pub backend: Option<String>,
+    /// How hard commits try to reach the disk; otherwise configuration and default decide.
+    pub durability: Option<Durability>,
+}
+
+impl OpenOptions {
+    /// Makes the palace when it is missing.
+    pub fn create() -> Self {
+        Self {
+            create: true,
+            ..Self::default()
+        }
+    }
+
+    /// Opens a palace that exists; creates nothing.
+    pub fn existing() -> Self {
+        Self::default()
+    }
+}
+
+/// An open palace. Close it when done: a process that wrote much brings the index up before it goes.
+pub struct Palace {
+    reference: PalaceRef,
+    backend: Arc<dyn Backend>,
+    sqlite: Arc<SqliteBackend>,
+}
+
+/// A collection with the state of its index.
+#[derive(Debug, Clone)]
+pub struct CollectionStatus {
+    /// Counts and settings.
+    pub info: CollectionInfo,
+    /// How far its index is behind.
+    pub index: MaintenanceState,
+}
+
+/// What `status` shows.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Drawers of all collections.
+    pub drawers: u64,
+    /// Each collection.
+    pub collections: Vec<CollectionStatus>,
+    /// The palace as a whole.
+    pub state: PalaceState,
+}
+
+impl Palace {
+    /// Opens the palace in `path`. The backend is the one named explicitly, else in the palace's
+    /// configuration, else in `LOCI_BACKEND`, else the one whose files are there, else `sqlite`.
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let palace = Self::connect(path, options)?;
+        if options.create {
+            palace.sqlite.ensure_palace(&palace.reference)?;
+        } else {
+            palace.backend.list_collections(&palace.reference)?;
+        }
+        Ok(palace)
+    }
+
+    /// Names a palace without looking whether it can be opened, for `verify` and `repair`.
+    pub fn connect(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let of_palace = Config::of_palace(path)?;
+        let of_user = Config::of_user()?;
+        let durability = match options.durability {
+            Some(durability) => durability,
+            None => of_palace
+                .durability()?
+                .or(of_user.durability()?)
+                .unwrap_or_default(),
+        };
+        let sqlite = Arc::new(SqliteBackend::new(durability));
+        let mut registry = Registry::new();
+        registry.register(Arc::clone(&sqlite) as Arc<dyn Backend>);
+        let environment = std::env::var("LOCI_BACKEND")
+            .ok()
+            .filter(|name| !name.is_empty());
+        let config = of_palace.backend.or(of_user.backend);
+        let choice = BackendChoice {
+            explicit: options.backend.as_deref(),
+            config: config.as_deref(),
+            environment: environment.as_deref(),
+        };
+        let backend = registry.resolve(choice, path)?;
+        Ok(Self {
+            reference: PalaceRef::local(path),
+            backend,
+            sqlite,
+        })
+    }
+
+    /// Its directory.
+    pub fn path(&self) -> &Path {
+        &self.reference.path
+    }
+
+    /// Name of the backend that serves it.
+    pub fn backend_name(&self) -> &'static str {
+        self.backend.name()
+    }
+
+    /// A collection; with `create`, made when missing.
+    pub fn collection(&self, name: &str, create: bool) -> Result<Arc<dyn Collection>> {
+        self.collection_with(name, create, &CollectionOptions::default())
+    }
+
+    /// A collection with options.
+    pub fn collection_with(
+        &self,
+        name: &str,
+        create: bool,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        self.backend
+            .get_collection(&self.reference, name, create, options)
+    }
+
+    /// Creates a collection; a conflict if it exists.
+    pub fn create_collection(&self, name: &str, metric: Metric) -> Result<Arc<dyn Collection>> {
+        let options = CollectionOptions {
+            metric: Some(metric),
+            embedder: None,
+        };
+        self.backend
+            .create_collection(&self.reference, name, &options)
+    }
+
+    /// Removes a collection and everything in it.
+    pub fn delete_collection(&self, name: &str) -> Result<()> {
+        self.backend.delete_collection(&self.reference, name)
+    }
+
+    /// All collections, by name.
+    pub fn collections(&self) -> Result<Vec<CollectionInfo>> {
+        self.backend.list_collections(&self.reference)
+    }
+
+    /// The named collection, or all of them when none is named.
+    pub fn scope(&self, collection: Option<&str>) -> Result<Vec<Arc<dyn Collection>>> {
+        match collection {
+            Some(name) => Ok(vec![self.collection(name, false)?]),
+            None => self
+                .collections()?
+                .into_iter()
+                .map(|info| self.collection(&info.name, false))
+                .collect(),
+        }
+    }
+
+    /// Exact counts and the state of everything derived.
+    pub fn status(&self) -> Result<Status> {
+        let mut collections = Vec::new();
+        for info in self.collections()? {
+            let index = self.collection(&info.name, false)?.maintenance_state()?;
+            collections.push(CollectionStatus { info, index });
+        }
+        Ok(Status {
+            drawers: collections
+                .iter()
+                .map(|collection| collection.info.count)
+                .sum(),
+            collections,
+            state: self.local()?.state(&self.reference)?,
+        })
+    }
+
+    /// Removes drawers and every trace of their text.
+    pub fn forget(&self, collection: &str, selection: &Selection) -> Result<ForgetOutcome> {
+        self.local()?.forget(&self.reference, collection, selection)
+    }
+
+    /// Compares everything derived with the truth; with `deep`, recomputes it.
+    pub fn verify(&self, deep: bool) -> Result<VerifyReport> {
+        self.local()?.verify(&self.reference, deep)
+    }
+
+    /// Repairs what verify finds, losing nothing.
+    pub fn repair(&self) -> Result<RepairReport> {
+        self.local()?.repair(&self.reference)
+    }
+
+    /// Writes a consistent copy to a new file; gives its size.
+    pub fn backup(&self, target: &Path) -> Result<u64> {
+        self.local()?.backup(&self.reference, target)
+    }
+
+    /// Makes this palace the state of a backup; gives the number of drawers.
+    pub fn restore(&self, backup: &Path, replace: bool) -> Result<u64> {
+        self.local()?.restore(backup, &self.reference, replace)
+    }
+
+    /// Directory of the derived index files.
+    pub fn index_directory(&self) -> PathBuf {
+        self.reference.path.join("index")
+    }
+
+    /// Brings indexes up if they are due and lets go of the palace.
+    pub fn close(&self) -> Result<()> {
+        self.backend.close()
+    }
+
+    fn local(&self) -> Result<&SqliteBackend> {
+        if self.backend.name() == loci_sqlite::BACKEND_NAME {
+            return Ok(&self.sqlite);
+        }
+        Err(Error::UnsupportedCapability {
+            capability: "care of local files".into(),
+            reason: format!("backend `{}` has no local files", self.backend.name()),
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
+//! `collection` and `metric`.
+
+use loci_core::{Batch, Error, Metadata, MetadataPatch, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One record as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JsonRecord {
+    /// The collection it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// The collection's metric; left out when it is cosine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// Its id; drawn when missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The verbatim text.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "text")]
+    pub document: Option<String>,
+    /// Flat metadata.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub metadata: Value,
+    /// The vector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<Vec<f32>>,
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+impl JsonRecord {
+    /// Reads a line.
+    pub fn parse(line: &str) -> Result<Self> {
+        serde_json::from_str(line).map_err(|error| Error::invalid("record", error.to_string()))
+    }
+
+    /// A line that only says that a collection exists.
+    pub(crate) fn is_collection_only(&self) -> bool {
+        self.id.is_none()
+            && self.document.is_none()
+            && self.embedding.is_none()
+            && self.metadata.is_null()
+    }
+
+    /// The metadata as a patch.
+    pub(crate) fn patch(&self) -> Result<MetadataPatch> {
+        if self.metadata.is_null() {
+            return Ok(MetadataPatch::default());
+        }
+        MetadataPatch::from_json(&self.metadata)
+    }
+
+    /// The record of a drawer.
+    pub(crate) fn of(
+        id: String,
+        document: Option<String>,
+        metadata: &Metadata,
+        embedding: Option<Vec<f32>>,
+    ) -> Self {
+        Self {
+            id: Some(id),
+            document,
+            metadata: serde_json::to_value(metadata).unwrap_or_default(),
+            embedding,
+            ..Self::default()
+        }
+    }
+}
+
+/// A new id: time-ordered and unique.
+pub fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// An empty batch whose columns are all present, for building row by row.
+pub(crate) fn columns() -> Batch {
+    Batch {
+        ids: Vec::new(),
+        documents: Some(Vec::new()),
+        metadatas: Some(Vec::new()),
+        embeddings: Some(Vec::new()),
+    }
+}

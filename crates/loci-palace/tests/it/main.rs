@@ -1,0 +1,18 @@
+//! The promises of the design, tested with real processes on real files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "the helpers of tests are tests"
+)]
+
+#[path = "../worker/protocol.rs"]
+mod protocol;
+
+mod forget;
+mod support;
+mod torture;

@@ -1,0 +1,132 @@
+//! The write-ahead log: which of its frames count, by the rules of SQLite's own recovery.
+//! A frame counts when its salts match the header's, its cumulative checksum holds, and it lies at
+//! or before the last commit frame for which that is true. Page images are read later, on demand.
+
+use crate::bytes::{array, be_u32};
+use crate::header::is_page_size;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+const HEADER_BYTES: usize = 32;
+const FRAME_HEADER_BYTES: usize = 24;
+const MAGIC_LITTLE: u32 = 0x377f_0682;
+const MAGIC_BIG: u32 = 0x377f_0683;
+const VERSION: u32 = 3_007_000;
+
+/// The committed content of a WAL.
+#[derive(Debug)]
+pub(crate) struct Wal {
+    pub(crate) page_size: u32,
+    /// Frames up to and including the last commit.
+    pub(crate) applied: u32,
+    /// Database size in pages after the last commit.
+    pub(crate) database_pages: u32,
+    /// For each page, where in the WAL its newest committed image starts.
+    pub(crate) images: BTreeMap<u32, u64>,
+}
+
+/// What a WAL file turned out to be.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Empty,
+    /// The header does not hold; no frame can be believed.
+    BadHeader,
+    Wal(Wal),
+}
+
+pub(crate) fn read(file: &File) -> Found {
+    let mut reader = BufReader::with_capacity(1 << 17, file);
+    let mut header = [0; HEADER_BYTES];
+    match reader.read_exact(&mut header) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Found::Empty,
+        Err(_) => return Found::BadHeader,
+    }
+    parse(&header, &mut reader).map_or(Found::BadHeader, Found::Wal)
+}
+
+fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
+    let big_endian = match be_u32(header, 0)? {
+        MAGIC_BIG => true,
+        MAGIC_LITTLE => false,
+        _ => return None,
+    };
+    let page_size = be_u32(header, 8)?;
+    let mut sums = Checksum {
+        big_endian,
+        first: 0,
+        second: 0,
+    };
+    sums.add(header.get(..24)?);
+    if be_u32(header, 4)? != VERSION || !is_page_size(page_size) || !sums.stored_at(header, 24) {
+        return None;
+    }
+    let salts: [u8; 8] = array(header, 16)?;
+
+    let mut wal = Wal {
+        page_size,
+        applied: 0,
+        database_pages: 0,
+        images: BTreeMap::new(),
+    };
+    let mut pending = Vec::new();
+    let frame_bytes = FRAME_HEADER_BYTES + page_size as usize;
+    let mut frame = vec![0; frame_bytes];
+    for index in 0_u32..u32::MAX {
+        if reader.read_exact(&mut frame).is_err() {
+            break;
+        }
+        let (Some(page), Some(commit_pages)) = (be_u32(&frame, 0), be_u32(&frame, 4)) else {
+            break;
+        };
+        sums.add(frame.get(..8)?);
+        sums.add(frame.get(FRAME_HEADER_BYTES..)?);
+        if page == 0 || array(&frame, 8) != Some(salts) || !sums.stored_at(&frame, 16) {
+            break;
+        }
+        let frame_at = HEADER_BYTES as u64 + u64::from(index) * frame_bytes as u64;
+        pending.push((page, frame_at + FRAME_HEADER_BYTES as u64));
+        if commit_pages != 0 {
+            wal.images.extend(pending.drain(..));
+            wal.applied = index + 1;
+            wal.database_pages = commit_pages;
+        }
+    }
+    Some(wal)
+}
+
+/// The running checksum over header and frames, in the byte order that the magic number names.
+struct Checksum {
+    big_endian: bool,
+    first: u32,
+    second: u32,
+}
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        let (pairs, _) = bytes.as_chunks::<8>();
+        for &[a, b, c, d, e, f, g, h] in pairs {
+            self.first = self
+                .first
+                .wrapping_add(self.word([a, b, c, d]))
+                .wrapping_add(self.second);
+            self.second = self
+                .second
+                .wrapping_add(self.word([e, f, g, h]))
+                .wrapping_add(self.first);
+        }
+    }
+
+    fn word(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        }
+    }
+
+    fn stored_at(&self, bytes: &[u8], at: usize) -> bool {
+        be_u32(bytes, at) == Some(self.first) && be_u32(bytes, at + 4) == Some(self.second)
+    }
+}

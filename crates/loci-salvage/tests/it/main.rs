@@ -1,0 +1,18 @@
+//! Salvage against databases that real SQLite wrote and the tests then damaged.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod cut_file;
+mod deleted;
+mod first_page;
+mod geometry;
+mod healthy;
+mod interior;
+mod leaf;
+mod noise;
+mod support;
+mod wal;

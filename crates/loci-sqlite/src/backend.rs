@@ -1,0 +1,403 @@
+//! The SQLite backend: which palaces are open in this process, and their collections.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loci_core::{
+    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
+    Health, PalaceRef, Result, validate_collection_name,
+};
+use rusqlite::params;
+
+use crate::collection::SqliteCollection;
+use crate::collection::meta::CollectionRow;
+use crate::collection::write::take_row;
+use crate::fault::Attempt;
+use crate::store::connection::{Db, Durability};
+use crate::store::place::{DATABASE, Place};
+use crate::store::{Head, Store};
+
+/// The default backend: one SQLite file per palace.
+///
+/// ```
+/// use loci_core::{Backend, Batch, CollectionOptions, PalaceRef, Query};
+/// use loci_sqlite::SqliteBackend;
+/// let directory = tempfile::tempdir()?;
+/// let palace = PalaceRef::local(directory.path().join("palace"));
+/// let backend = SqliteBackend::default();
+/// let drawers = backend.get_collection(&palace, "drawers", true, &CollectionOptions::default())?;
+/// drawers.add(&Batch::new(["a"]).documents(["Alice moved to Lyon."]).embeddings([vec![1.0, 0.0]]))?;
+/// let answer = drawers.query(&Query::vector(vec![0.9, 0.1]))?;
+/// assert_eq!(answer.ids, [["a"]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct SqliteBackend {
+    durability: Durability,
+    closed: AtomicBool,
+    stores: Mutex<HashMap<PathBuf, Arc<Store>>>,
+}
+
+impl SqliteBackend {
+    /// A backend whose commits reach the disk as `durability` says.
+    pub fn new(durability: Durability) -> Self {
+        Self {
+            durability,
+            closed: AtomicBool::new(false),
+            stores: Mutex::default(),
+        }
+    }
+
+    /// Makes the palace unless it exists.
+    pub fn ensure_palace(&self, palace: &PalaceRef) -> Result<()> {
+        self.store(palace, true).map(|_| ())
+    }
+
+    pub(crate) fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// The open palace, opening it first if need be.
+    pub(crate) fn store(&self, palace: &PalaceRef, create: bool) -> Result<Arc<Store>> {
+        self.ensure_open()?;
+        let key = std::path::absolute(&palace.path)
+            .map_err(|source| Error::io("cannot resolve", &palace.path, source))?;
+        let mut stores = self.lock_stores();
+        if let Some(store) = stores.get(&key) {
+            if create {
+                store.ensure_created()?;
+            }
+            return Ok(Arc::clone(store));
+        }
+        let store = Arc::new(Store::open(&key, create, self.durability)?);
+        purge_dropped(&store)?;
+        stores.insert(key, Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// Lets go of the connections of one palace without closing it, so that its files may be moved.
+    pub(crate) fn forget_store(&self, palace: &PalaceRef) -> Option<Arc<Store>> {
+        let key = std::path::absolute(&palace.path).ok()?;
+        self.lock_stores().remove(&key)
+    }
+
+    pub(crate) fn ensure_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::BackendClosed {
+                backend: crate::BACKEND_NAME.into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn lock_stores(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Store>>> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        create: Create,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        validate_collection_name(name)?;
+        let store = self.store(palace, create != Create::Never)?;
+        let found = store.read("opening a collection", |db| {
+            CollectionRow::find(&db.sql, &Head::read(&db.sql)?, name)
+        })?;
+        let row = match (found, create) {
+            (Some(_), Create::Always) => return Err(exists(name)),
+            (Some(row), _) => row,
+            (None, Create::Never) => {
+                return Err(Error::CollectionNotInitialized {
+                    collection: name.into(),
+                });
+            }
+            (None, _) => store.write("creating a collection", |db| {
+                create_row(db, name, create, options)
+            })?,
+        };
+        check_options(&row, options)?;
+        Ok(Arc::new(SqliteCollection {
+            store,
+            name: name.to_owned(),
+            metric: row.metric,
+            embedder: options.embedder.clone(),
+            opened: (row.generation, row.id),
+        }))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Create {
+    Never,
+    IfMissing,
+    Always,
+}
+
+fn exists(name: &str) -> Error {
+    Error::Conflict {
+        what: format!("collection `{name}` already exists"),
+    }
+}
+
+fn create_row(
+    db: &Db,
+    name: &str,
+    create: Create,
+    options: &CollectionOptions,
+) -> Attempt<CollectionRow> {
+    let head = Head::read(&db.sql)?;
+    if let Some(row) = CollectionRow::find(&db.sql, &head, name)? {
+        if create == Create::Always {
+            return Err(exists(name).into());
+        }
+        return Ok(row);
+    }
+    let identity = options
+        .embedder
+        .as_ref()
+        .map(|embedder| embedder.identity());
+    let json = identity
+        .as_ref()
+        .and_then(|identity| serde_json::to_string(identity).ok());
+    // The collection's number is a sequence number, so it is never used twice.
+    let id = head.seq + 1;
+    db.sql.execute(
+        "INSERT INTO collections (id, name, metric, dimension, embedder, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?1)",
+        params![
+            id as i64,
+            name,
+            options.metric.unwrap_or_default().as_str(),
+            identity.map(|identity| identity.dimension as i64),
+            json
+        ],
+    )?;
+    db.sql
+        .execute("UPDATE palace SET seq = ?1 WHERE id = 1", [id as i64])?;
+    CollectionRow::require(&db.sql, &head, name)
+}
+
+fn check_options(row: &CollectionRow, options: &CollectionOptions) -> Result<()> {
+    if let Some(metric) = options.metric.filter(|metric| *metric != row.metric) {
+        return Err(Error::Conflict {
+            what: format!(
+                "collection `{}` has metric {}, fixed when it was created; {} was asked for",
+                row.name,
+                row.metric.as_str(),
+                metric.as_str()
+            ),
+        });
+    }
+    let Some(given) = options
+        .embedder
+        .as_ref()
+        .map(|embedder| embedder.identity())
+    else {
+        return Ok(());
+    };
+    match (&row.embedder, row.dimension) {
+        (Some(pinned), _) if *pinned != given => Err(Error::EmbedderMismatch {
+            collection: row.name.clone(),
+            pinned: pinned.to_string(),
+            given: given.to_string(),
+        }),
+        (None, Some(expected)) if expected != given.dimension => Err(Error::DimensionMismatch {
+            collection: row.name.clone(),
+            expected,
+            got: given.dimension,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Finishes the removal of dropped collections, in slices; a kill in between leaves the rest for
+/// the next process.
+fn purge_dropped(store: &Store) -> Result<()> {
+    let dropped: Vec<i64> = store.read("looking for dropped collections", |db| {
+        let mut statement = db
+            .sql
+            .prepare_cached("SELECT id FROM collections WHERE dropped <> 0")?;
+        let ids = statement
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(ids)
+    })?;
+    for collection in dropped {
+        while store.write("removing a dropped collection", |db| {
+            purge_slice(db, collection)
+        })? {}
+    }
+    Ok(())
+}
+
+fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
+    let rows: Vec<i64> = {
+        let mut statement = db.sql.prepare_cached(
+            "SELECT row FROM drawers INDEXED BY drawers_order WHERE collection = ?1 LIMIT 500",
+        )?;
+        statement
+            .query_map([collection], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?
+    };
+    for row in &rows {
+        take_row(&db.sql, collection, *row as u64)?;
+    }
+    if !rows.is_empty() {
+        return Ok(true);
+    }
+    for table in [
+        "vectors",
+        "labels",
+        "tombstones",
+        "snapshots",
+        "index_failures",
+        "removed_duplicates",
+    ] {
+        db.sql.execute(
+            &format!("DELETE FROM {table} WHERE collection = ?1"),
+            [collection],
+        )?;
+    }
+    db.sql
+        .execute("DELETE FROM collections WHERE id = ?1", [collection])?;
+    Ok(false)
+}
+
+impl Backend for SqliteBackend {
+    fn name(&self) -> &'static str {
+        crate::BACKEND_NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        [
+            Capability::EmbeddingsIn,
+            Capability::EmbeddingsOut,
+            Capability::EstimatedCount,
+            Capability::MetadataFilters,
+            Capability::RangeFilters,
+            Capability::LexicalSearch,
+            Capability::RecencyOrder,
+            Capability::MetadataFacets,
+            Capability::ChangeFeed,
+            Capability::ManyProcesses,
+            Capability::LocalMode,
+        ]
+        .into()
+    }
+
+    fn get_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        create: bool,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        let create = if create {
+            Create::IfMissing
+        } else {
+            Create::Never
+        };
+        self.open_collection(palace, name, create, options)
+    }
+
+    fn create_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        self.open_collection(palace, name, Create::Always, options)
+    }
+
+    fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
+        let store = self.store(palace, false)?;
+        store.write("deleting a collection", |db| {
+            let head = Head::read(&db.sql)?;
+            let row = CollectionRow::require(&db.sql, &head, name)?;
+            // Invisible at once; its name holds a control character, which no collection's can.
+            db.sql.execute(
+                "UPDATE collections SET dropped = 1, name = char(1) || id WHERE id = ?1",
+                [row.id],
+            )?;
+            db.sql
+                .execute("DELETE FROM snapshots WHERE collection = ?1", [row.id])?;
+            db.sql
+                .execute("UPDATE palace SET seq = seq + 1 WHERE id = 1", [])?;
+            Ok(())
+        })?;
+        purge_dropped(&store)
+    }
+
+    fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
+        let store = self.store(palace, false)?;
+        let rows = store.read("listing collections", |db| {
+            CollectionRow::all(&db.sql, &Head::read(&db.sql)?)
+        })?;
+        Ok(rows
+            .into_iter()
+            .map(|row| CollectionInfo {
+                name: row.name,
+                count: row.drawers,
+                vectors: row.vectors,
+                dimension: row.dimension,
+                metric: row.metric,
+                embedder: row.embedder.map(|embedder| embedder.name),
+            })
+            .collect())
+    }
+
+    fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
+        self.ensure_open()?;
+        if let Some(store) = self.forget_store(palace) {
+            store.finish();
+            store.close();
+        }
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        let stores: Vec<_> = self.lock_stores().drain().collect();
+        self.closed.store(true, Ordering::Release);
+        for (_, store) in stores {
+            store.finish();
+            store.close();
+        }
+        Ok(())
+    }
+
+    fn health(&self) -> Health {
+        if self.ensure_open().is_err() {
+            return Health {
+                ok: false,
+                detail: "the backend is closed".into(),
+            };
+        }
+        Health {
+            ok: true,
+            detail: format!("{} palace(s) open", self.lock_stores().len()),
+        }
+    }
+
+    fn detect(&self, path: &Path) -> bool {
+        path.join(DATABASE).is_file()
+    }
+}
+
+impl Drop for SqliteBackend {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
+impl Place {
+    /// The palace that a reference names.
+    pub(crate) fn of(palace: &PalaceRef) -> Result<Self> {
+        let path = std::path::absolute(&palace.path)
+            .map_err(|source| Error::io("cannot resolve", &palace.path, source))?;
+        Ok(Self::new(&path))
+    }
+}

@@ -1,0 +1,39 @@
+//! Care of a palace beyond the contract: status, verify, repair, salvage, forget, backup, restore.
+//!
+//! Repairs copy or rename before they change anything and count before and after; only `forget`
+//! deletes for good.
+
+mod backup;
+pub(crate) mod forget;
+mod index_check;
+mod repair;
+pub(crate) mod restore;
+mod row_check;
+mod salvage;
+mod status;
+pub(crate) mod tidy;
+mod verify;
+
+pub use forget::ForgetOutcome;
+pub use repair::RepairReport;
+pub use salvage::SalvageReport;
+pub use status::PalaceState;
+pub use verify::{Finding, VerifyReport};
+
+/// A time as it stands in the names of files that were set aside: `20260131-235959`, UTC.
+pub(crate) fn timestamp() -> String {
+    jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
+}
+
+/// A path that nothing stands at: `stem` with the time, and a counter if that is taken.
+pub(crate) fn free_path(directory: &std::path::Path, stem: &str) -> std::path::PathBuf {
+    let base = format!("{stem}-{}", timestamp());
+    let first = directory.join(&base);
+    if std::fs::symlink_metadata(&first).is_err() {
+        return first;
+    }
+    (2..10_000)
+        .map(|n| directory.join(format!("{base}-{n}")))
+        .find(|path| std::fs::symlink_metadata(path).is_err())
+        .unwrap_or(first)
+}

@@ -1,0 +1,288 @@
+//! repair: make everything verify finds right again, without losing anything.
+//!
+//! A database that SQLite can read is copied first, then mended in one transaction that is only
+//! committed if the counts add up. One that it cannot read is salvaged into a new palace.
+
+use std::path::PathBuf;
+
+use loci_core::{Error, Metadata, PalaceRef, Result};
+use rusqlite::{Connection, params};
+
+use super::salvage::{self, SalvageReport};
+use super::verify::{Finding, VerifyReport};
+use super::{backup, free_path};
+use crate::SqliteBackend;
+use crate::collection::meta::CollectionRow;
+use crate::collection::read::fetch;
+use crate::collection::write::{insert_labels, insert_tombstone};
+use crate::fault::Attempt;
+use crate::index::build::{self, When};
+use crate::index::registry;
+use crate::store::lock::FileLock;
+use crate::store::{Head, Store, now_ms};
+
+/// What a repair did.
+#[derive(Debug, Clone, Default)]
+pub struct RepairReport {
+    /// What verify found before.
+    pub before: Vec<Finding>,
+    /// What was done, in order.
+    pub actions: Vec<String>,
+    /// Drawers before.
+    pub drawers_before: u64,
+    /// Drawers after.
+    pub drawers_after: u64,
+    /// Damaged drawers moved to the side table `damaged_drawers`, by id where it could be read.
+    pub set_aside: Vec<String>,
+    /// The copy made before anything was changed.
+    pub copy: Option<PathBuf>,
+    /// The salvage into a new palace, if the database could not be read.
+    pub salvage: Option<SalvageReport>,
+    /// What verify still finds.
+    pub remaining: Vec<Finding>,
+}
+
+impl SqliteBackend {
+    /// Repairs a palace. Running it on a healthy palace changes nothing.
+    pub fn repair(&self, palace: &PalaceRef) -> Result<RepairReport> {
+        let before = self.verify(palace, true)?;
+        let mut report = RepairReport {
+            before: before.findings.clone(),
+            drawers_before: before.drawers,
+            drawers_after: before.drawers,
+            ..RepairReport::default()
+        };
+        if before.ok() {
+            return Ok(report);
+        }
+        if before
+            .findings
+            .iter()
+            .any(|finding| finding.kind == "database")
+        {
+            let salvaged = salvage::salvage(self, palace)?;
+            report.drawers_after = salvaged.saved;
+            report.actions.push(format!(
+                "read {} drawer(s) out of the damaged database into the new palace `{}`; the damaged one is untouched",
+                salvaged.saved,
+                salvaged.palace.display()
+            ));
+            report.salvage = Some(salvaged);
+            return Ok(report);
+        }
+        let store = self.store(palace, false)?;
+        mend_truth(&store, &before, &mut report)?;
+        mend_indexes(&store, &before, &mut report)?;
+        let after = self.verify(palace, true)?;
+        report.drawers_after = after.drawers;
+        report.remaining = after.findings;
+        Ok(report)
+    }
+}
+
+fn has(report: &VerifyReport, kinds: &[&str]) -> bool {
+    report
+        .findings
+        .iter()
+        .any(|finding| kinds.contains(&finding.kind))
+}
+
+fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
+    if !has(
+        before,
+        &["damaged", "orphan", "labels", "count", "postings"],
+    ) {
+        return Ok(());
+    }
+    let copy = free_path(&store.place.directory, "palace.sqlite3.before-repair");
+    backup::copy_to(store, &copy)?;
+    report
+        .actions
+        .push(format!("copied the palace to `{}`", copy.display()));
+    report.copy = Some(copy);
+    let (set_aside, actions) = store.write("repairing", |db| {
+        let sql = &db.sql;
+        let count = |what: &str| -> Attempt<i64> { Ok(sql.query_row(what, [], |row| row.get(0))?) };
+        let drawers = count("SELECT count(*) FROM drawers")?;
+        let mut actions = Vec::new();
+        let head = Head::read(sql)?;
+        let mut seq = head.seq;
+        let mut set_aside = Vec::new();
+        for collection in CollectionRow::all(sql, &head)? {
+            set_aside.extend(set_damaged_aside(sql, &collection, &mut seq)?);
+            rebuild_labels(sql, &collection)?;
+        }
+        if !set_aside.is_empty() {
+            actions.push(format!(
+                "moved {} damaged drawer(s) to the side table `damaged_drawers`",
+                set_aside.len()
+            ));
+        }
+        let orphans = set_orphans_aside(sql)?;
+        if orphans > 0 {
+            actions.push(format!(
+                "moved {orphans} vector(s) without a drawer to the side table `damaged_drawers`"
+            ));
+        }
+        sql.execute("INSERT INTO postings (postings) VALUES ('rebuild')", [])?;
+        sql.execute(
+            "UPDATE collections SET
+                 drawers = (SELECT count(*) FROM drawers d WHERE d.collection = collections.id),
+                 vectors = (SELECT count(*) FROM vectors v WHERE v.collection = collections.id)",
+            [],
+        )?;
+        sql.execute(
+            "UPDATE palace SET seq = max(seq, ?1) WHERE id = 1",
+            [seq as i64],
+        )?;
+        actions.push("rebuilt postings, labels and counters from the drawers".into());
+        let left = count("SELECT count(*) FROM drawers")?;
+        if left + set_aside.len() as i64 != drawers {
+            return Err(Error::Internal {
+                doing: "repairing".into(),
+                detail: format!(
+                    "{drawers} drawers before, {left} after and {} set aside: undone",
+                    set_aside.len()
+                ),
+            }
+            .into());
+        }
+        Ok((set_aside, actions))
+    })?;
+    report.set_aside = set_aside;
+    report.actions.extend(actions);
+    Ok(())
+}
+
+/// Copies rows whose bytes are not what was written to the side table, byte for byte, and takes
+/// them out of the collection. Postings are rebuilt afterwards, so they are not touched here.
+fn set_damaged_aside(
+    db: &Connection,
+    collection: &CollectionRow,
+    seq: &mut u64,
+) -> Attempt<Vec<String>> {
+    let rows: Vec<i64> = {
+        let mut statement = db.prepare("SELECT row FROM drawers WHERE collection = ?1")?;
+        statement
+            .query_map([collection.id], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?
+    };
+    let expected = collection.dimension.map(|dimension| dimension * 4);
+    let mut names = Vec::new();
+    for row in rows {
+        let name = match fetch(db, row as u64)? {
+            Some(Ok(stored)) => {
+                let fits = stored
+                    .vector
+                    .as_ref()
+                    .is_none_or(|bytes| Some(bytes.len()) == expected);
+                if stored.is_intact() && stored.metadata().is_some() && fits {
+                    continue;
+                }
+                stored.id
+            }
+            _ => format!("row {row}"),
+        };
+        db.execute(
+            "INSERT INTO damaged_drawers (removed_at, row, collection, drawer_id, text, metadata, checksum, vector)
+             SELECT ?2, d.row, d.collection, d.id, d.text, d.metadata, d.checksum, v.vector
+             FROM drawers d LEFT JOIN vectors v ON v.row = d.row WHERE d.row = ?1",
+            params![row, now_ms()],
+        )?;
+        for table in ["vectors", "usage", "drawers"] {
+            db.execute(&format!("DELETE FROM {table} WHERE row = ?1"), [row])?;
+        }
+        *seq += 1;
+        insert_tombstone(db, *seq, collection.id, row as u64)?;
+        db.execute(
+            "UPDATE collections SET seq = ?2 WHERE id = ?1",
+            params![collection.id, *seq as i64],
+        )?;
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn set_orphans_aside(db: &Connection) -> Attempt<usize> {
+    let orphan = "NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = vectors.row)";
+    db.execute(
+        &format!(
+            "INSERT INTO damaged_drawers (removed_at, row, collection, vector)
+             SELECT ?1, row, collection, vector FROM vectors WHERE {orphan}"
+        ),
+        [now_ms()],
+    )?;
+    Ok(db.execute(&format!("DELETE FROM vectors WHERE {orphan}"), [])?)
+}
+
+fn rebuild_labels(db: &Connection, collection: &CollectionRow) -> Attempt<()> {
+    db.execute("DELETE FROM labels WHERE collection = ?1", [collection.id])?;
+    let mut statement = db.prepare("SELECT row, metadata FROM drawers WHERE collection = ?1")?;
+    let mut rows = statement.query([collection.id])?;
+    while let Some(columns) = rows.next()? {
+        let row: i64 = columns.get(0)?;
+        let metadata: Option<Metadata> = columns
+            .get_ref(1)?
+            .as_str()
+            .ok()
+            .and_then(|text| serde_json::from_str(text).ok());
+        if let Some(metadata) = metadata {
+            insert_labels(db, collection.id, row as u64, &metadata)?;
+        }
+    }
+    Ok(())
+}
+
+/// Index files that do not agree are set aside and rebuilt from the vectors in the truth.
+fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
+    let mut names: Vec<&str> = before
+        .findings
+        .iter()
+        .filter(|finding| {
+            matches!(
+                finding.kind,
+                "index" | "missing" | "ghost" | "stale" | "damaged" | "orphan"
+            )
+        })
+        .filter_map(|finding| finding.collection.as_deref())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        build::join(store);
+        {
+            let _lock = FileLock::exclusive(&store.place.index_lock())?;
+            let registered = store.read("reading the registered index", |db| {
+                let head = Head::read(&db.sql)?;
+                let row = CollectionRow::require(&db.sql, &head, name)?;
+                registry::find(&db.sql, &head, row.id)
+            })?;
+            if let Some(registration) = registered {
+                let moved =
+                    loci_index::set_aside(&store.place.index_directory(), &registration.name)?;
+                store.write("unregistering an index", |db| {
+                    registry::remove(
+                        &db.sql,
+                        registration.identity.collection as i64,
+                        &registration.name,
+                    )
+                })?;
+                if let Some(moved) = moved {
+                    report
+                        .actions
+                        .push(format!("set the index of `{name}` aside as `{moved}`"));
+                }
+            }
+        }
+        let built = build::build(store, name, When::Now)?;
+        let indexed = built.stats.get("indexed").copied().unwrap_or(0);
+        report.actions.push(format!(
+            "rebuilt the index of `{name}` from {indexed} vector(s) in the truth"
+        ));
+        store.write("clearing index failures", |db| {
+            db.sql.execute("DELETE FROM index_failures", [])?;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}

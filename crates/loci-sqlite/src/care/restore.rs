@@ -1,0 +1,217 @@
+//! restore: put a backup in the place of a palace.
+//!
+//! The new database is complete and synced under `palace.sqlite3.restoring-TIME` before the old one
+//! is renamed to `palace.sqlite3.replaced-TIME`. A kill between the renames leaves no
+//! `palace.sqlite3`; whoever opens next finishes the swap under the same lock and the same names. Other processes notice the new file at their next call.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, PalaceRef, Result};
+use rusqlite::{Connection, OpenFlags};
+
+use super::free_path;
+use crate::SqliteBackend;
+use crate::fault::{Attempt, Fault};
+use crate::store::lock::FileLock;
+use crate::store::place::{Place, sync_directory};
+use crate::store::{new_generation, schema};
+
+impl SqliteBackend {
+    /// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
+    /// within its directory; without, it is a conflict. Gives the number of drawers restored.
+    pub fn restore(&self, backup: &Path, palace: &PalaceRef, replace: bool) -> Result<u64> {
+        self.ensure_open()?;
+        let place = Place::of(palace)?;
+        check_backup(backup)?;
+        if place.mark()?.is_some() && !replace {
+            return Err(Error::Conflict {
+                what: format!(
+                    "there is a palace at `{}`; pass `--replace` to set it aside",
+                    place.directory.display()
+                ),
+            });
+        }
+        place.ensure_directory()?;
+        let _lock = FileLock::exclusive(&place.lock())?;
+        finish_interrupted(&place)?;
+        let (staged, drawers) = stage(backup, &place)?;
+        // Our own connections must be gone before the file they lock is renamed.
+        if let Some(store) = self.forget_store(palace) {
+            crate::index::build::join(&store);
+            store.close();
+        }
+        swap(&place, &staged)?;
+        Ok(drawers)
+    }
+}
+
+/// Refuses what is not a backup of a palace this build can read, before anything is touched.
+fn check_backup(backup: &Path) -> Result<()> {
+    if !fs::metadata(backup)
+        .map_err(|source| Error::io("cannot read", backup, source))?
+        .is_file()
+    {
+        return Err(Error::invalid(
+            format!("backup `{}`", backup.display()),
+            "is not a file",
+        ));
+    }
+    let check = || -> Attempt<()> {
+        let db = Connection::open_with_flags(backup, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if application != schema::APPLICATION_ID {
+            return Err(Error::invalid(
+                format!("backup `{}`", backup.display()),
+                "is not a backup of a palace",
+            )
+            .into());
+        }
+        if format > schema::FORMAT {
+            return Err(Error::NewerFormat {
+                path: backup.into(),
+                found: format,
+                supported: schema::FORMAT,
+            }
+            .into());
+        }
+        let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if verdict != "ok" {
+            return Err(Error::Corrupt {
+                what: "the backup".into(),
+                path: backup.into(),
+                detail: verdict,
+            }
+            .into());
+        }
+        Ok(())
+    };
+    check().map_err(|fault| match fault {
+        fault @ Fault::Sql(_) if fault.is_damage() => Error::invalid(
+            format!("backup `{}`", backup.display()),
+            "is not a readable backup of a palace",
+        ),
+        fault => fault.into_error(backup, "checking the backup"),
+    })
+}
+
+/// Copies the backup beside the palace and gives it a new generation, so that no index of another
+/// history is ever used with it.
+fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
+    let temporary = place.directory.join("palace.sqlite3.restoring.tmp");
+    remove_database(&temporary)?;
+    let fail = |source| Error::io("cannot write", &temporary, source);
+    let mut source =
+        fs::File::open(backup).map_err(|source| Error::io("cannot read", backup, source))?;
+    let mut copy = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .map_err(fail)?;
+    std::io::copy(&mut source, &mut copy).map_err(fail)?;
+    copy.sync_all().map_err(fail)?;
+    drop(copy);
+    let renew = || -> Attempt<i64> {
+        let db = Connection::open_with_flags(&temporary, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        db.execute(
+            "UPDATE palace SET generation = ?1 WHERE id = 1",
+            [new_generation()],
+        )?;
+        db.execute_batch("DELETE FROM snapshots; DELETE FROM index_failures;")?;
+        db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        let drawers = db.query_row(
+            "SELECT coalesce(sum(drawers), 0) FROM collections",
+            [],
+            |row| row.get(0),
+        )?;
+        db.close().map_err(|(_, error)| error)?;
+        Ok(drawers)
+    };
+    let drawers =
+        renew().map_err(|fault| fault.into_error(&temporary, "preparing the restored palace"))?;
+    fs::File::open(&temporary)
+        .and_then(|file| file.sync_all())
+        .map_err(fail)?;
+    // One time names both files, and neither name may be taken.
+    let aside = free_path(&place.directory, REPLACED);
+    let staged = place
+        .directory
+        .join(format!("{RESTORING}{}", suffix_of(&aside, REPLACED)));
+    fs::rename(&temporary, &staged).map_err(fail)?;
+    sync_directory(&place.directory)?;
+    Ok((staged, drawers as u64))
+}
+
+const RESTORING: &str = "palace.sqlite3.restoring";
+const REPLACED: &str = "palace.sqlite3.replaced";
+
+/// What follows the stem in a file's name: `-20260131-235959`.
+fn suffix_of(path: &Path, stem: &str) -> String {
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    name.strip_prefix(stem).unwrap_or_default().to_owned()
+}
+
+/// Renames the old database and its log aside, then the new one into place. Every step may have
+/// been done before.
+fn swap(place: &Place, staged: &Path) -> Result<()> {
+    let rename = |from: &Path, to: &Path| match fs::rename(from, to) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("cannot rename", from, error))
+        }
+        _ => Ok(()),
+    };
+    let aside = place
+        .directory
+        .join(format!("{REPLACED}{}", suffix_of(staged, RESTORING)));
+    // The main file goes first: from here on nobody opens the old palace with a log that is gone.
+    rename(&place.database, &aside)?;
+    for (companion, suffix) in place.companions().iter().zip(["-wal", "-shm"]) {
+        let mut name = aside.clone().into_os_string();
+        name.push(suffix);
+        rename(companion, &PathBuf::from(name))?;
+    }
+    sync_directory(&place.directory)?;
+    rename(staged, &place.database)?;
+    sync_directory(&place.directory)
+}
+
+/// Finishes a swap that a kill interrupted. One that had not begun is dropped: the old palace is
+/// still whole. The caller holds the palace lock.
+pub(crate) fn finish_interrupted(place: &Place) -> Result<()> {
+    let Ok(entries) = fs::read_dir(&place.directory) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let staged = name
+            .strip_prefix(RESTORING)
+            .is_some_and(|rest| rest.starts_with('-'));
+        if staged && !name.ends_with("-wal") && !name.ends_with("-shm") && place.mark()?.is_none() {
+            swap(place, &entry.path())?;
+        } else if name.starts_with(RESTORING) {
+            remove_database(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_database(path: &Path) -> Result<()> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("cannot remove", PathBuf::from(name), error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Every row of a collection against its own checksum, and its labels against its metadata.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params};
+
+use super::verify::VerifyReport;
+use crate::collection::meta::CollectionRow;
+use crate::collection::read::fetch;
+use crate::collection::record::{find_key, labels};
+use crate::fault::Attempt;
+
+pub(crate) fn check(
+    db: &Connection,
+    collection: &CollectionRow,
+    report: &mut VerifyReport,
+) -> Attempt<()> {
+    let mut expected_labels = 0_u64;
+    let mut keys: BTreeMap<String, Option<i64>> = BTreeMap::new();
+    let mut rows = db
+        .prepare_cached("SELECT row FROM drawers INDEXED BY drawers_order WHERE collection = ?1")?;
+    let mut found = rows.query([collection.id])?;
+    while let Some(columns) = found.next()? {
+        let row = columns.get::<_, i64>(0)? as u64;
+        let Some(problem) = judge(db, collection, row, &mut keys, &mut expected_labels)? else {
+            continue;
+        };
+        let (kind, id, detail) = problem;
+        report.push(kind, Some(&collection.name), id, detail);
+    }
+    let kept: i64 = db.query_row(
+        "SELECT count(*) FROM labels WHERE collection = ?1",
+        [collection.id],
+        |columns| columns.get(0),
+    )?;
+    let damaged = report
+        .findings
+        .iter()
+        .any(|finding| matches!(finding.kind, "damaged" | "labels"));
+    if kept as u64 != expected_labels && !damaged {
+        report.push(
+            "labels",
+            Some(&collection.name),
+            None,
+            format!("{kept} labels are kept, the metadata gives {expected_labels}"),
+        );
+    }
+    Ok(())
+}
+
+type Problem = (&'static str, Option<String>, String);
+
+fn judge(
+    db: &Connection,
+    collection: &CollectionRow,
+    row: u64,
+    keys: &mut BTreeMap<String, Option<i64>>,
+    expected_labels: &mut u64,
+) -> Attempt<Option<Problem>> {
+    let stored = match fetch(db, row)? {
+        Some(Ok(stored)) => stored,
+        Some(Err(row)) => {
+            return Ok(Some((
+                "damaged",
+                None,
+                format!("row {row} cannot be decoded"),
+            )));
+        }
+        None => {
+            return Ok(Some((
+                "damaged",
+                None,
+                format!("row {row} is in the index of its table only"),
+            )));
+        }
+    };
+    let id = Some(stored.id.clone());
+    if !stored.is_intact() {
+        return Ok(Some((
+            "damaged",
+            id,
+            "the checksum over id, text, metadata and vector does not match".into(),
+        )));
+    }
+    let Some(metadata) = stored.metadata() else {
+        return Ok(Some(("damaged", id, "the metadata cannot be read".into())));
+    };
+    if let Some(bytes) = &stored.vector
+        && Some(bytes.len()) != collection.dimension.map(|dimension| dimension * 4)
+    {
+        return Ok(Some((
+            "damaged",
+            id,
+            format!("the vector has {} bytes", bytes.len()),
+        )));
+    }
+    for (key, kind, value) in labels(&metadata) {
+        *expected_labels += 1;
+        let number = match keys.get(key) {
+            Some(number) => *number,
+            None => {
+                let number = find_key(db, key)?;
+                keys.insert(key.to_owned(), number);
+                number
+            }
+        };
+        if !has_label(db, collection.id, number, kind.0, &value, row)? {
+            return Ok(Some((
+                "labels",
+                id,
+                format!("the label of key `{key}` is missing"),
+            )));
+        }
+    }
+    Ok(None)
+}
+
+fn has_label(
+    db: &Connection,
+    collection: i64,
+    key: Option<i64>,
+    kind: i64,
+    value: &Value,
+    row: u64,
+) -> Attempt<bool> {
+    let mut statement = db.prepare_cached(
+        "SELECT 1 FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4 AND row = ?5",
+    )?;
+    Ok(statement.exists(params![collection, key, kind, value, row as i64])?)
+}

@@ -1,0 +1,329 @@
+//! Reads drawers out of a database that SQLite cannot read, page by page, into a new palace.
+//!
+//! The damaged files are only read. A drawer is saved when its checksum matches; one whose vector
+//! lay on a lost page is saved without it; one whose bytes are wrong goes to the side table.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use loci_core::{
+    Backend, Batch, Collection, CollectionOptions, Error, MAX_BATCH_TEXT_BYTES, Metadata, Metric,
+    PalaceRef, Result,
+};
+use loci_salvage::{DatabaseFile, Value};
+use rusqlite::params;
+
+use crate::SqliteBackend;
+use crate::collection::record::{checksum, vector_from_bytes};
+use crate::store::lock::FileLock;
+use crate::store::place::Place;
+use crate::store::{now_ms, schema};
+
+/// What a salvage saved.
+#[derive(Debug, Clone, Default)]
+pub struct SalvageReport {
+    /// The new palace.
+    pub palace: PathBuf,
+    /// Drawers in it.
+    pub saved: u64,
+    /// Of those, drawers whose vector was lost, by id.
+    pub without_vector: Vec<String>,
+    /// Drawers whose bytes are damaged, by id where it could be read; kept in `damaged_drawers`.
+    pub damaged: Vec<String>,
+    /// Drawers that were there already: the same text from the same place.
+    pub duplicates: u64,
+    /// Pages that could not be read.
+    pub unreadable_pages: u32,
+    /// Records that could not be read.
+    pub damaged_records: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Found {
+    collection: i64,
+    id: String,
+    text: Option<String>,
+    metadata: String,
+    seq: i64,
+    checksum: i64,
+}
+
+#[derive(Default)]
+struct Finds {
+    collections: BTreeMap<i64, (String, Metric)>,
+    /// Several versions of a row can be found when pages are damaged.
+    drawers: BTreeMap<i64, Vec<Found>>,
+    vectors: HashMap<i64, Vec<Vec<u8>>>,
+}
+
+pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<SalvageReport> {
+    let place = Place::of(palace)?;
+    // Reading the file by other means than SQLite drops SQLite's locks in this process.
+    if let Some(store) = backend.forget_store(palace) {
+        crate::index::build::join(&store);
+        store.close();
+    }
+    let _lock = FileLock::exclusive(&place.lock())?;
+    let file = DatabaseFile::open(&place.database, Some(schema::PAGE_SIZE)).map_err(|error| {
+        Error::Corrupt {
+            what: "the database".into(),
+            path: place.database.clone(),
+            detail: error.to_string(),
+        }
+    })?;
+    let mut finds = Finds::default();
+    let pages = file.for_each_record(&mut |record| finds.take(record.rowid, &record.values));
+    let mut report = SalvageReport {
+        palace: new_palace(&place),
+        unreadable_pages: pages.unreadable_pages,
+        damaged_records: pages.damaged_cells,
+        ..SalvageReport::default()
+    };
+    write_all(backend.durability(), &finds, &mut report)?;
+    Ok(report)
+}
+
+fn new_palace(place: &Place) -> PathBuf {
+    let name = place
+        .directory
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let parent = place
+        .directory
+        .parent()
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    super::free_path(&parent, &format!("{name}.salvaged"))
+}
+
+impl Finds {
+    /// Tables are told apart by the shape of their rows: the schema may be lost.
+    fn take(&mut self, row: i64, values: &[Value]) {
+        match values {
+            [
+                Value::Null,
+                Value::Integer(collection),
+                Value::Text(id),
+                text,
+                Value::Text(metadata),
+                Value::Integer(seq),
+                Value::Integer(checksum),
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Text(_),
+                Value::Text(_),
+                _,
+                _,
+            ] => {
+                let text = match text {
+                    Value::Text(text) => Some(text.clone()),
+                    Value::Null => None,
+                    _ => Some(String::new()),
+                };
+                self.drawers.entry(row).or_default().push(Found {
+                    collection: *collection,
+                    id: id.clone(),
+                    text,
+                    metadata: metadata.clone(),
+                    seq: *seq,
+                    checksum: *checksum,
+                });
+            }
+            [
+                Value::Null,
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Blob(vector),
+            ] => {
+                self.vectors.entry(row).or_default().push(vector.clone());
+            }
+            [
+                Value::Null,
+                Value::Text(name),
+                Value::Text(metric),
+                _,
+                _,
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Integer(0),
+            ] => {
+                if let Ok(metric) = Metric::parse(metric) {
+                    self.collections.insert(row, (name.clone(), metric));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The best version of a row, with its vector: one whose checksum matches, else the newest.
+    fn best(&self, row: i64, versions: &[Found]) -> Option<(Found, Verdict)> {
+        let vectors = self
+            .vectors
+            .get(&row)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let mut newest_first: Vec<&Found> = versions.iter().collect();
+        newest_first.sort_by_key(|found| std::cmp::Reverse(found.seq));
+        for found in &newest_first {
+            let sum = |vector| checksum(&found.id, found.text.as_deref(), &found.metadata, vector);
+            if sum(None) == found.checksum {
+                return Some(((*found).clone(), Verdict::Whole(None)));
+            }
+            if let Some(vector) = vectors
+                .iter()
+                .find(|vector| sum(Some(vector)) == found.checksum)
+            {
+                return Some(((*found).clone(), Verdict::Whole(Some(vector.clone()))));
+            }
+        }
+        let newest = newest_first.first()?;
+        let verdict = if vectors.is_empty() {
+            Verdict::VectorLost
+        } else {
+            Verdict::Damaged
+        };
+        Some(((*newest).clone(), verdict))
+    }
+}
+
+enum Verdict {
+    Whole(Option<Vec<u8>>),
+    VectorLost,
+    Damaged,
+}
+
+fn write_all(
+    durability: crate::Durability,
+    finds: &Finds,
+    report: &mut SalvageReport,
+) -> Result<()> {
+    let backend = SqliteBackend::new(durability);
+    let palace = PalaceRef::local(&report.palace);
+    let store = backend.store(&palace, true)?;
+    let mut writers: BTreeMap<i64, Writer> = BTreeMap::new();
+    // Also collections that hold nothing come along.
+    for (id, (name, metric)) in &finds.collections {
+        writers.insert(*id, Writer::open(&backend, &palace, name, *metric)?);
+    }
+    for (row, versions) in &finds.drawers {
+        let Some((found, verdict)) = finds.best(*row, versions) else {
+            continue;
+        };
+        let metadata = serde_json::from_str::<Metadata>(&found.metadata);
+        let (Ok(metadata), Ok(vector)) = (metadata, saved_vector(&verdict)) else {
+            store.write("keeping a damaged drawer", |db| {
+                db.sql.execute(
+                    "INSERT INTO damaged_drawers (removed_at, row, collection, drawer_id, text, metadata, checksum)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    params![now_ms(), row, found.collection, found.id, found.text, found.metadata, found.checksum],
+                )?;
+                Ok(())
+            })?;
+            report.damaged.push(found.id);
+            continue;
+        };
+        if matches!(verdict, Verdict::VectorLost) {
+            report.without_vector.push(found.id.clone());
+        }
+        let writer = match writers.entry(found.collection) {
+            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                let name = format!("recovered-{}", found.collection);
+                entry.insert(Writer::open(&backend, &palace, &name, Metric::default())?)
+            }
+        };
+        writer.push(found, metadata, vector, report)?;
+    }
+    for writer in writers.values_mut() {
+        writer.flush(report)?;
+    }
+    backend.close()
+}
+
+/// The drawer may not be saved: its bytes are not what was written.
+struct NotToBeSaved;
+
+/// The vector to save with the drawer, if there is one.
+fn saved_vector(verdict: &Verdict) -> std::result::Result<Option<Vec<f32>>, NotToBeSaved> {
+    match verdict {
+        Verdict::Whole(None) | Verdict::VectorLost => Ok(None),
+        Verdict::Whole(Some(bytes)) => vector_from_bytes(bytes).map(Some).ok_or(NotToBeSaved),
+        Verdict::Damaged => Err(NotToBeSaved),
+    }
+}
+
+/// Adds drawers to one collection of the new palace in batches.
+struct Writer {
+    collection: std::sync::Arc<dyn Collection>,
+    batch: Batch,
+    text_bytes: usize,
+}
+
+impl Writer {
+    fn open(
+        backend: &SqliteBackend,
+        palace: &PalaceRef,
+        name: &str,
+        metric: Metric,
+    ) -> Result<Self> {
+        let options = CollectionOptions {
+            metric: Some(metric),
+            embedder: None,
+        };
+        let collection = backend.get_collection(palace, name, true, &options)?;
+        Ok(Self {
+            collection,
+            batch: empty_batch(),
+            text_bytes: 0,
+        })
+    }
+
+    fn push(
+        &mut self,
+        found: Found,
+        metadata: Metadata,
+        vector: Option<Vec<f32>>,
+        report: &mut SalvageReport,
+    ) -> Result<()> {
+        let length = found.text.as_ref().map_or(0, String::len);
+        if self.batch.len() >= 200 || self.text_bytes + length > MAX_BATCH_TEXT_BYTES {
+            self.flush(report)?;
+        }
+        self.text_bytes += length;
+        self.batch.ids.push(found.id);
+        self.batch
+            .documents
+            .get_or_insert_default()
+            .push(found.text);
+        self.batch
+            .metadatas
+            .get_or_insert_default()
+            .push(metadata.into());
+        self.batch.embeddings.get_or_insert_default().push(vector);
+        Ok(())
+    }
+
+    fn flush(&mut self, report: &mut SalvageReport) -> Result<()> {
+        let batch = std::mem::replace(&mut self.batch, empty_batch());
+        self.text_bytes = 0;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let result = self.collection.add(&batch)?;
+        report.saved += result.count("added") as u64;
+        report.duplicates += (result.count("duplicate") + result.count("exists")) as u64;
+        Ok(())
+    }
+}
+
+fn empty_batch() -> Batch {
+    Batch {
+        ids: Vec::new(),
+        documents: Some(Vec::new()),
+        metadatas: Some(Vec::new()),
+        embeddings: Some(Vec::new()),
+    }
+}

@@ -1,0 +1,70 @@
+//! What a palace looks like from outside: counts, sizes, what is pending.
+
+use loci_core::{PalaceRef, Result};
+
+use crate::SqliteBackend;
+use crate::index::registry;
+use crate::store::{Head, schema};
+
+/// The state of a palace.
+#[derive(Debug, Clone)]
+pub struct PalaceState {
+    /// Format of the database.
+    pub format: i64,
+    /// Number of the last change.
+    pub seq: u64,
+    /// Forgotten text may still be in the files; the next process that can will purge it.
+    pub purge_pending: bool,
+    /// Drawers that a repair set aside because their bytes were damaged.
+    pub damaged_drawers: u64,
+    /// Duplicates that were removed when the palace was opened; they are kept in a side table.
+    pub removed_duplicates: u64,
+    /// Bytes of all files in the palace directory.
+    pub bytes: u64,
+    /// Index files that failed their check and were set aside.
+    pub drift_files: usize,
+    /// Registered index files.
+    pub indexes: Vec<String>,
+}
+
+impl SqliteBackend {
+    /// Reads the state of a palace.
+    pub fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
+        let store = self.store(palace, false)?;
+        let (head, damaged, duplicates, indexes) =
+            store.read("reading the palace's state", |db| {
+                let count = |sql: &str| -> rusqlite::Result<i64> {
+                    db.sql.query_row(sql, [], |row| row.get(0))
+                };
+                Ok((
+                    Head::read(&db.sql)?,
+                    count("SELECT count(*) FROM damaged_drawers")?,
+                    count("SELECT count(*) FROM removed_duplicates")?,
+                    registry::names(&db.sql)?,
+                ))
+            })?;
+        Ok(PalaceState {
+            format: schema::FORMAT,
+            seq: head.seq,
+            purge_pending: head.purge_pending > 0,
+            damaged_drawers: damaged as u64,
+            removed_duplicates: duplicates as u64,
+            bytes: bytes_below(&store.place.directory),
+            drift_files: loci_index::drift_files(&store.place.index_directory()).len(),
+            indexes,
+        })
+    }
+}
+
+fn bytes_below(directory: &std::path::Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
+            _ => entry.metadata().map_or(0, |metadata| metadata.len()),
+        })
+        .sum()
+}

@@ -1,0 +1,252 @@
+//! verify: does everything derived agree with the truth, and is the truth what was written?
+//!
+//! Looks only; the one thing it writes is a private copy for the check of the postings, which SQLite
+//! would otherwise run inside a write transaction.
+
+use std::fs;
+
+use loci_core::{PalaceRef, Result};
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::{index_check, row_check};
+use crate::SqliteBackend;
+use crate::collection::meta::CollectionRow;
+use crate::fault::{Attempt, Fault};
+use crate::store::connection::Db;
+use crate::store::{Head, Store};
+
+/// Findings of one kind that are listed one by one.
+const LISTED: usize = 100;
+
+/// Something that does not agree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `labels`, `index` or `database`.
+    pub kind: &'static str,
+    /// The collection, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// The drawer, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The evidence.
+    pub detail: String,
+}
+
+/// The result of a verification.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// What does not agree, at most a hundred of each kind.
+    pub findings: Vec<Finding>,
+    /// Findings beyond those listed.
+    pub more: u64,
+    /// Drawers looked at.
+    pub drawers: u64,
+    /// Whether rows, postings and codes were recomputed.
+    pub deep: bool,
+}
+
+impl VerifyReport {
+    /// Whether everything agrees.
+    pub fn ok(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        kind: &'static str,
+        collection: Option<&str>,
+        id: Option<String>,
+        detail: impl Into<String>,
+    ) {
+        if self
+            .findings
+            .iter()
+            .filter(|finding| finding.kind == kind)
+            .count()
+            < LISTED
+        {
+            self.findings.push(Finding {
+                kind,
+                collection: collection.map(str::to_owned),
+                id,
+                detail: detail.into(),
+            });
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+impl SqliteBackend {
+    /// Compares indexes and counters with the truth; with `deep`, recomputes everything. A database
+    /// that SQLite cannot read is a finding, not an error.
+    pub fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
+        let mut report = VerifyReport {
+            deep,
+            ..VerifyReport::default()
+        };
+        let result = self.store(palace, false).and_then(|store| {
+            verify_store(&store, deep, &mut report)?;
+            if deep {
+                check_postings_deep(&store, &mut report)?;
+            }
+            Ok(())
+        });
+        match result {
+            Err(loci_core::Error::Corrupt { detail, .. }) => {
+                report.push("database", None, None, detail);
+                Ok(report)
+            }
+            Err(error) => Err(error),
+            Ok(()) => Ok(report),
+        }
+    }
+}
+
+pub(crate) fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<()> {
+    store.read("verifying", |db| {
+        let head = Head::read(&db.sql)?;
+        if deep {
+            check_database(&db.sql, report)?;
+        }
+        let collections = CollectionRow::all(&db.sql, &head)?;
+        for row in &collections {
+            report.drawers += row.drawers;
+            check_counts(&db.sql, row, &head, report)?;
+            if deep {
+                row_check::check(&db.sql, row, report)?;
+            }
+            index_check::check(&db.sql, &store.place, &head, row, deep, report)?;
+        }
+        check_rows_without_home(db, report)
+    })
+}
+
+fn check_database(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
+    let mut statement = db.prepare("PRAGMA integrity_check(100)")?;
+    let lines: Vec<String> = statement
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for line in lines.into_iter().filter(|line| line != "ok") {
+        report.push("database", None, None, line);
+    }
+    Ok(())
+}
+
+fn check_counts(
+    db: &Connection,
+    row: &CollectionRow,
+    head: &Head,
+    report: &mut VerifyReport,
+) -> Attempt<()> {
+    for (what, kept, sql) in [
+        (
+            "drawers",
+            row.drawers,
+            "SELECT count(*) FROM drawers WHERE collection = ?1",
+        ),
+        (
+            "vectors",
+            row.vectors,
+            "SELECT count(*) FROM vectors WHERE collection = ?1",
+        ),
+    ] {
+        let found = db.query_row(sql, [row.id], |columns| columns.get::<_, i64>(0))? as u64;
+        if found != kept {
+            report.push(
+                "count",
+                Some(&row.name),
+                None,
+                format!("{found} {what}, the counter says {kept}"),
+            );
+        }
+    }
+    let newest: Option<i64> = db.query_row(
+        "SELECT max(seq) FROM drawers WHERE collection = ?1",
+        [row.id],
+        |columns| columns.get(0),
+    )?;
+    if newest.is_some_and(|seq| seq as u64 > head.seq) {
+        report.push(
+            "count",
+            Some(&row.name),
+            None,
+            format!("a drawer is newer than the palace's number {}", head.seq),
+        );
+    }
+    Ok(())
+}
+
+fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
+    let count = |sql: &str| -> Attempt<i64> { Ok(db.sql.query_row(sql, [], |row| row.get(0))?) };
+    let orphans = count(
+        "SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = v.row)",
+    )?;
+    if orphans > 0 {
+        report.push(
+            "orphan",
+            None,
+            None,
+            format!("{orphans} vector(s) belong to no drawer"),
+        );
+    }
+    let drawers = count("SELECT count(*) FROM drawers")?;
+    let postings = count("SELECT count(*) FROM postings_docsize")?;
+    if drawers != postings {
+        report.push(
+            "postings",
+            None,
+            None,
+            format!("{postings} drawers have postings, there are {drawers}"),
+        );
+    }
+    Ok(())
+}
+
+/// FTS5 compares its postings with the texts only through an INSERT, which takes the write lock
+/// for as long as it runs: so it runs on a copy.
+fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
+    if report
+        .findings
+        .iter()
+        .any(|finding| finding.kind == "database")
+    {
+        return Ok(());
+    }
+    let copy = store
+        .place
+        .directory
+        .join(format!("verify-{:016x}.tmp", fastrand::u64(..)));
+    let result = super::backup::copy_to(store, &copy).and_then(|()| {
+        let check = || -> Attempt<()> {
+            let db = Connection::open(&copy)?;
+            db.execute(
+                "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",
+                [],
+            )?;
+            Ok(())
+        };
+        match check() {
+            Ok(()) => Ok(()),
+            Err(fault) if fault.is_damage() => {
+                report.push(
+                    "postings",
+                    None,
+                    None,
+                    "the postings do not match the texts",
+                );
+                Ok(())
+            }
+            Err(fault @ Fault::Sql(_)) => Err(fault.into_error(&copy, "checking the postings")),
+            Err(Fault::Core(error)) => Err(error),
+        }
+    });
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = copy.clone().into_os_string();
+        name.push(suffix);
+        let _ = fs::remove_file(name);
+    }
+    result
+}

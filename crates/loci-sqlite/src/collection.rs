@@ -1,0 +1,233 @@
+//! A collection of the SQLite backend: the contract's calls, each in a module of its own.
+
+mod lexical;
+pub(crate) mod meta;
+mod query;
+pub(crate) mod read;
+pub(crate) mod record;
+mod remove;
+pub(crate) mod rowset;
+mod stopwords;
+pub(crate) mod write;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use loci_core::{
+    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get,
+    GetResult, Health, Include, LexicalResult, MaintenanceKind, MaintenanceResult,
+    MaintenanceState, MaintenanceStatus, Metric, Query, QueryResult, Result, Selection,
+    WriteResult,
+};
+
+use rusqlite::Connection;
+
+use self::meta::CollectionRow;
+use self::write::Mode;
+use crate::fault::Attempt;
+use crate::index::build::{self, When};
+use crate::index::registry;
+use crate::store::connection::Db;
+use crate::store::{Head, Store};
+
+/// Handle of one collection. What it knows it reads anew in every call.
+pub struct SqliteCollection {
+    pub(crate) store: Arc<Store>,
+    pub(crate) name: String,
+    pub(crate) metric: Metric,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    /// Palace generation and number of the collection this handle was opened on.
+    pub(crate) opened: (u64, i64),
+}
+
+impl SqliteCollection {
+    /// The collection's row. A collection that was deleted and created again under the same name
+    /// is another one; a palace that was restored is looked up by name.
+    pub(crate) fn require(&self, db: &Connection, head: &Head) -> Attempt<CollectionRow> {
+        let row = CollectionRow::require(db, head, &self.name)?;
+        let (generation, id) = self.opened;
+        if head.generation == generation && row.id != id {
+            return Err(Error::CollectionNotInitialized {
+                collection: self.name.clone(),
+            }
+            .into());
+        }
+        Ok(row)
+    }
+
+    /// One read transaction with the collection's row.
+    pub(crate) fn read<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&Db, &CollectionRow) -> Attempt<T>,
+    ) -> Result<T> {
+        self.read_with_head(doing, |db, row, _| work(db, row))
+    }
+
+    /// One read transaction with the collection's and the palace's row.
+    pub(crate) fn read_with_head<T>(
+        &self,
+        doing: &str,
+        work: impl FnOnce(&Db, &CollectionRow, &Head) -> Attempt<T>,
+    ) -> Result<T> {
+        self.store.read(doing, |db| {
+            let head = Head::read(&db.sql)?;
+            let row = self.require(&db.sql, &head)?;
+            work(db, &row, &head)
+        })
+    }
+
+    fn write(&self, batch: &Batch, mode: Mode) -> Result<WriteResult> {
+        let result = write::write(self, batch, mode)?;
+        self.store.wrote(&self.name, batch.len() as u64);
+        self.build_if_far_behind();
+        Ok(result)
+    }
+
+    /// A process that goes on writing must not let the exact tail grow without bound.
+    fn build_if_far_behind(&self) {
+        if !self.store.should_check_tail() {
+            return;
+        }
+        let due = self.read_with_head("looking at the tail", |db, row, head| {
+            registry::is_due(&db.sql, head, row, build::PATIENCE_WHILE_RUNNING)
+        });
+        if due.unwrap_or(false) {
+            build::request(&self.store, &self.name);
+        }
+    }
+}
+
+impl Collection for SqliteCollection {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    fn dimension(&self) -> Result<Option<usize>> {
+        self.read("reading the dimension", |_, row| Ok(row.dimension))
+    }
+
+    fn embedder(&self) -> Result<Option<EmbedderIdentity>> {
+        self.read("reading the embedder", |_, row| Ok(row.embedder.clone()))
+    }
+
+    fn add(&self, batch: &Batch) -> Result<WriteResult> {
+        self.write(batch, Mode::Add)
+    }
+
+    fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
+        self.write(batch, Mode::Upsert)
+    }
+
+    fn update(&self, batch: &Batch) -> Result<WriteResult> {
+        self.write(batch, Mode::Update)
+    }
+
+    fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
+        let result = remove::delete(self, selection)?;
+        self.store.wrote(&self.name, result.deleted as u64);
+        Ok(result)
+    }
+
+    fn query(&self, query: &Query) -> Result<QueryResult> {
+        query::query(self, query)
+    }
+
+    fn get(&self, get: &Get) -> Result<GetResult> {
+        read::get(self, get)
+    }
+
+    fn get_recent(
+        &self,
+        limit: usize,
+        selection: &Selection,
+        include: Include,
+    ) -> Result<GetResult> {
+        read::get_recent(self, limit, selection, include)
+    }
+
+    fn lexical_search(
+        &self,
+        query: &str,
+        k: usize,
+        selection: &Selection,
+    ) -> Result<LexicalResult> {
+        lexical::search(self, query, k, selection)
+    }
+
+    fn count(&self) -> Result<u64> {
+        self.read("counting drawers", |_, row| Ok(row.drawers))
+    }
+
+    fn estimated_count(&self) -> Result<u64> {
+        self.count()
+    }
+
+    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
+        read::facet_counts(self, key, selection, limit)
+    }
+
+    fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
+        read::changes_since(self, seq, limit)
+    }
+
+    fn health(&self) -> Health {
+        match self.count() {
+            Ok(count) => Health {
+                ok: true,
+                detail: format!("collection `{}` holds {count} drawers", self.name),
+            },
+            Err(error) => Health {
+                ok: false,
+                detail: error.to_string(),
+            },
+        }
+    }
+
+    fn maintenance_state(&self) -> Result<MaintenanceState> {
+        self.read_with_head("reading the state of the index", |db, row, head| {
+            let registered = registry::find(&db.sql, head, row.id)?;
+            let covered = registered.map(|registration| registration.covered);
+            let tail: i64 = db.sql.query_row(
+                "SELECT count(*) FROM vectors INDEXED BY vectors_seq WHERE collection = ?1 AND seq > ?2",
+                (row.id, covered.unwrap_or(0) as i64),
+                |columns| columns.get(0),
+            )?;
+            let tombstones: i64 = db.sql.query_row(
+                "SELECT count(*) FROM tombstones WHERE collection = ?1",
+                [row.id],
+                |columns| columns.get(0),
+            )?;
+            Ok(MaintenanceState {
+                seq: row.seq,
+                covered,
+                vectors: row.vectors,
+                tail: tail as u64,
+                due: registry::is_due(&db.sql, head, row, 1)?,
+                tombstones: tombstones as u64,
+                held_back: registry::held_back(&db.sql, row.id)?,
+            })
+        })
+    }
+
+    fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
+        self.count()?;
+        match kind {
+            MaintenanceKind::Reindex => {
+                build::join(&self.store);
+                build::build(&self.store, &self.name, When::Now)
+            }
+            MaintenanceKind::Analyze => crate::care::tidy::analyze(&self.store),
+            MaintenanceKind::Compact => crate::care::tidy::compact(&self.store),
+            other => Ok(MaintenanceResult {
+                kind: other,
+                status: MaintenanceStatus::Noop,
+                stats: BTreeMap::default(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The row of a collection, read inside the transaction that uses it.
+
+use loci_core::{EmbedderIdentity, Error, Metric};
+use rusqlite::Connection;
+
+use crate::fault::Attempt;
+use crate::store::Head;
+
+/// A collection as of the running transaction.
+#[derive(Debug, Clone)]
+pub(crate) struct CollectionRow {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    pub(crate) metric: Metric,
+    pub(crate) dimension: Option<usize>,
+    pub(crate) embedder: Option<EmbedderIdentity>,
+    pub(crate) drawers: u64,
+    pub(crate) vectors: u64,
+    /// Number of its last change.
+    pub(crate) seq: u64,
+    /// Generation of the palace it was read from.
+    pub(crate) generation: u64,
+}
+
+const COLUMNS: &str = "id, name, metric, dimension, embedder, drawers, vectors, seq";
+
+impl CollectionRow {
+    /// The collection of this name, if there is one.
+    pub(crate) fn find(db: &Connection, head: &Head, name: &str) -> Attempt<Option<Self>> {
+        let mut statement = db.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM collections WHERE name = ?1 AND dropped = 0"
+        ))?;
+        let mut rows = statement.query([name])?;
+        match rows.next()? {
+            Some(row) => Ok(Some(Self::decode(row, head)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The collection of this name; an error when there is none.
+    pub(crate) fn require(db: &Connection, head: &Head, name: &str) -> Attempt<Self> {
+        Self::find(db, head, name)?.ok_or_else(|| {
+            Error::CollectionNotInitialized {
+                collection: name.into(),
+            }
+            .into()
+        })
+    }
+
+    /// All collections by name.
+    pub(crate) fn all(db: &Connection, head: &Head) -> Attempt<Vec<Self>> {
+        let mut statement = db.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM collections WHERE dropped = 0 ORDER BY name"
+        ))?;
+        let mut rows = statement.query([])?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(Self::decode(row, head)?);
+        }
+        Ok(all)
+    }
+
+    fn decode(row: &rusqlite::Row<'_>, head: &Head) -> Attempt<Self> {
+        let embedder: Option<String> = row.get(4)?;
+        Ok(Self {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            metric: Metric::parse(&row.get::<_, String>(2)?)?,
+            dimension: row
+                .get::<_, Option<i64>>(3)?
+                .map(|dimension| dimension as usize),
+            embedder: embedder.and_then(|json| serde_json::from_str(&json).ok()),
+            drawers: row.get::<_, i64>(5)? as u64,
+            vectors: row.get::<_, i64>(6)? as u64,
+            seq: row.get::<_, i64>(7)? as u64,
+            generation: head.generation,
+        })
+    }
+
+    /// Refuses vectors of another length.
+    pub(crate) fn check_dimension(&self, got: usize) -> Attempt<()> {
+        match self.dimension {
+            Some(expected) if expected != got => Err(Error::DimensionMismatch {
+                collection: self.name.clone(),
+                expected,
+                got,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! query: the nearest drawers by vector, as of the last commit.
+//!
+//! Candidates come from the snapshot without what changed since, the newer vectors are compared
+//! exactly, and every distance in an answer is computed from the vector in the truth.
+
+use std::sync::PoisonError;
+
+use loci_core::{Error, MAX_RESULTS, Query, QueryInput, QueryResult, Warning, validate_vector};
+use loci_index::{QueryVector, SlotSet, TopK, VectorIndex};
+use rusqlite::{Connection, params};
+
+use super::SqliteCollection;
+use super::meta::CollectionRow;
+use super::read::{Damaged, Intact};
+use super::rowset::RowSet;
+use crate::fault::Attempt;
+use crate::index::live::{Findings, TAIL_SQL, Tail, View};
+use crate::index::{build, recover, registry};
+use crate::store::Head;
+
+/// Row sets up to this size are answered from the truth alone.
+const EXACT_ROWS: u64 = 128;
+/// Candidates that are compared exactly: from codes checked in memory, and from 1-bit codes alone.
+const RESCORED_WARM: usize = 50;
+const RESCORED_COLD: usize = 1_000;
+/// Of a large index, one row in so many is compared when only the 1-bit codes are loaded.
+const COLD_SHARE: usize = 100;
+/// Extra hits in case some turn out damaged when they are fetched.
+const SPARE: usize = 8;
+
+pub(crate) fn query(
+    collection: &SqliteCollection,
+    query: &Query,
+) -> loci_core::Result<QueryResult> {
+    if query.k == 0 || query.k > MAX_RESULTS {
+        return Err(Error::invalid(
+            "k",
+            format!("{}; must be 1 to {MAX_RESULTS}", query.k),
+        ));
+    }
+    if query.input.is_empty() {
+        return Err(Error::invalid("query", "needs at least one text or vector"));
+    }
+    let vectors = vectors_of(collection, &query.input)?;
+    let live = collection.store.live(&collection.name);
+    collection.store.ensure_open()?;
+    // Locked before the transaction begins: what the view knows is never newer than what we read.
+    let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut findings = Findings::default();
+    let (mut result, build_due) =
+        collection.read_with_head("querying vectors", |db, row, head| {
+            for vector in &vectors {
+                row.check_dimension(vector.len())?;
+            }
+            let view = live.advance(db, &collection.store.place, head, row, &mut findings)?;
+            drop(live);
+            let set = collection.evaluator(db, row).selection(&query.selection)?;
+            let mut result = QueryResult {
+                embeddings: query.include.embeddings.then(Vec::new),
+                ..QueryResult::default()
+            };
+            result.warnings.extend(missing_vectors(row));
+            result.warnings.extend(excludes_all(row, set.as_ref()));
+            let mut damaged = std::mem::take(&mut findings.damaged);
+            for vector in &vectors {
+                let scan = Scan {
+                    db: &db.sql,
+                    row,
+                    view: &view,
+                    set: set.as_ref(),
+                };
+                let hits = scan.search(vector, query.k, &mut damaged)?;
+                push_hits(&mut result, hits, query);
+            }
+            result.warnings.extend(damaged.into_warning());
+            let due = findings.suspect.is_some() || is_build_due(&db.sql, head, row)?;
+            if due && let Some(reason) = registry::held_back(&db.sql, row.id)? {
+                result
+                    .warnings
+                    .push(Warning::new("index_held_back", reason));
+            }
+            Ok((result, due))
+        })?;
+    result.warnings.append(&mut findings.warnings);
+    if let Some(suspect) = &findings.suspect {
+        match recover::set_aside(&collection.store, suspect) {
+            Ok(warning) => result.warnings.extend(warning),
+            // A palace that cannot be written still answers.
+            Err(error) => tracing::warn!(%error, "the damaged index could not be set aside"),
+        }
+    }
+    if build_due {
+        build::request(&collection.store, &collection.name);
+    }
+    collection.store.touch(&collection.name);
+    Ok(result)
+}
+
+fn vectors_of(
+    collection: &SqliteCollection,
+    input: &QueryInput,
+) -> loci_core::Result<Vec<Vec<f32>>> {
+    match input {
+        QueryInput::Vectors(vectors) => {
+            for (at, vector) in vectors.iter().enumerate() {
+                validate_vector(&format!("query vector {at}"), vector)?;
+            }
+            Ok(vectors.clone())
+        }
+        QueryInput::Texts(texts) => match &collection.embedder {
+            Some(embedder) => embedder.embed(&texts.iter().map(String::as_str).collect::<Vec<_>>()),
+            None => Err(Error::UnsupportedCapability {
+                capability: "query by text".into(),
+                reason: format!(
+                    "collection `{}` is open without an embedder; query by vector or search words",
+                    collection.name
+                ),
+            }),
+        },
+    }
+}
+
+fn is_build_due(db: &Connection, head: &Head, row: &CollectionRow) -> Attempt<bool> {
+    registry::is_due(db, head, row, 1)
+}
+
+fn push_hits(result: &mut QueryResult, hits: Vec<(f32, Intact)>, query: &Query) {
+    let mut ids = Vec::with_capacity(hits.len());
+    let (mut documents, mut metadatas, mut distances, mut embeddings) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (distance, drawer) in hits {
+        ids.push(drawer.id);
+        if query.include.documents {
+            documents.push(drawer.text);
+        }
+        if query.include.metadatas {
+            metadatas.push(drawer.metadata);
+        }
+        if query.include.distances {
+            distances.push(distance);
+        }
+        embeddings.push(drawer.vector);
+    }
+    result.ids.push(ids);
+    result.documents.push(documents);
+    result.metadatas.push(metadatas);
+    result.distances.push(distances);
+    if let Some(all) = &mut result.embeddings {
+        all.push(embeddings);
+    }
+}
+
+/// Says that some or all drawers cannot be found by vector.
+fn missing_vectors(row: &CollectionRow) -> Option<Warning> {
+    let without = row.drawers.saturating_sub(row.vectors);
+    if row.vectors == 0 {
+        return Some(Warning::new(
+            "no_vectors",
+            format!(
+                "none of the {} drawer(s) of `{}` has a vector; search words instead",
+                row.drawers, row.name
+            ),
+        ));
+    }
+    (without > 0).then(|| {
+        Warning::new(
+            "without_vector",
+            format!(
+                "{without} of {} drawers have no vector and are found by words only",
+                row.drawers
+            ),
+        )
+    })
+}
+
+/// Says that a filter lets nothing through, and what there is.
+pub(crate) fn excludes_all(row: &CollectionRow, set: Option<&RowSet>) -> Option<Warning> {
+    set.filter(|set| set.len(row.drawers) == 0).map(|_| {
+        Warning::new(
+            "filter_excludes_all",
+            format!(
+                "no drawer matches the filter; collection `{}` holds {} drawer(s)",
+                row.name, row.drawers
+            ),
+        )
+    })
+}
+
+/// One vector against one view, inside one transaction.
+struct Scan<'a> {
+    db: &'a Connection,
+    row: &'a CollectionRow,
+    view: &'a View,
+    set: Option<&'a RowSet>,
+}
+
+impl Scan<'_> {
+    fn search(
+        &self,
+        vector: &[f32],
+        k: usize,
+        damaged: &mut Damaged,
+    ) -> Attempt<Vec<(f32, Intact)>> {
+        let query = QueryVector::new(self.row.metric, vector);
+        let mut top = TopK::new(k + SPARE);
+        match self.set.and_then(RowSet::listed) {
+            Some(rows) if rows.len() <= EXACT_ROWS => {
+                self.compare_rows(rows.iter(), &query, &mut top, damaged)?;
+            }
+            _ => {
+                if let Some(base) = &self.view.base {
+                    self.search_base(base.as_ref(), &query, k, &mut top, damaged)?;
+                }
+                self.search_tail(&query, &mut top, damaged)?;
+            }
+        }
+        let mut hits = Vec::with_capacity(k);
+        for (distance, row) in top.into_sorted() {
+            if hits.len() == k {
+                break;
+            }
+            if let Some(drawer) = damaged.fetch(self.db, row)? {
+                hits.push((distance, drawer));
+            }
+        }
+        Ok(hits)
+    }
+
+    fn search_base(
+        &self,
+        base: &dyn VectorIndex,
+        query: &QueryVector,
+        k: usize,
+        top: &mut TopK,
+        damaged: &mut Damaged,
+    ) -> Attempt<()> {
+        let allowed = self.set.map(|set| slots(base, set));
+        let wanted = if base.is_warm() {
+            RESCORED_WARM.max(2 * k + 30)
+        } else {
+            RESCORED_COLD.max(4 * k).max(base.rows().len() / COLD_SHARE)
+        };
+        let candidates = base.candidates(query, wanted, allowed.as_ref(), &self.view.masked);
+        self.compare_rows(candidates.rows.into_iter(), query, top, damaged)
+    }
+
+    fn search_tail(
+        &self,
+        query: &QueryVector,
+        top: &mut TopK,
+        damaged: &mut Damaged,
+    ) -> Attempt<()> {
+        let allowed = |row: u64| self.set.is_none_or(|set| set.contains(row));
+        match &self.view.tail {
+            Tail::Cached(overlay) => {
+                for (row, vector) in overlay.iter().filter(|(row, _)| allowed(*row)) {
+                    offer(top, Some(query.distance(vector)), row, damaged);
+                }
+            }
+            Tail::Streamed { after } => {
+                let sql = if *after == 0 { ALL_SQL } else { TAIL_SQL };
+                let mut statement = self.db.prepare_cached(sql)?;
+                let mut rows = statement.query(params![self.row.id, *after as i64])?;
+                while let Some(columns) = rows.next()? {
+                    let row = columns.get::<_, i64>(0)? as u64;
+                    if allowed(row) {
+                        let bytes = columns.get_ref(1)?.as_blob().unwrap_or_default();
+                        offer(top, query.distance_to_bytes(bytes), row, damaged);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Exact distances of single rows. A row without a vector is no hit.
+    fn compare_rows(
+        &self,
+        rows: impl Iterator<Item = u64>,
+        query: &QueryVector,
+        top: &mut TopK,
+        damaged: &mut Damaged,
+    ) -> Attempt<()> {
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT vector FROM vectors WHERE row = ?1")?;
+        for row in rows {
+            let mut found = statement.query([row as i64])?;
+            if let Some(columns) = found.next()? {
+                let bytes = columns.get_ref(0)?.as_blob().unwrap_or_default();
+                offer(top, query.distance_to_bytes(bytes), row, damaged);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The slots of an index that a row set allows.
+fn slots(base: &dyn VectorIndex, set: &RowSet) -> SlotSet {
+    match (set.listed(), set.excluded()) {
+        (Some(rows), _) => SlotSet::from_sorted_rows(base.rows(), rows.iter()),
+        (None, excluded) => {
+            let mut slots = SlotSet::full(base.rows().len());
+            for slot in excluded
+                .into_iter()
+                .flatten()
+                .filter_map(|row| base.slot(row))
+            {
+                slots.remove(slot);
+            }
+            slots
+        }
+    }
+}
+
+/// The whole collection in row order: the fastest way through the file.
+const ALL_SQL: &str = "SELECT row, vector FROM vectors INDEXED BY vectors_order WHERE collection = ?1 AND seq > ?2 ORDER BY row";
+
+fn offer(top: &mut TopK, distance: Option<f32>, row: u64, damaged: &mut Damaged) {
+    match distance {
+        Some(distance) if !distance.is_nan() => top.offer(distance, row),
+        _ => damaged.note(format!("row {row}")),
+    }
+}

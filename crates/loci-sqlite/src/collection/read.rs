@@ -1,0 +1,337 @@
+//! get, get_recent, counts, facets and the change feed. Answers are put together inside one read
+//! transaction; a row whose bytes are damaged is reported and left out.
+
+use std::collections::HashMap;
+
+use loci_core::{
+    Change, Changes, FacetCounts, Get, GetResult, Include, MetaValue, Metadata, Selection, Warning,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params};
+
+use super::SqliteCollection;
+use super::meta::CollectionRow;
+use super::record::{LabelType, STORED_COLUMNS, Stored, find_key, unlabel, vector_from_bytes};
+use super::rowset::{Evaluator, RowSet};
+use crate::fault::Attempt;
+use crate::store::connection::Db;
+
+/// Rows of a set in insertion order, after `offset`, at most `limit`.
+pub(crate) fn rows_in_order(
+    db: &Connection,
+    collection: &CollectionRow,
+    set: Option<&RowSet>,
+    offset: usize,
+    limit: Option<usize>,
+) -> Attempt<Vec<u64>> {
+    let limit = limit.unwrap_or(usize::MAX);
+    if let Some(rows) = set.and_then(RowSet::listed) {
+        return Ok(rows.iter().skip(offset).take(limit).collect());
+    }
+    // Everything, or everything but a few: walk the collection in order.
+    let skip_in_sql = if set.is_none() { offset } else { 0 };
+    let mut statement = db.prepare_cached(
+        "SELECT row FROM drawers INDEXED BY drawers_order WHERE collection = ?1 ORDER BY row LIMIT -1 OFFSET ?2",
+    )?;
+    let mut found = statement.query(params![collection.id, skip_in_sql as i64])?;
+    let mut to_skip = offset - skip_in_sql;
+    let mut rows = Vec::new();
+    while rows.len() < limit {
+        let Some(columns) = found.next()? else { break };
+        let row = columns.get::<_, i64>(0)? as u64;
+        if set.is_none_or(|set| set.contains(row)) {
+            if to_skip > 0 {
+                to_skip -= 1;
+            } else {
+                rows.push(row);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Reads one row, with its vector; `None` when it is gone. A row whose columns cannot even be
+/// decoded comes back as an error of that row.
+pub(crate) fn fetch(db: &Connection, row: u64) -> Attempt<Option<Result<Stored, u64>>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {STORED_COLUMNS} FROM drawers d LEFT JOIN vectors v ON v.row = d.row WHERE d.row = ?1"
+    ))?;
+    let mut rows = statement.query([row as i64])?;
+    Ok(rows
+        .next()?
+        .map(|columns| Stored::read(columns).map_err(|_| row)))
+}
+
+/// A drawer that passed its checksum.
+pub(crate) struct Intact {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) metadata: Metadata,
+    pub(crate) vector: Vec<f32>,
+}
+
+/// Collects damaged rows into one warning.
+#[derive(Default)]
+pub(crate) struct Damaged {
+    names: Vec<String>,
+}
+
+impl Damaged {
+    /// Fetches a row and checks it; a damaged one is noted and not returned.
+    pub(crate) fn fetch(&mut self, db: &Connection, row: u64) -> Attempt<Option<Intact>> {
+        let stored = match fetch(db, row)? {
+            None => return Ok(None),
+            Some(Err(row)) => {
+                self.names.push(format!("row {row}"));
+                return Ok(None);
+            }
+            Some(Ok(stored)) => stored,
+        };
+        let vector = stored
+            .vector
+            .as_deref()
+            .map_or(Some(Vec::new()), vector_from_bytes);
+        match (stored.is_intact(), stored.metadata(), vector) {
+            (true, Some(metadata), Some(vector)) => Ok(Some(Intact {
+                id: stored.id,
+                text: stored.text.unwrap_or_default(),
+                metadata,
+                vector,
+            })),
+            _ => {
+                self.names.push(format!("`{}`", stored.id));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Notes a row that cannot be read by the vector path.
+    pub(crate) fn note(&mut self, name: String) {
+        if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
+
+    pub(crate) fn into_warning(self) -> Option<Warning> {
+        let first: Vec<_> = self.names.iter().take(5).cloned().collect();
+        (!self.names.is_empty()).then(|| {
+            Warning::new(
+                "damaged_row",
+                format!(
+                    "{} damaged drawer(s) left out ({}); `loci verify --deep` lists them, `loci repair` saves the rest",
+                    self.names.len(),
+                    first.join(", ")
+                ),
+            )
+        })
+    }
+}
+
+pub(crate) fn get(collection: &SqliteCollection, get: &Get) -> loci_core::Result<GetResult> {
+    collection.read("reading drawers", |db, row| {
+        let set = collection.evaluator(db, row).selection(&get.selection)?;
+        let rows = rows_in_order(&db.sql, row, set.as_ref(), get.offset, get.limit)?;
+        assemble(&db.sql, &rows, get.include)
+    })
+}
+
+pub(crate) fn get_recent(
+    collection: &SqliteCollection,
+    limit: usize,
+    selection: &Selection,
+    include: Include,
+) -> loci_core::Result<GetResult> {
+    collection.read("reading recent drawers", |db, row| {
+        let set = collection.evaluator(db, row).selection(selection)?;
+        let mut statement = db.sql.prepare_cached(
+            "SELECT row FROM drawers INDEXED BY drawers_seq WHERE collection = ?1 ORDER BY seq DESC",
+        )?;
+        let mut found = statement.query([row.id])?;
+        let mut rows = Vec::new();
+        while rows.len() < limit {
+            let Some(columns) = found.next()? else { break };
+            let candidate = columns.get::<_, i64>(0)? as u64;
+            if set.as_ref().is_none_or(|set| set.contains(candidate)) {
+                rows.push(candidate);
+            }
+        }
+        drop(found);
+        assemble(&db.sql, &rows, include)
+    })
+}
+
+fn assemble(db: &Connection, rows: &[u64], include: Include) -> Attempt<GetResult> {
+    let mut result = GetResult {
+        embeddings: include.embeddings.then(Vec::new),
+        ..GetResult::default()
+    };
+    let mut damaged = Damaged::default();
+    for row in rows {
+        let Some(drawer) = damaged.fetch(db, *row)? else {
+            continue;
+        };
+        result.ids.push(drawer.id);
+        if include.documents {
+            result.documents.push(drawer.text);
+        }
+        if include.metadatas {
+            result.metadatas.push(drawer.metadata);
+        }
+        if let Some(embeddings) = &mut result.embeddings {
+            embeddings.push(drawer.vector);
+        }
+    }
+    result.warnings.extend(damaged.into_warning());
+    Ok(result)
+}
+
+pub(crate) fn facet_counts(
+    collection: &SqliteCollection,
+    key: &str,
+    selection: &Selection,
+    limit: usize,
+) -> loci_core::Result<FacetCounts> {
+    collection.read("counting facets", |db, row| {
+        let set = collection.evaluator(db, row).selection(selection)?;
+        let total = set.as_ref().map_or(row.drawers, |set| set.len(row.drawers));
+        let Some(key_number) = find_key(&db.sql, key)? else {
+            return Ok(FacetCounts {
+                missing: total,
+                ..FacetCounts::default()
+            });
+        };
+        let mut statement = db.sql.prepare_cached(
+            "SELECT type, value, row FROM labels WHERE collection = ?1 AND key = ?2",
+        )?;
+        let mut found = statement.query(params![row.id, key_number])?;
+        let mut counts: HashMap<FacetKey, (LabelType, Value, u64, u64)> = HashMap::new();
+        let mut holders = roaring::RoaringTreemap::new();
+        while let Some(columns) = found.next()? {
+            let holder = columns.get::<_, i64>(2)? as u64;
+            if set.as_ref().is_some_and(|set| !set.contains(holder)) {
+                continue;
+            }
+            holders.insert(holder);
+            let kind = LabelType(columns.get(0)?);
+            let value: Value = columns.get(1)?;
+            counts
+                .entry(FacetKey::of(kind, &value))
+                .or_insert((kind, value, 0, holder))
+                .2 += 1;
+        }
+        drop(found);
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by(|(a_key, a), (b_key, b)| b.2.cmp(&a.2).then_with(|| a_key.cmp(b_key)));
+        let more = counts.len().saturating_sub(limit) as u64;
+        let mut values: Vec<(MetaValue, u64)> = Vec::new();
+        for (_, (kind, value, count, holder)) in counts.into_iter().take(limit) {
+            let value = match (unlabel(kind, value.clone()), &value) {
+                (Some(value), _) => Some(value),
+                (None, Value::Blob(hash)) => long_text(&db.sql, holder, key, hash)?,
+                (None, _) => None,
+            };
+            values.extend(value.map(|value| (value, count)));
+        }
+        Ok(FacetCounts {
+            values,
+            missing: total.saturating_sub(holders.len()),
+            more,
+        })
+    })
+}
+
+/// A value as facets count it: the same in a list and alone, 1 the same as 1.0.
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum FacetKey {
+    Bool(i64),
+    Whole(i64),
+    Fraction(u64),
+    Text(String),
+    LongText(Vec<u8>),
+}
+
+impl FacetKey {
+    fn of(kind: LabelType, value: &Value) -> Self {
+        match value {
+            Value::Integer(truth) if kind.is_bool() => Self::Bool(*truth),
+            Value::Integer(number) => Self::Whole(*number),
+            Value::Real(number) if number.fract() == 0.0 && number.abs() < 9e18 => {
+                Self::Whole(*number as i64)
+            }
+            Value::Real(number) => Self::Fraction(number.to_bits()),
+            Value::Text(text) => Self::Text(text.clone()),
+            Value::Blob(hash) => Self::LongText(hash.clone()),
+            Value::Null => Self::LongText(Vec::new()),
+        }
+    }
+}
+
+/// A string too long for the label table, read from a drawer that has it.
+fn long_text(db: &Connection, row: u64, key: &str, hash: &[u8]) -> Attempt<Option<MetaValue>> {
+    let Some(Ok(stored)) = fetch(db, row)? else {
+        return Ok(None);
+    };
+    let is_it = |value: &&MetaValue| match super::record::label(value) {
+        Some((_, Value::Blob(found))) => found == hash,
+        _ => false,
+    };
+    Ok(stored
+        .metadata()
+        .and_then(|metadata| match metadata.get(key) {
+            Some(MetaValue::List(items)) => items.iter().find(is_it).cloned(),
+            other => other.cloned(),
+        }))
+}
+
+pub(crate) fn changes_since(
+    collection: &SqliteCollection,
+    seq: u64,
+    limit: usize,
+) -> loci_core::Result<Changes> {
+    collection.read_with_head("reading changes", |db, row, head| {
+        let mut changes: Vec<Change> = Vec::new();
+        let page = limit.saturating_add(1).min(i64::MAX as usize) as i64;
+        let mut puts = db.sql.prepare_cached(
+            "SELECT seq, row, id FROM drawers INDEXED BY drawers_seq
+             WHERE collection = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+        )?;
+        let mut found = puts.query(params![row.id, seq as i64, page])?;
+        while let Some(columns) = found.next()? {
+            changes.push(Change {
+                seq: columns.get::<_, i64>(0)? as u64,
+                record: columns.get::<_, i64>(1)? as u64,
+                id: Some(columns.get(2)?),
+            });
+        }
+        // A tombstone of a drawer that lives only says that its vector was dropped.
+        let mut deletes = db.sql.prepare_cached(
+            "SELECT t.seq, t.row FROM tombstones t INDEXED BY tombstones_collection
+             WHERE t.collection = ?1 AND t.seq > ?2 AND NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = t.row)
+             ORDER BY t.seq LIMIT ?3",
+        )?;
+        let mut found = deletes.query(params![row.id, seq as i64, page])?;
+        while let Some(columns) = found.next()? {
+            changes.push(Change {
+                seq: columns.get::<_, i64>(0)? as u64,
+                record: columns.get::<_, i64>(1)? as u64,
+                id: None,
+            });
+        }
+        changes.sort_by_key(|change| change.seq);
+        let more = changes.len() > limit;
+        changes.truncate(limit);
+        let next = changes.last().map_or(seq, |change| change.seq);
+        Ok(Changes { changes, next, more, reset: seq > 0 && seq < head.tombstone_floor })
+    })
+}
+
+impl SqliteCollection {
+    pub(crate) fn evaluator<'a>(&'a self, db: &'a Db, row: &'a CollectionRow) -> Evaluator<'a> {
+        Evaluator {
+            db: &db.sql,
+            epoch: db.epoch,
+            collection: row,
+            cache: &self.store.row_sets,
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Filters as sets of rows. Positive tests become bitmaps read from the label table; negative ones
+//! are kept as complements, so that a negation never enumerates the collection.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use loci_core::{DocumentFilter, Filter, KeyTest, MetaValue, Metadata, Ordering, Selection};
+use roaring::RoaringTreemap;
+use rusqlite::{Connection, params};
+
+use super::meta::CollectionRow;
+use super::record::{LabelType, find_key, label};
+use crate::fault::Attempt;
+
+/// Up to this many rows, the remaining conditions are checked on the rows themselves.
+const SMALL: usize = 2_000;
+/// Sets kept between calls.
+const CACHED_SETS: usize = 64;
+
+/// A set of rows of one collection, or its complement.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RowSet {
+    rows: RoaringTreemap,
+    complement: bool,
+}
+
+impl RowSet {
+    fn of(rows: RoaringTreemap) -> Self {
+        Self {
+            rows,
+            complement: false,
+        }
+    }
+
+    fn everything() -> Self {
+        Self {
+            rows: RoaringTreemap::new(),
+            complement: true,
+        }
+    }
+
+    pub(crate) fn contains(&self, row: u64) -> bool {
+        self.rows.contains(row) != self.complement
+    }
+
+    /// The rows themselves, unless this is a complement.
+    pub(crate) fn listed(&self) -> Option<&RoaringTreemap> {
+        (!self.complement).then_some(&self.rows)
+    }
+
+    /// The rows that are excluded, if this is a complement.
+    pub(crate) fn excluded(&self) -> Option<&RoaringTreemap> {
+        self.complement.then_some(&self.rows)
+    }
+
+    /// How many of `total` rows are in the set. All listed rows are live rows of the collection.
+    pub(crate) fn len(&self, total: u64) -> u64 {
+        if self.complement {
+            total.saturating_sub(self.rows.len())
+        } else {
+            self.rows.len()
+        }
+    }
+
+    fn negate(mut self) -> Self {
+        self.complement = !self.complement;
+        self
+    }
+
+    fn and(self, other: &Self) -> Self {
+        match (self.complement, other.complement) {
+            (false, false) => Self::of(self.rows & &other.rows),
+            (false, true) => Self::of(self.rows - &other.rows),
+            (true, false) => Self::of(&other.rows - self.rows),
+            (true, true) => Self {
+                rows: self.rows | &other.rows,
+                complement: true,
+            },
+        }
+    }
+
+    fn or(self, other: &Self) -> Self {
+        self.negate().and(&other.clone().negate()).negate()
+    }
+}
+
+/// Bitmaps of single conditions, valid for one sequence number of their collection.
+#[derive(Default)]
+pub(crate) struct RowSetCache {
+    entries: Mutex<VecDeque<(CacheKey, Arc<RowSet>)>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct CacheKey {
+    epoch: u64,
+    generation: u64,
+    collection: i64,
+    seq: u64,
+    key: String,
+    test: KeyTest,
+}
+
+impl RowSetCache {
+    fn get(&self, key: &CacheKey) -> Option<Arc<RowSet>> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries
+            .iter()
+            .find(|(cached, _)| cached == key)
+            .map(|(_, set)| Arc::clone(set))
+    }
+
+    fn put(&self, key: CacheKey, set: Arc<RowSet>) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|(cached, _)| cached.collection != key.collection || cached.seq == key.seq);
+        entries.push_back((key, set));
+        while entries.len() > CACHED_SETS {
+            entries.pop_front();
+        }
+    }
+}
+
+/// Evaluates filters inside one transaction.
+pub(crate) struct Evaluator<'a> {
+    pub(crate) db: &'a Connection,
+    pub(crate) epoch: u64,
+    pub(crate) collection: &'a CollectionRow,
+    pub(crate) cache: &'a RowSetCache,
+}
+
+impl Evaluator<'_> {
+    /// The rows of a selection; `None` when it selects everything.
+    pub(crate) fn selection(&self, selection: &Selection) -> Attempt<Option<RowSet>> {
+        if selection.is_all() {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        parts.extend(selection.filter.clone());
+        parts.extend(selection.document.clone().map(Filter::Document));
+        let start = match &selection.ids {
+            Some(ids) => Some(RowSet::of(self.rows_of_ids(ids)?)),
+            None => None,
+        };
+        Ok(Some(match (start, Filter::all(parts)) {
+            (Some(rows), None) => rows,
+            (Some(rows), Some(filter)) => self.narrow(rows, &[&filter])?,
+            (None, Some(filter)) => self.filter(&filter)?,
+            (None, None) => RowSet::everything(),
+        }))
+    }
+
+    fn rows_of_ids(&self, ids: &[String]) -> Attempt<RoaringTreemap> {
+        let mut rows = RoaringTreemap::new();
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT row FROM drawers WHERE collection = ?1 AND id = ?2")?;
+        for id in ids {
+            let mut found = statement.query(params![self.collection.id, id])?;
+            if let Some(row) = found.next()? {
+                rows.insert(row.get::<_, i64>(0)? as u64);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn filter(&self, filter: &Filter) -> Attempt<RowSet> {
+        match filter {
+            Filter::And(parts) => self.all_of(parts),
+            Filter::Or(parts) => {
+                let mut union = RowSet::default();
+                for part in parts {
+                    union = union.or(&self.filter(part)?);
+                }
+                Ok(union)
+            }
+            Filter::Key { key, test } => self.key_test(key, test),
+            Filter::Document(document) => self.scan_documents(document),
+        }
+    }
+
+    /// Starts from the rarest condition and checks the others on its rows when they are few.
+    fn all_of(&self, parts: &[Filter]) -> Attempt<RowSet> {
+        let mut rarest: Option<(usize, usize)> = None;
+        for (at, part) in parts.iter().enumerate() {
+            if let Filter::Key { key, test } = part {
+                let size = self.probe(key, test)?;
+                if rarest.is_none_or(|(best, _)| size < best) {
+                    rarest = Some((size, at));
+                }
+            }
+        }
+        let (first, rest): (Vec<_>, Vec<_>) = match rarest {
+            Some((_, at)) => parts
+                .iter()
+                .enumerate()
+                .partition(|(position, _)| *position == at),
+            None => (Vec::new(), parts.iter().enumerate().collect()),
+        };
+        let mut set = match first.first() {
+            Some((_, part)) => self.filter(part)?,
+            None => RowSet::everything(),
+        };
+        let mut rest: Vec<_> = rest.into_iter().map(|(_, part)| part).collect();
+        // Conditions on the text read the text: last, on what the others left.
+        rest.sort_by_key(|part| matches!(part, Filter::Document(_)));
+        if set
+            .listed()
+            .is_some_and(|rows| rows.len() as usize <= SMALL)
+        {
+            return self.narrow(set, &rest);
+        }
+        for part in rest {
+            set = if matches!(part, Filter::Document(_)) && set.listed().is_some() {
+                self.narrow(set, &[part])?
+            } else {
+                set.and(&self.filter(part)?)
+            };
+        }
+        Ok(set)
+    }
+
+    /// Keeps the listed rows that satisfy all `parts`, by reading them.
+    fn narrow(&self, set: RowSet, parts: &[&Filter]) -> Attempt<RowSet> {
+        let Some(rows) = set.listed() else {
+            let mut set = set;
+            for part in parts {
+                set = set.and(&self.filter(part)?);
+            }
+            return Ok(set);
+        };
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT metadata, text FROM drawers WHERE row = ?1")?;
+        let mut kept = RoaringTreemap::new();
+        for row in rows {
+            let mut found = statement.query([row as i64])?;
+            let Some(columns) = found.next()? else {
+                continue;
+            };
+            let Some(metadata) = columns
+                .get_ref(0)?
+                .as_str()
+                .ok()
+                .and_then(|text| serde_json::from_str::<Metadata>(text).ok())
+            else {
+                continue;
+            };
+            let text = columns.get_ref(1)?.as_str_or_null().ok().flatten();
+            if parts.iter().all(|part| part.matches(&metadata, text)) {
+                kept.insert(row);
+            }
+        }
+        Ok(RowSet::of(kept))
+    }
+
+    fn scan_documents(&self, filter: &DocumentFilter) -> Attempt<RowSet> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT row, text FROM drawers INDEXED BY drawers_order WHERE collection = ?1",
+        )?;
+        let mut found = statement.query([self.collection.id])?;
+        let mut rows = RoaringTreemap::new();
+        while let Some(columns) = found.next()? {
+            let text = columns.get_ref(1)?.as_str_or_null().ok().flatten();
+            if filter.matches(text) {
+                rows.insert(columns.get::<_, i64>(0)? as u64);
+            }
+        }
+        Ok(RowSet::of(rows))
+    }
+
+    fn key_test(&self, key: &str, test: &KeyTest) -> Attempt<RowSet> {
+        let cache_key = CacheKey {
+            epoch: self.epoch,
+            generation: self.collection.generation,
+            collection: self.collection.id,
+            seq: self.collection.seq,
+            key: key.to_owned(),
+            test: test.clone(),
+        };
+        if let Some(set) = self.cache.get(&cache_key) {
+            return Ok((*set).clone());
+        }
+        let set = self.read_key_test(key, test)?;
+        if set.rows.len() as usize > SMALL {
+            self.cache.put(cache_key, Arc::new(set.clone()));
+        }
+        Ok(set)
+    }
+
+    fn read_key_test(&self, key: &str, test: &KeyTest) -> Attempt<RowSet> {
+        let Some(key) = find_key(self.db, key)? else {
+            return Ok(if is_negative(test) {
+                RowSet::everything()
+            } else {
+                RowSet::default()
+            });
+        };
+        let mut rows = RoaringTreemap::new();
+        match test {
+            KeyTest::Eq(value) | KeyTest::Ne(value) => {
+                self.read_equal(key, value, false, &mut rows)?;
+            }
+            KeyTest::In(values) | KeyTest::NotIn(values) => {
+                for value in values {
+                    self.read_equal(key, value, false, &mut rows)?;
+                }
+            }
+            KeyTest::Contains(value) | KeyTest::NotContains(value) => {
+                self.read_equal(key, value, true, &mut rows)?;
+            }
+            KeyTest::Order(ordering, value) => {
+                // Only numbers have an order.
+                if let Some((kind, value)) =
+                    label(value).filter(|(kind, _)| *kind == LabelType::NUMBER)
+                {
+                    let mut statement = self.db.prepare_cached(order_sql(*ordering))?;
+                    let mut found =
+                        statement.query(params![self.collection.id, key, kind.0, value])?;
+                    while let Some(columns) = found.next()? {
+                        rows.insert(columns.get::<_, i64>(0)? as u64);
+                    }
+                }
+            }
+        }
+        Ok(RowSet {
+            rows,
+            complement: is_negative(test),
+        })
+    }
+
+    fn read_equal(
+        &self,
+        key: i64,
+        value: &MetaValue,
+        in_list: bool,
+        rows: &mut RoaringTreemap,
+    ) -> Attempt<()> {
+        let Some((kind, value)) = label(value) else {
+            return Ok(());
+        };
+        let kind = if in_list { kind.in_list() } else { kind };
+        let mut statement = self.db.prepare_cached(EQUAL_SQL)?;
+        let mut found = statement.query(params![self.collection.id, key, kind.0, value])?;
+        while let Some(columns) = found.next()? {
+            rows.insert(columns.get::<_, i64>(0)? as u64);
+        }
+        Ok(())
+    }
+
+    /// Number of rows of a positive condition, counted only as far as it matters.
+    fn probe(&self, key: &str, test: &KeyTest) -> Attempt<usize> {
+        const FAR: usize = SMALL + 1;
+        let Some(key) = find_key(self.db, key)? else {
+            return Ok(if is_negative(test) { usize::MAX } else { 0 });
+        };
+        let count = |value: &MetaValue, in_list: bool| -> Attempt<usize> {
+            let Some((kind, value)) = label(value) else {
+                return Ok(0);
+            };
+            let kind = if in_list { kind.in_list() } else { kind };
+            let mut statement = self.db.prepare_cached(
+                "SELECT count(*) FROM (SELECT 1 FROM labels
+                 WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4 LIMIT ?5)",
+            )?;
+            let found: i64 = statement.query_row(
+                params![self.collection.id, key, kind.0, value, FAR as i64],
+                |row| row.get(0),
+            )?;
+            Ok(found as usize)
+        };
+        match test {
+            KeyTest::Eq(value) => count(value, false),
+            KeyTest::Contains(value) => count(value, true),
+            KeyTest::In(values) => {
+                let mut sum = 0;
+                for value in values {
+                    sum += count(value, false)?;
+                    if sum >= FAR {
+                        break;
+                    }
+                }
+                Ok(sum)
+            }
+            KeyTest::Order(..) => Ok(FAR),
+            KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) => Ok(usize::MAX),
+        }
+    }
+}
+
+pub(crate) const EQUAL_SQL: &str =
+    "SELECT row FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4";
+
+pub(crate) fn order_sql(ordering: Ordering) -> &'static str {
+    match ordering {
+        Ordering::Greater => {
+            "SELECT row FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value > ?4"
+        }
+        Ordering::GreaterOrEqual => {
+            "SELECT row FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value >= ?4"
+        }
+        Ordering::Less => {
+            "SELECT row FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value < ?4"
+        }
+        Ordering::LessOrEqual => {
+            "SELECT row FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value <= ?4"
+        }
+    }
+}
+
+fn is_negative(test: &KeyTest) -> bool {
+    match test {
+        KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) => true,
+        KeyTest::Eq(_) | KeyTest::In(_) | KeyTest::Contains(_) | KeyTest::Order(..) => false,
+    }
+}

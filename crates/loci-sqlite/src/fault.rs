@@ -1,0 +1,122 @@
+//! SQLite's errors become the contract's errors here and nowhere else.
+
+use std::path::Path;
+use std::time::Duration;
+
+use loci_core::Error;
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+/// What can go wrong inside this crate; turned into [`Error`] at its edge, where the path is known.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Core(Error),
+    Sql(rusqlite::Error),
+}
+
+pub(crate) type Attempt<T> = std::result::Result<T, Fault>;
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl Fault {
+    pub(crate) fn into_error(self, path: &Path, doing: &str) -> Error {
+        match self {
+            Self::Core(error) => error,
+            Self::Sql(error) => from_sql(&error, path, doing),
+        }
+    }
+
+    /// Whether SQLite found the file itself damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::Core(error) => matches!(error, Error::Corrupt { .. }),
+            Self::Sql(error) => {
+                matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+                )
+            }
+        }
+    }
+}
+
+fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
+    let detail = error.to_string();
+    let extended = match error {
+        rusqlite::Error::SqliteFailure(failure, _) => failure.extended_code,
+        _ => 0,
+    };
+    match error.sqlite_error_code() {
+        Some(
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::FileLockingProtocolFailed,
+        ) => Error::Busy {
+            what: doing.into(),
+            waited: super::store::BUSY_LIMIT,
+        },
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::Corrupt {
+            what: "the database".into(),
+            path: path.into(),
+            detail,
+        },
+        Some(ErrorCode::DiskFull) => Error::Full { path: path.into() },
+        // A short read means the file is shorter than its own header says.
+        Some(ErrorCode::SystemIoFailure) if extended == ffi::SQLITE_IOERR_SHORT_READ => {
+            Error::Corrupt {
+                what: "the database".into(),
+                path: path.into(),
+                detail,
+            }
+        }
+        // Past a file-size limit SQLite reports a failed write, not a full disk.
+        Some(ErrorCode::SystemIoFailure)
+            if matches!(
+                extended,
+                ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_TRUNCATE
+            ) =>
+        {
+            Error::Full { path: path.into() }
+        }
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::ReadOnly,
+        ) => Error::Io {
+            action: "SQLite cannot use",
+            path: path.into(),
+            source: std::io::Error::other(detail),
+        },
+        _ => match error {
+            // A column of another type than the schema's: bytes that were not written by us.
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::Utf8Error(..) => Error::Corrupt {
+                what: "a row".into(),
+                path: path.into(),
+                detail,
+            },
+            _ => Error::Internal {
+                doing: doing.into(),
+                detail,
+            },
+        },
+    }
+}
+
+/// How long a writer waits for the others.
+pub(crate) const fn busy_limit() -> Duration {
+    Duration::from_secs(30)
+}

@@ -1,0 +1,64 @@
+//! What happens to a registered file that failed its check: it is set aside, never deleted, and
+//! its registration is removed, so that the next build replaces it.
+
+use loci_core::{Result, Warning};
+use loci_index::{Damage, Registration};
+
+use super::live::Suspect;
+use super::registry;
+use crate::store::lock::FileLock;
+use crate::store::{Head, Store};
+
+/// Re-checks a suspect under `index.lock` and sets it aside if it still fails. Without the lock
+/// somebody is building: they will replace the file.
+pub(crate) fn set_aside(store: &Store, suspect: &Suspect) -> Result<Option<Warning>> {
+    let Some(_lock) = FileLock::try_exclusive(&store.place.index_lock())? else {
+        return Ok(None);
+    };
+    let directory = store.place.index_directory();
+    let collection = suspect.registration.identity.collection as i64;
+    let (current, seq) = store.read("re-checking the index", |db| {
+        let head = Head::read(&db.sql)?;
+        Ok((registry::find(&db.sql, &head, collection)?, head.seq))
+    })?;
+    if current.as_ref() != Some(&suspect.registration) {
+        return Ok(None);
+    }
+    let ahead = suspect.registration.covered > seq;
+    let (detail, missing) = match check(&directory, &suspect.registration) {
+        Err(damage) => (damage.to_string(), matches!(damage, Damage::Missing)),
+        Ok(()) if ahead => ("it covers more than the truth".to_owned(), false),
+        Ok(()) => return Ok(None),
+    };
+    let name = &suspect.registration.name;
+    let moved = loci_index::set_aside(&directory, name)?;
+    store.write("unregistering a damaged index", |db| {
+        registry::remove(&db.sql, collection, name)?;
+        // A file that is simply gone says nothing about the next one.
+        if !missing {
+            registry::record_failure(&db.sql, collection, &detail)?;
+        }
+        Ok(())
+    })?;
+    let what = match &moved {
+        Some(moved) => {
+            format!("the index file failed its check ({detail}) and was set aside as `{moved}`")
+        }
+        None => format!("the index file `{name}` is gone"),
+    };
+    tracing::info!("{what}");
+    Ok(Some(Warning::new(
+        "index_set_aside",
+        format!("{what}; answered exactly from the truth, it will be rebuilt"),
+    )))
+}
+
+/// Opens a registered file and checks every section of it.
+pub(crate) fn check(
+    directory: &std::path::Path,
+    registration: &Registration,
+) -> std::result::Result<(), Damage> {
+    let index = loci_index::open(directory, registration)?;
+    index.warm()?;
+    Ok(())
+}

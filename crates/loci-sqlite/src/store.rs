@@ -1,0 +1,497 @@
+//! One open palace: its connections, its caches, and the rules for reading and writing it.
+//!
+//! Every read runs in one read transaction, every write in one `BEGIN IMMEDIATE`. Before each, the
+//! file is looked at with `stat`: a palace that was deleted, replaced or restored under us is
+//! noticed and opened anew.
+
+pub(crate) mod connection;
+pub(crate) mod duplicates;
+pub(crate) mod lock;
+pub(crate) mod place;
+pub(crate) mod schema;
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use loci_core::{Error, Result};
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
+
+use self::connection::{Db, Durability};
+use self::lock::FileLock;
+use self::place::{FileMark, Place};
+use crate::collection::rowset::RowSetCache;
+use crate::fault::{Attempt, Fault};
+use crate::index::build::{self, When};
+use crate::index::live::Live;
+
+/// How long a writer waits for others before it answers `Busy`.
+pub(crate) const BUSY_LIMIT: Duration = crate::fault::busy_limit();
+/// Written records between two looks at the length of the tail.
+const TAIL_CHECK: u64 = 2_000;
+/// Connections kept for reading.
+const IDLE_READERS: usize = 4;
+
+/// One palace, shared by all handles of this process.
+pub(crate) struct Store {
+    pub(crate) place: Place,
+    durability: Durability,
+    closed: AtomicBool,
+    connections: Mutex<Connections>,
+    writer: Mutex<Option<(FileMark, Db)>>,
+    live: Mutex<HashMap<String, Arc<Mutex<Live>>>>,
+    pub(crate) row_sets: RowSetCache,
+    pub(crate) builder: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// Collections that this process wrote to or queried: at close their index is brought up.
+    touched: Mutex<BTreeSet<String>>,
+    written: AtomicU64,
+}
+
+#[derive(Default)]
+struct Connections {
+    mark: Option<FileMark>,
+    epoch: u64,
+    idle: Vec<Db>,
+}
+
+/// The palace row, read inside a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) identity: [u8; 16],
+    pub(crate) generation: u64,
+    pub(crate) seq: u64,
+    pub(crate) tombstone_floor: u64,
+    /// Number of the last forgotten drawer whose text may still be in a file; 0 when there is none.
+    pub(crate) purge_pending: u64,
+}
+
+impl Head {
+    pub(crate) fn read(db: &Connection) -> Attempt<Self> {
+        let mut statement = db.prepare_cached(
+            "SELECT identity, generation, seq, tombstone_floor, purge_pending FROM palace WHERE id = 1",
+        )?;
+        Ok(statement.query_row([], |row| {
+            Ok(Self {
+                identity: row.get(0)?,
+                generation: row.get::<_, i64>(1)? as u64,
+                seq: row.get::<_, i64>(2)? as u64,
+                tombstone_floor: row.get::<_, i64>(3)? as u64,
+                purge_pending: row.get::<_, i64>(4)? as u64,
+            })
+        })?)
+    }
+}
+
+impl Store {
+    /// Opens a palace; with `create`, makes it when missing. Without, nothing is created.
+    pub(crate) fn open(directory: &Path, create: bool, durability: Durability) -> Result<Self> {
+        let place = Place::new(directory);
+        ensure_ready(&place, create, durability)?;
+        Ok(Self {
+            place,
+            durability,
+            closed: AtomicBool::new(false),
+            connections: Mutex::default(),
+            writer: Mutex::new(None),
+            live: Mutex::default(),
+            row_sets: RowSetCache::default(),
+            builder: Mutex::new(None),
+            touched: Mutex::default(),
+            written: AtomicU64::new(0),
+        })
+    }
+
+    /// Notes that this process used a collection's index.
+    pub(crate) fn touch(&self, collection: &str) {
+        let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        if !touched.contains(collection) {
+            touched.insert(collection.to_owned());
+        }
+    }
+
+    /// Notes that this process wrote records.
+    pub(crate) fn wrote(&self, collection: &str, records: u64) {
+        self.touch(collection);
+        self.written.fetch_add(records, Ordering::Relaxed);
+    }
+
+    /// True once in a few thousand written records: counting the tail is not free.
+    pub(crate) fn should_check_tail(&self) -> bool {
+        self.written
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |written| {
+                (written >= TAIL_CHECK).then_some(0)
+            })
+            .is_ok()
+    }
+
+    /// What a process does before it goes: joins a running build, brings the indexes it touched
+    /// up, completes a pending purge.
+    pub(crate) fn finish(&self) {
+        if self.ensure_open().is_err() {
+            return;
+        }
+        build::join(self);
+        let touched =
+            std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        for collection in touched {
+            if let Err(error) = build::build(self, &collection, When::Due { patience: 1 }) {
+                tracing::warn!(collection, %error, "the index was not built; answers stay exact");
+            }
+        }
+        match self.read("looking for a pending purge", |db| Head::read(&db.sql)) {
+            Ok(head) if head.purge_pending > 0 => {
+                if let Err(error) = crate::care::forget::purge(self) {
+                    tracing::warn!(%error, "the purge stays pending");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes the palace if it was deleted under us.
+    pub(crate) fn ensure_created(&self) -> Result<()> {
+        self.ensure_open()?;
+        ensure_ready(&self.place, true, self.durability)
+    }
+
+    /// Runs `work` in one read transaction.
+    pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
+        let (mark, db) = self.reader(doing)?;
+        let result = (|| {
+            db.sql.execute_batch("BEGIN")?;
+            let result = work(&db);
+            db.sql
+                .execute_batch("COMMIT")
+                .or_else(|_| db.sql.execute_batch("ROLLBACK"))?;
+            result
+        })();
+        if result.is_ok() {
+            self.keep(mark, db);
+        }
+        result.map_err(|fault| fault.into_error(&self.place.database, doing))
+    }
+
+    /// Runs `work` in one write transaction: all of it is committed, or nothing.
+    pub(crate) fn write<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mark = self.current_mark()?;
+        if slot.as_ref().is_none_or(|(opened, _)| *opened != mark) {
+            *slot = None;
+            *slot = Some((mark, self.connect(doing)?));
+        }
+        let Some((_, db)) = slot.as_mut() else {
+            return Err(Error::Internal {
+                doing: doing.into(),
+                detail: "no connection".into(),
+            });
+        };
+        let result = (|| {
+            db.sql.execute_batch("BEGIN IMMEDIATE")?;
+            match work(db) {
+                Ok(value) => match db.sql.execute_batch("COMMIT") {
+                    Ok(()) => Ok(value),
+                    Err(error) => {
+                        let _ = db.sql.execute_batch("ROLLBACK");
+                        Err(Fault::Sql(error))
+                    }
+                },
+                Err(fault) => {
+                    let _ = db.sql.execute_batch("ROLLBACK");
+                    Err(fault)
+                }
+            }
+        })();
+        if matches!(&result, Err(Fault::Sql(_))) {
+            // A connection that saw a failed write or a damaged page starts afresh next time.
+            *slot = None;
+        }
+        let value = result.map_err(|fault| fault.into_error(&self.place.database, doing))?;
+        // Committed, but to a file that was replaced meanwhile: that is no commit of this palace.
+        if self.place.mark()? != Some(mark) {
+            *slot = None;
+            return Err(Error::Conflict {
+                what: format!(
+                    "the palace was replaced while {doing}; the write went to the old one, repeat it"
+                ),
+            });
+        }
+        Ok(value)
+    }
+
+    /// A connection of our own outside any pool, for long work in small steps.
+    ///
+    /// SQLite opens the log by name, and only at the first read. The file is looked at before and
+    /// after that: so the log is never that of a palace which took this one's place meanwhile.
+    pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
+        loop {
+            let mark = self.current_mark()?;
+            let mut db = open_with_log(&self.place, self.durability)
+                .map_err(|fault| fault.into_error(&self.place.database, doing))?;
+            if self.place.mark()? == Some(mark) {
+                db.epoch = self.note(mark);
+                return Ok(db);
+            }
+        }
+    }
+
+    /// The epoch of a database file; a new one ends the old epoch and its idle connections.
+    fn note(&self, mark: FileMark) -> u64 {
+        let mut connections = self.lock_connections();
+        if connections.mark != Some(mark) {
+            let epoch = connections.epoch + 1;
+            *connections = Connections {
+                mark: Some(mark),
+                epoch,
+                idle: Vec::new(),
+            };
+        }
+        connections.epoch
+    }
+
+    pub(crate) fn ensure_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::BackendClosed {
+                backend: crate::BACKEND_NAME.into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Lets go of every connection; later calls answer `BackendClosed`.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.release();
+    }
+
+    /// Drops every connection of this process to the database file.
+    pub(crate) fn release(&self) {
+        *self
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Connections::default();
+        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The in-memory side of a collection's index.
+    pub(crate) fn live(&self, collection: &str) -> Arc<Mutex<Live>> {
+        let mut map = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(map.entry(collection.to_owned()).or_default())
+    }
+
+    fn current_mark(&self) -> Result<FileMark> {
+        self.ensure_open()?;
+        if let Some(mark) = self.place.mark()? {
+            return Ok(mark);
+        }
+        // Missing: deleted, or a restore is between its renames. The latter holds the lock.
+        ensure_ready(&self.place, false, self.durability)?;
+        self.place.mark()?.ok_or_else(|| Error::PalaceNotFound {
+            path: self.place.directory.clone(),
+        })
+    }
+
+    fn reader(&self, doing: &str) -> Result<(FileMark, Db)> {
+        let mark = self.current_mark()?;
+        self.note(mark);
+        if let Some(db) = self.lock_connections().idle.pop() {
+            return Ok((mark, db));
+        }
+        let db = self.connect(doing)?;
+        // A palace that was replaced may be of another format or half made.
+        let format = schema::format(&db.sql)
+            .map_err(|fault| fault.into_error(&self.place.database, doing))?;
+        if format != schema::FORMAT {
+            drop(db);
+            ensure_ready(&self.place, false, self.durability)?;
+            return Ok((mark, self.connect(doing)?));
+        }
+        Ok((mark, db))
+    }
+
+    fn keep(&self, mark: FileMark, db: Db) {
+        let mut connections = self.lock_connections();
+        if connections.mark == Some(mark)
+            && connections.idle.len() < IDLE_READERS
+            && !self.closed.load(Ordering::Acquire)
+        {
+            connections.idle.push(db);
+        }
+    }
+
+    fn lock_connections(&self) -> MutexGuard<'_, Connections> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes sure that the palace exists in the current format. The fast path takes no lock.
+fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<()> {
+    let doing = "opening the palace";
+    let fail = |fault: Fault| fault.into_error(&place.database, doing);
+    if place.mark()?.is_some() {
+        match is_current(place, durability) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            // Somebody is creating or migrating right now: wait for them at the lock.
+            Err(Fault::Sql(error)) if is_busy(&error) => {}
+            Err(fault) => return Err(fail(fault)),
+        }
+    }
+    if !create && place.mark()?.is_none() && !place.lock().exists() {
+        return Err(Error::PalaceNotFound {
+            path: place.directory.clone(),
+        });
+    }
+    if create {
+        place.ensure_directory()?;
+    }
+    let _lock = FileLock::exclusive(&place.lock())?;
+    crate::care::restore::finish_interrupted(place)?;
+    // An empty file is what a process leaves that was killed while creating.
+    if place.mark()?.is_none() {
+        if !create {
+            return Err(Error::PalaceNotFound {
+                path: place.directory.clone(),
+            });
+        }
+        place.ensure_database_file()?;
+    }
+    let db = Db::open(&place.database, durability).map_err(fail)?;
+    prepare(&db, place, create).map_err(fail)
+}
+
+fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
+    let db = Db::open(&place.database, durability)?;
+    db.sql
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(db)
+}
+
+/// Refuses foreign and newer files; true when nothing is left to do.
+fn is_current(place: &Place, durability: Durability) -> Attempt<bool> {
+    let db = open_with_log(place, durability)?;
+    check_owner(&db.sql, place)?;
+    let format = schema::format(&db.sql)?;
+    Ok(format == schema::FORMAT && schema::has_mined_index(&db.sql)?)
+}
+
+fn check_owner(db: &Connection, place: &Place) -> Attempt<()> {
+    let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let format = schema::format(db)?;
+    if application == schema::APPLICATION_ID {
+        if format > schema::FORMAT {
+            return Err(Error::NewerFormat {
+                path: place.directory.clone(),
+                found: format,
+                supported: schema::FORMAT,
+            }
+            .into());
+        }
+        return Ok(());
+    }
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables > 0 || application != 0 || format != 0 {
+        return Err(Error::BackendMismatch {
+            path: place.directory.clone(),
+            found: "foreign SQLite".into(),
+            asked: crate::BACKEND_NAME.into(),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// Creation, migration and the removal of duplicates; the creation lock is held.
+fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
+    let sql = &db.sql;
+    check_owner(sql, place)?;
+    let mut format = schema::format(sql)?;
+    if format == 0 {
+        if !create {
+            return Err(Error::PalaceNotFound {
+                path: place.directory.clone(),
+            }
+            .into());
+        }
+        sql.pragma_update(None, "page_size", schema::PAGE_SIZE)?;
+        let mode = switch_to_wal(sql)?;
+        if !mode.eq_ignore_ascii_case("wal") {
+            return Err(Error::UnsupportedCapability {
+                capability: "write-ahead log".into(),
+                reason: format!(
+                    "SQLite answers journal mode `{mode}`; is this a network file system?"
+                ),
+            }
+            .into());
+        }
+    }
+    sql.execute_batch("BEGIN IMMEDIATE")?;
+    let result = (|| {
+        format = schema::format(sql)?;
+        if format < schema::FORMAT {
+            schema::migrate(sql, format)?;
+        }
+        let found = sql
+            .query_row("SELECT 1 FROM palace WHERE id = 1", [], |_| Ok(()))
+            .optional()?;
+        if found.is_none() {
+            sql.execute(
+                "INSERT INTO palace (id, identity, generation, seq, created_at) VALUES (1, ?1, ?2, 0, ?3)",
+                (uuid::Uuid::new_v4().as_bytes(), new_generation(), now_ms()),
+            )?;
+        }
+        if !schema::has_mined_index(sql)? {
+            duplicates::remove(sql)?;
+            sql.execute_batch(schema::MINED_INDEX)?;
+        }
+        Ok(())
+    })();
+    match result {
+        Ok(()) => Ok(sql.execute_batch("COMMIT")?),
+        Err(fault) => {
+            let _ = sql.execute_batch("ROLLBACK");
+            Err(fault)
+        }
+    }
+}
+
+/// SQLite does not call the busy handler everywhere in this switch, and another process may be
+/// looking at the file at this very moment.
+fn switch_to_wal(sql: &Connection) -> Attempt<String> {
+    let since = std::time::Instant::now();
+    loop {
+        match sql.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)) {
+            Err(error) if is_busy(&error) && since.elapsed() < BUSY_LIMIT => {
+                std::thread::sleep(Duration::from_millis(fastrand::u64(1..20)));
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::FileLockingProtocolFailed
+        )
+    )
+}
+
+/// A number that no other history of this palace has.
+pub(crate) fn new_generation() -> i64 {
+    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
+    (high >> 1) as i64
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as i64)
+}

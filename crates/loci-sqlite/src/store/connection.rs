@@ -1,0 +1,108 @@
+//! How this crate talks to SQLite: the settings of every connection, the wait for other writers,
+//! and the functions that SQL may call.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::collection::rowset::RowSet;
+use crate::fault::{Attempt, busy_limit};
+
+/// How hard a commit tries to reach the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Survives the death of any process. A power cut may take the last commits, never consistency.
+    #[default]
+    Normal,
+    /// Survives a power cut too: every commit waits for the disk.
+    Full,
+}
+
+/// A connection and the row set that `loci_allowed` looks into.
+pub(crate) struct Db {
+    pub(crate) sql: Connection,
+    /// Which database file of this store this is: what was cached from another does not count.
+    pub(crate) epoch: u64,
+    allowed: Arc<Mutex<Option<Arc<RowSet>>>>,
+}
+
+impl Db {
+    /// Opens an existing file. `create` is never passed to SQLite: the file is made beforehand,
+    /// so that its mode is ours.
+    pub(crate) fn open(path: &Path, durability: Durability) -> Attempt<Self> {
+        let mut sql = Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?;
+        sql.busy_handler(Some(wait_for_others))?;
+        sql.set_prepared_statement_cache_capacity(96);
+        // No user value reaches SQL text, and deep expressions are never generated.
+        sql.pragma_update(None, "trusted_schema", false)?;
+        sql.pragma_update(None, "mmap_size", 0)?;
+        sql.pragma_update(None, "secure_delete", true)?;
+        sql.pragma_update(None, "cache_size", -16_384)?;
+        sql.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        sql.pragma_update(None, "foreign_keys", false)?;
+        let synchronous = match durability {
+            Durability::Normal => "NORMAL",
+            Durability::Full => "FULL",
+        };
+        sql.pragma_update(None, "synchronous", synchronous)?;
+        let allowed = Arc::new(Mutex::new(None::<Arc<RowSet>>));
+        let seen = Arc::clone(&allowed);
+        sql.create_scalar_function(
+            "loci_allowed",
+            1,
+            FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY,
+            move |context| {
+                let row: i64 = context.get(0)?;
+                let guard = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(guard.as_ref().is_none_or(|set| set.contains(row as u64)))
+            },
+        )?;
+        Ok(Self {
+            sql,
+            epoch: 0,
+            allowed,
+        })
+    }
+
+    /// Runs `work` with `loci_allowed` answering from `rows`.
+    pub(crate) fn with_allowed<T>(
+        &self,
+        rows: Option<Arc<RowSet>>,
+        work: impl FnOnce(&Connection) -> Attempt<T>,
+    ) -> Attempt<T> {
+        let set = |value| *self.allowed.lock().unwrap_or_else(PoisonError::into_inner) = value;
+        set(rows);
+        let result = work(&self.sql);
+        set(None);
+        result
+    }
+}
+
+/// Sleeps with jitter while another process writes, up to the limit; then SQLite says busy.
+fn wait_for_others(attempt: i32) -> bool {
+    thread_local! {
+        static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    let now = Instant::now();
+    if attempt == 0 {
+        SINCE.set(Some(now));
+    }
+    let waited = SINCE
+        .get()
+        .map_or(Duration::ZERO, |since| now.duration_since(since));
+    if waited > busy_limit() {
+        return false;
+    }
+    // Short sleeps first: most writes take well under a millisecond. Jitter keeps processes that
+    // failed together from retrying together.
+    let ceiling = (200_u64 << attempt.clamp(0, 6)).min(8_000);
+    std::thread::sleep(Duration::from_micros(fastrand::u64(100..=ceiling)));
+    true
+}

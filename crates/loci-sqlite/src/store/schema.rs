@@ -1,0 +1,165 @@
+//! The tables of the truth and the append-only list of migrations. docs/format.md says what each
+//! column means; both change in the same commit.
+
+use rusqlite::Connection;
+
+use crate::fault::Attempt;
+
+/// Format written by this build. Migration `n` leads from format `n` to `n + 1`.
+pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
+/// Marks the file as a palace ("Loci").
+pub(crate) const APPLICATION_ID: i64 = 0x4C6F_6369;
+/// 4096 wastes a fifth of the file on 1.5 KB vectors.
+pub(crate) const PAGE_SIZE: u32 = 8192;
+
+const MIGRATIONS: [&str; 1] = [FIRST];
+
+const FIRST: &str = "
+CREATE TABLE palace (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    identity BLOB NOT NULL,
+    generation INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    tombstone_floor INTEGER NOT NULL DEFAULT 0,
+    purge_pending INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL
+);
+CREATE TABLE collections (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    metric TEXT NOT NULL,
+    dimension INTEGER,
+    embedder TEXT,
+    drawers INTEGER NOT NULL DEFAULT 0,
+    vectors INTEGER NOT NULL DEFAULT 0,
+    seq INTEGER NOT NULL,
+    dropped INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE drawers (
+    row INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    text TEXT,
+    metadata TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    wing TEXT NOT NULL DEFAULT '',
+    source_file TEXT NOT NULL DEFAULT '',
+    content_hash BLOB NOT NULL DEFAULT '',
+    start_line TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX drawers_id ON drawers (collection, id);
+CREATE INDEX drawers_order ON drawers (collection);
+CREATE INDEX drawers_seq ON drawers (collection, seq);
+CREATE TABLE vectors (
+    row INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX vectors_order ON vectors (collection);
+CREATE INDEX vectors_seq ON vectors (collection, seq);
+CREATE TABLE label_keys (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
+CREATE TABLE labels (
+    collection INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    value NOT NULL,
+    row INTEGER NOT NULL,
+    PRIMARY KEY (collection, key, type, value, row)
+) WITHOUT ROWID;
+CREATE TABLE tombstones (
+    seq INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    row INTEGER NOT NULL
+);
+CREATE INDEX tombstones_collection ON tombstones (collection, seq);
+CREATE TABLE usage (
+    row INTEGER PRIMARY KEY,
+    access_count INTEGER NOT NULL DEFAULT 0,
+    use_count INTEGER NOT NULL DEFAULT 0,
+    last_used_at INTEGER
+);
+CREATE TABLE snapshots (
+    collection INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    covered INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    dimension INTEGER NOT NULL,
+    metric TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    built_at INTEGER NOT NULL
+);
+CREATE TABLE index_failures (
+    id INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    detail TEXT NOT NULL
+);
+CREATE TABLE removed_duplicates (
+    id INTEGER PRIMARY KEY,
+    removed_at INTEGER NOT NULL,
+    kept_row INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    collection INTEGER NOT NULL,
+    drawer_id TEXT NOT NULL,
+    text TEXT,
+    metadata TEXT NOT NULL,
+    vector BLOB,
+    access_count INTEGER NOT NULL DEFAULT 0,
+    use_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE damaged_drawers (
+    id INTEGER PRIMARY KEY,
+    removed_at INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    collection INTEGER NOT NULL,
+    drawer_id,
+    text,
+    metadata,
+    checksum,
+    vector
+);
+CREATE VIRTUAL TABLE postings USING fts5(
+    text, content='drawers', content_rowid='row',
+    tokenize='porter unicode61 remove_diacritics 2'
+);
+";
+
+/// Kept apart from the migrations: a palace that lacks it is cleaned of duplicates first, then gets it.
+pub(crate) const MINED_INDEX: &str = "
+CREATE UNIQUE INDEX drawers_mined
+    ON drawers (collection, wing, source_file, content_hash, start_line)
+    WHERE source_file <> ''";
+
+/// The format of an open database; 0 for an empty file.
+pub(crate) fn format(db: &Connection) -> Attempt<i64> {
+    Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+/// Whether the second uniqueness index exists.
+pub(crate) fn has_mined_index(db: &Connection) -> Attempt<bool> {
+    Ok(db.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'drawers_mined')",
+        [],
+        |row| row.get(0),
+    )?)
+}
+
+/// Brings a database from `from` to [`FORMAT`]; the caller holds the creation lock and a write transaction.
+pub(crate) fn migrate(db: &Connection, from: i64) -> Attempt<()> {
+    for step in MIGRATIONS.iter().skip(from.max(0) as usize) {
+        db.execute_batch(step)?;
+    }
+    db.pragma_update(None, "user_version", FORMAT)?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(())
+}

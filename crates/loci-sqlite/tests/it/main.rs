@@ -1,0 +1,3 @@
+//! Tests of the SQLite backend through its public interface.
+
+mod contract;

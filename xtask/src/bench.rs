@@ -1,0 +1,121 @@
+//! `cargo xtask bench store`: Loci and ChromaDB on the same documents and vectors, in one run, as
+//! ratios of CPU time. Each figure comes from a process of its own.
+
+mod chroma;
+mod data;
+mod loci;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use clap::Subcommand;
+use serde_json::Value;
+
+use crate::{peers, root, target};
+
+#[derive(Subcommand, Clone)]
+pub(crate) enum Bench {
+    /// Writing, querying, filtering, opening: the storage layer.
+    Store {
+        /// Number of drawers; may be given several times.
+        #[arg(long, default_values_t = [10_000, 100_000])]
+        rows: Vec<usize>,
+        /// Measure Loci alone.
+        #[arg(long)]
+        no_peer: bool,
+    },
+}
+
+#[derive(Subcommand, Clone)]
+pub(crate) enum Measure {
+    /// The whole store benchmark; built with optimisations.
+    Store {
+        #[arg(long)]
+        rows: Vec<usize>,
+        #[arg(long)]
+        no_peer: bool,
+    },
+    /// One phase of it in this process.
+    Phase { phase: String, directory: PathBuf },
+}
+
+/// Rebuilds this tool with optimisations and hands over.
+pub(crate) fn run(what: Bench) -> anyhow::Result<()> {
+    let Bench::Store { rows, no_peer } = what;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args([
+        "run",
+        "--quiet",
+        "--release",
+        "-p",
+        "xtask",
+        "--",
+        "measure",
+        "store",
+    ]);
+    for count in rows {
+        command.args(["--rows", &count.to_string()]);
+    }
+    if no_peer {
+        command.arg("--no-peer");
+    }
+    ensure!(command.status()?.success(), "the benchmark failed");
+    Ok(())
+}
+
+pub(crate) fn measure(what: Measure) -> anyhow::Result<()> {
+    match what {
+        Measure::Phase { phase, directory } => loci::phase(&phase, &directory),
+        Measure::Store { rows, no_peer } => {
+            let python = if no_peer {
+                None
+            } else {
+                Some(peers::environment().context("installing chromadb")?)
+            };
+            for count in rows {
+                let directory = target().join("bench").join(format!("store-{count}"));
+                store(count, &directory, python.as_deref())?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn store(count: usize, directory: &Path, python: Option<&Path>) -> anyhow::Result<()> {
+    println!("\n# {count} drawers");
+    let data = data::ensure(directory, count)?;
+    println!(
+        "{} dimensions, cosine, documents of {} bytes on average, {} queries, exact neighbours computed",
+        data::DIMENSION,
+        data.mean_text_bytes,
+        data::QUERIES
+    );
+    let mut ours = serde_json::Map::new();
+    for phase in loci::PHASES {
+        let figures = child(phase, directory)?;
+        eprintln!("loci {phase}: {figures}");
+        ours.extend(figures.as_object().cloned().unwrap_or_default());
+    }
+    let theirs = match python {
+        Some(python) => chroma::measure(python, directory)?,
+        None => Value::Null,
+    };
+    table::print(&Value::Object(ours), &theirs);
+    Ok(())
+}
+
+/// Runs one phase in a fresh process and reads its figures.
+fn child(phase: &str, directory: &Path) -> anyhow::Result<Value> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["measure", "phase", phase])
+        .arg(directory)
+        .output()?;
+    ensure!(
+        output.status.success(),
+        "phase {phase}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

@@ -1,0 +1,107 @@
+//! The one test command. Every step runs; what could not run is said at the end, with the reason.
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::bail;
+
+use crate::{peers, root};
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    let started = Instant::now();
+    let mut skipped = Vec::new();
+    let mut failed = Vec::new();
+    let mut step = |name: &str, command: &mut Command| {
+        println!("== {name}");
+        let passed = command
+            .current_dir(root())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !passed {
+            failed.push(name.to_owned());
+        }
+    };
+    step("format", cargo().args(["fmt", "--all", "--check"]));
+    step(
+        "lints",
+        cargo().args([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--",
+            "-D",
+            "warnings",
+        ]),
+    );
+    step(
+        "docs",
+        cargo()
+            .args([
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+            ])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    );
+    if has(&["nextest", "--version"]) {
+        step(
+            "tests",
+            cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]),
+        );
+        step(
+            "doc tests",
+            cargo().args(["test", "--workspace", "--doc", "--quiet"]),
+        );
+    } else {
+        step(
+            "tests",
+            cargo().args(["test", "--workspace", "--no-fail-fast"]),
+        );
+    }
+    for (tool, arguments) in [
+        ("deny", &["check", "licenses", "advisories"][..]),
+        ("machete", &[][..]),
+    ] {
+        if has(&[tool, "--version"]) {
+            step(tool, cargo().arg(tool).args(arguments));
+        } else {
+            skipped.push(format!("cargo {tool}: not installed"));
+        }
+    }
+    println!("== real peers");
+    match peers::check() {
+        Ok(peers::Verdict::Passed(what)) => println!("{what}"),
+        Ok(peers::Verdict::Skipped(why)) => skipped.push(format!("real peers: {why}")),
+        Err(error) => {
+            eprintln!("{error:?}");
+            failed.push("real peers".into());
+        }
+    }
+    println!("== done in {} s", started.elapsed().as_secs());
+    for what in &skipped {
+        println!("skipped: {what}");
+    }
+    if skipped.is_empty() {
+        println!("skipped: nothing");
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    println!("all passed");
+    Ok(())
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn has(arguments: &[&str]) -> bool {
+    cargo()
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
