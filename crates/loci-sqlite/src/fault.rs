@@ -96,7 +96,7 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
         ) => Error::Io {
             action: "SQLite cannot use",
             path: path.into(),
-            source: std::io::Error::other(detail),
+            source: std::io::Error::other(format!("{detail} (code {extended})")),
         },
         _ => match error {
             // A column of another type than the schema's: bytes that were not written by us.

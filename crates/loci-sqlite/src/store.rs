@@ -158,66 +158,69 @@ impl Store {
 
     /// Runs `work` in one read transaction.
     pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
-        let (mark, db) = self.reader(doing)?;
-        let result = (|| {
-            db.sql.execute_batch("BEGIN")?;
-            let result = work(&db);
-            db.sql
-                .execute_batch("COMMIT")
-                .or_else(|_| db.sql.execute_batch("ROLLBACK"))?;
-            result
-        })();
+        let (mark, db) = self.begin_read(doing)?;
+        let result = work(&db);
+        let ended = db
+            .sql
+            .execute_batch("COMMIT")
+            .or_else(|_| db.sql.execute_batch("ROLLBACK"));
+        let result = result.and_then(|value| Ok(ended.map(|()| value)?));
         if result.is_ok() {
             self.keep(mark, db);
         }
         result.map_err(|fault| fault.into_error(&self.place.database, doing))
     }
 
-    /// Runs `work` in one write transaction: all of it is committed, or nothing.
-    pub(crate) fn write<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
-        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mark = self.current_mark()?;
-        if slot.as_ref().is_none_or(|(opened, _)| *opened != mark) {
-            *slot = None;
-            *slot = Some((mark, self.connect(doing)?));
-        }
-        let Some((_, db)) = slot.as_mut() else {
-            return Err(Error::Internal {
-                doing: doing.into(),
-                detail: "no connection".into(),
-            });
-        };
-        let result = (|| {
-            db.sql.execute_batch("BEGIN IMMEDIATE")?;
-            match work(db) {
-                Ok(value) => match db.sql.execute_batch("COMMIT") {
-                    Ok(()) => Ok(value),
-                    Err(error) => {
-                        let _ = db.sql.execute_batch("ROLLBACK");
-                        Err(Fault::Sql(error))
-                    }
-                },
-                Err(fault) => {
-                    let _ = db.sql.execute_batch("ROLLBACK");
-                    Err(fault)
-                }
+    /// A connection inside a read transaction that has seen its state.
+    fn begin_read(&self, doing: &str) -> Result<(FileMark, Db)> {
+        loop {
+            let (mark, db) = self.reader(doing)?;
+            // The first read fixes what the transaction sees.
+            let begun = begin(&db.sql);
+            match begun {
+                Ok(()) => return Ok((mark, db)),
+                Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
-        })();
-        if matches!(&result, Err(Fault::Sql(_))) {
-            // A connection that saw a failed write or a damaged page starts afresh next time.
-            *slot = None;
         }
-        let value = result.map_err(|fault| fault.into_error(&self.place.database, doing))?;
-        // Committed, but to a file that was replaced meanwhile: that is no commit of this palace.
-        if self.place.mark()? != Some(mark) {
-            *slot = None;
-            return Err(Error::Conflict {
-                what: format!(
-                    "the palace was replaced while {doing}; the write went to the old one, repeat it"
-                ),
-            });
+    }
+
+    /// Runs `work` in one write transaction: all of it is committed, or nothing. If the palace is
+    /// replaced meanwhile, it is done again on the new one.
+    pub(crate) fn write<T>(
+        &self,
+        doing: &str,
+        mut work: impl FnMut(&Db) -> Attempt<T>,
+    ) -> Result<T> {
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let mark = self.current_mark()?;
+            if slot.as_ref().is_none_or(|(opened, _)| *opened != mark) {
+                *slot = None;
+                *slot = Some((mark, self.connect(doing)?));
+            }
+            let Some((_, db)) = slot.as_ref() else {
+                continue;
+            };
+            let result = in_transaction(db, &mut work);
+            if matches!(&result, Err(Fault::Sql(_))) {
+                // A connection that saw a failed write or a damaged page starts afresh next time.
+                *slot = None;
+            }
+            match result {
+                // Committed to a file that was replaced meanwhile: that is no commit of this palace.
+                Ok(_) if self.place.mark()? != Some(mark) => *slot = None,
+                Ok(value) => return Ok(value),
+                Err(fault) => self.unless_replaced(mark, fault, doing)?,
+            }
         }
-        Ok(value)
+    }
+
+    /// Swallows SQLite's error if the palace was replaced since: then the call starts again.
+    fn unless_replaced(&self, mark: FileMark, fault: Fault, doing: &str) -> Result<()> {
+        if matches!(fault, Fault::Sql(_)) && self.place.mark()? != Some(mark) {
+            return Ok(());
+        }
+        Err(fault.into_error(&self.place.database, doing))
     }
 
     /// A connection of our own outside any pool, for long work in small steps.
@@ -227,11 +230,13 @@ impl Store {
     pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
         loop {
             let mark = self.current_mark()?;
-            let mut db = open_with_log(&self.place, self.durability)
-                .map_err(|fault| fault.into_error(&self.place.database, doing))?;
-            if self.place.mark()? == Some(mark) {
-                db.epoch = self.note(mark);
-                return Ok(db);
+            match open_with_log(&self.place, self.durability) {
+                Ok(mut db) if self.place.mark()? == Some(mark) => {
+                    db.epoch = self.note(mark);
+                    return Ok(db);
+                }
+                Ok(_) => {}
+                Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
         }
     }
@@ -334,9 +339,9 @@ fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<(
     if place.mark()?.is_some() {
         match is_current(place, durability) {
             Ok(true) => return Ok(()),
-            Ok(false) => {}
-            // Somebody is creating or migrating right now: wait for them at the lock.
-            Err(Fault::Sql(error)) if is_busy(&error) => {}
+            // After an error too, look again under the lock: somebody may be creating, migrating or
+            // restoring right now.
+            Ok(false) | Err(Fault::Sql(_)) => {}
             Err(fault) => return Err(fail(fault)),
         }
     }
@@ -361,6 +366,26 @@ fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<(
     }
     let db = Db::open(&place.database, durability).map_err(fail)?;
     prepare(&db, place, create).map_err(fail)
+}
+
+fn begin(db: &Connection) -> Attempt<()> {
+    db.prepare_cached("BEGIN")?.execute([])?;
+    db.prepare_cached("SELECT 1 FROM palace")?.exists([])?;
+    Ok(())
+}
+
+/// `work` between BEGIN IMMEDIATE and COMMIT, rolled back if anything fails.
+fn in_transaction<T>(db: &Db, work: &mut impl FnMut(&Db) -> Attempt<T>) -> Attempt<T> {
+    db.sql.execute_batch("BEGIN IMMEDIATE")?;
+    let result = work(db).and_then(|value| {
+        db.sql.execute_batch("COMMIT")?;
+        Ok(value)
+    });
+    if result.is_err() {
+        // After some errors SQLite has rolled back by itself.
+        let _ = db.sql.execute_batch("ROLLBACK");
+    }
+    result
 }
 
 fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {

@@ -297,7 +297,10 @@ mod tests {
 
     #[test]
     fn a_megabyte_of_words_is_cut_and_the_cut_is_said() {
-        let query = (0..100_000).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+        let query = (0..100_000)
+            .map(|n| format!("word{n}"))
+            .collect::<Vec<_>>()
+            .join(" ");
         let mut warnings = Vec::new();
         assert_eq!(terms(&query, &mut warnings).len(), MAX_TERMS);
         assert_eq!(warnings.first().unwrap().code, "long_query");
