@@ -28,7 +28,7 @@ pub(crate) const PHASES: [&str; 9] = [
     "crowd",
 ];
 
-const SINGLES: usize = 400;
+const SINGLES: usize = 1_000;
 const CROWD: usize = 8;
 const CROWD_ADDS: usize = 1_000;
 
@@ -291,7 +291,7 @@ fn single(
     let start = cpu();
     for (at, vector) in vectors.iter().cycle().take(SINGLES).enumerate() {
         let begun = Instant::now();
-        add_one(drawers.as_ref(), &format!("{name}-{at}"), at, vector)?;
+        add_one(drawers.as_ref(), &format!("{name}-{}-{at}", std::process::id()), at, vector)?;
         walls.push(ms(begun.elapsed()));
     }
     let spent = ms(since(start)) / SINGLES as f64;

@@ -3,6 +3,7 @@
 //! A database that SQLite can read is copied first, then mended in one transaction that is only
 //! committed if the counts add up. One that it cannot read is salvaged into a new palace.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use loci_core::{Error, Metadata, PalaceRef, Result};
@@ -52,9 +53,6 @@ impl SqliteBackend {
             drawers_after: before.drawers,
             ..RepairReport::default()
         };
-        if before.ok() {
-            return Ok(report);
-        }
         if before
             .findings
             .iter()
@@ -73,9 +71,11 @@ impl SqliteBackend {
         let store = self.store(palace, false)?;
         mend_truth(&store, &before, &mut report)?;
         mend_indexes(&store, &before, &mut report)?;
-        let after = self.verify(palace, true)?;
-        report.drawers_after = after.drawers;
-        report.remaining = after.findings;
+        if !report.actions.is_empty() {
+            let after = self.verify(palace, true)?;
+            report.drawers_after = after.drawers;
+            report.remaining = after.findings;
+        }
         Ok(report)
     }
 }
@@ -235,7 +235,7 @@ fn rebuild_labels(db: &Connection, collection: &CollectionRow) -> Attempt<()> {
 
 /// Index files that do not agree are set aside and rebuilt from the vectors in the truth.
 fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
-    let mut names: Vec<&str> = before
+    let mut names: BTreeSet<String> = before
         .findings
         .iter()
         .filter(|finding| {
@@ -244,14 +244,24 @@ fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport)
                 "index" | "missing" | "ghost" | "stale" | "damaged" | "orphan"
             )
         })
-        .filter_map(|finding| finding.collection.as_deref())
+        .filter_map(|finding| finding.collection.clone())
         .collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
+    // A collection whose index was given up after repeated failures gets a new start.
+    names.extend(store.read("looking for indexes that are held back", |db| {
+        let head = Head::read(&db.sql)?;
+        let mut held_back = Vec::new();
+        for row in CollectionRow::all(&db.sql, &head)? {
+            if registry::held_back(&db.sql, row.id)?.is_some() {
+                held_back.push(row.name);
+            }
+        }
+        Ok(held_back)
+    })?);
+    for name in &names {
         build::join(store);
         {
             let _lock = FileLock::exclusive(&store.place.index_lock())?;
+            build::ensure_directory(&store.place)?;
             let registered = store.read("reading the registered index", |db| {
                 let head = Head::read(&db.sql)?;
                 let row = CollectionRow::require(&db.sql, &head, name)?;
@@ -274,7 +284,7 @@ fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport)
                 }
             }
         }
-        let built = build::build(store, name, When::Now)?;
+        let built = build::build(store, name, When::Must)?;
         let indexed = built.stats.get("indexed").copied().unwrap_or(0);
         report.actions.push(format!(
             "rebuilt the index of `{name}` from {indexed} vector(s) in the truth"

@@ -106,11 +106,16 @@ impl SqliteBackend {
 }
 
 pub(crate) fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<()> {
+    if deep {
+        // On a connection of its own: FTS5 checks itself against what its connection last knew of
+        // the postings, and one from the pool may not know what others wrote since.
+        let doing = "checking the database";
+        let db = store.connect(doing)?;
+        check_database(&db.sql, report)
+            .map_err(|fault| fault.into_error(&store.place.database, doing))?;
+    }
     store.read("verifying", |db| {
         let head = Head::read(&db.sql)?;
-        if deep {
-            check_database(&db.sql, report)?;
-        }
         let collections = CollectionRow::all(&db.sql, &head)?;
         for row in &collections {
             report.drawers += row.drawers;

@@ -12,6 +12,7 @@ use super::SqliteCollection;
 use super::meta::CollectionRow;
 use super::query::excludes_all;
 use super::read::Damaged;
+use super::rowset::RowSet;
 use super::stopwords::is_stop_word;
 use crate::fault::Attempt;
 use crate::store::connection::Db;
@@ -140,7 +141,6 @@ impl Scope<'_> {
             ));
         }
         sized.sort();
-        let everything = match_any(terms);
         let mut total = 0;
         let rare: Vec<String> = sized
             .iter()
@@ -151,17 +151,30 @@ impl Scope<'_> {
             .map(|(_, term)| term.clone())
             .collect();
         if rare.len() == terms.len() {
-            return self.by_score(&everything, 0, wanted);
+            return self.by_score(&match_any(terms), 0, wanted);
+        }
+        let mut weighty = rare.clone();
+        for (_, term) in sized.iter().skip(rare.len()) {
+            if !self.is_weightless(term)? {
+                weighty.push(term.clone());
+            }
         }
         let pool = if rare.is_empty() {
             Vec::new()
         } else {
             self.by_score(&match_any(&rare), 0, wanted.max(100))?
         };
+        let rescore = |pool: Vec<(u64, f64)>| {
+            if weighty.len() == rare.len() {
+                return Ok(pool);
+            }
+            self.rescore(&match_any(&weighty), &pool)
+        };
         if pool.len() >= k {
-            return self.rescore(&everything, pool);
+            return rescore(pool);
         }
         // Too few hold a rarer word: add the newest of those that hold the common ones.
+        let everything = match_any(terms);
         let floor = self.nth_newest(&everything, RANKED)?;
         if floor > 0 {
             warnings.push(Warning::new(
@@ -172,13 +185,31 @@ impl Scope<'_> {
             ));
         }
         let mut ranked = self.by_score(&everything, floor, wanted)?;
-        let missing: Vec<_> = pool
+        let missing = pool
             .into_iter()
             .filter(|(row, _)| ranked.iter().all(|(other, _)| other != row))
             .collect();
-        ranked.extend(self.rescore(&everything, missing)?);
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        ranked.extend(rescore(missing)?);
+        sort_by_score(&mut ranked);
         Ok(ranked)
+    }
+
+    /// Whether a word stands in half of all drawers or more: BM25 gives it no weight.
+    fn is_weightless(&self, term: &str) -> Attempt<bool> {
+        let count = |sql: &str, parameters: &[&dyn rusqlite::ToSql]| -> Attempt<i64> {
+            Ok(self
+                .db
+                .sql
+                .prepare_cached(sql)?
+                .query_row(parameters, |row| row.get(0))?)
+        };
+        let expression = match_any(std::slice::from_ref(&term.to_owned()));
+        let holding = count(
+            "SELECT count(*) FROM postings WHERE postings MATCH ?1",
+            &[&expression],
+        )?;
+        let drawers = count("SELECT coalesce(sum(drawers), 0) FROM collections", &[])?;
+        Ok(holding * 2 >= drawers)
     }
 
     fn matches(&self, expression: &str) -> Attempt<usize> {
@@ -213,21 +244,14 @@ impl Scope<'_> {
         Ok(ranked)
     }
 
-    /// Scores of the same rows under the whole query.
-    fn rescore(&self, expression: &str, pool: Vec<(u64, f64)>) -> Attempt<Vec<(u64, f64)>> {
-        let mut statement = self.db.sql.prepare_cached(
-            "SELECT bm25(postings) FROM postings WHERE postings MATCH ?1 AND rowid = ?2",
-        )?;
-        let mut ranked = Vec::with_capacity(pool.len());
-        for (row, partial) in pool {
-            let mut found = statement.query(params![expression, row as i64])?;
-            let score = match found.next()? {
-                Some(columns) => -columns.get::<_, f64>(0)?,
-                None => partial,
-            };
-            ranked.push((row, score));
-        }
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    /// Scores of the same rows under more words. One pass over all matches is cheaper than a
+    /// query per row, each of which would count the matches of every word again.
+    fn rescore(&self, expression: &str, pool: &[(u64, f64)]) -> Attempt<Vec<(u64, f64)>> {
+        let rows = RowSet::of_rows(pool.iter().map(|(row, _)| *row));
+        let mut ranked = self.db.with_allowed(Some(Arc::new(rows)), |_| {
+            self.by_score(expression, 0, pool.len())
+        })?;
+        sort_by_score(&mut ranked);
         Ok(ranked)
     }
 
@@ -266,6 +290,10 @@ const NEWEST_IN_COLLECTION: &str = "SELECT rowid FROM postings
      WHERE postings MATCH ?1 AND loci_allowed(rowid)
        AND (SELECT collection FROM drawers WHERE row = postings.rowid) = ?3
      ORDER BY rowid DESC LIMIT 1 OFFSET ?2";
+
+fn sort_by_score(ranked: &mut [(u64, f64)]) {
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+}
 
 /// An FTS5 expression that matches any of the words. Each is quoted, so that no word is syntax.
 fn match_any(terms: &[String]) -> String {

@@ -258,7 +258,11 @@ impl Scan<'_> {
                 }
             }
             Tail::Streamed { after } => {
-                let sql = if *after == 0 { ALL_SQL } else { TAIL_SQL };
+                let sql = match *after {
+                    0 if self.holds_most_vectors()? => WHOLE_TABLE_SQL,
+                    0 => ALL_SQL,
+                    _ => TAIL_SQL,
+                };
                 let mut statement = self.db.prepare_cached(sql)?;
                 let mut rows = statement.query(params![self.row.id, *after as i64])?;
                 while let Some(columns) = rows.next()? {
@@ -271,6 +275,14 @@ impl Scan<'_> {
             }
         }
         Ok(())
+    }
+
+    fn holds_most_vectors(&self) -> Attempt<bool> {
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT coalesce(sum(vectors), 0) FROM collections")?;
+        let total: i64 = statement.query_row([], |row| row.get(0))?;
+        Ok(self.row.vectors * 2 >= total as u64)
     }
 
     /// Exact distances of single rows. A row without a vector is no hit.
@@ -313,8 +325,11 @@ fn slots(base: &dyn VectorIndex, set: &RowSet) -> SlotSet {
     }
 }
 
-/// The whole collection in row order: the fastest way through the file.
+/// The whole collection in row order.
 const ALL_SQL: &str = "SELECT row, vector FROM vectors INDEXED BY vectors_order WHERE collection = ?1 AND seq > ?2 ORDER BY row";
+/// The same straight through the table: the fastest way when most of it is wanted.
+const WHOLE_TABLE_SQL: &str =
+    "SELECT row, vector FROM vectors NOT INDEXED WHERE collection = ?1 AND seq > ?2 ORDER BY row";
 
 fn offer(top: &mut TopK, distance: Option<f32>, row: u64, damaged: &mut Damaged) {
     match distance {

@@ -303,10 +303,13 @@ pub(crate) fn changes_since(
                 id: Some(columns.get(2)?),
             });
         }
-        // A tombstone of a drawer that lives only says that its vector was dropped.
+        // A tombstone of a drawer that lives only says that its vector was dropped; so does an
+        // earlier one of a drawer that was deleted later.
         let mut deletes = db.sql.prepare_cached(
             "SELECT t.seq, t.row FROM tombstones t INDEXED BY tombstones_collection
-             WHERE t.collection = ?1 AND t.seq > ?2 AND NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = t.row)
+             WHERE t.collection = ?1 AND t.seq > ?2
+               AND NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = t.row)
+               AND NOT EXISTS (SELECT 1 FROM tombstones later WHERE later.row = t.row AND later.seq > t.seq)
              ORDER BY t.seq LIMIT ?3",
         )?;
         let mut found = deletes.query(params![row.id, seq as i64, page])?;

@@ -32,6 +32,11 @@ impl RowSet {
         }
     }
 
+    /// A set of these rows.
+    pub(crate) fn of_rows(rows: impl IntoIterator<Item = u64>) -> Self {
+        Self::of(rows.into_iter().collect())
+    }
+
     fn everything() -> Self {
         Self {
             rows: RoaringTreemap::new(),

@@ -15,7 +15,7 @@ use crate::collection::record::vector_from_bytes;
 use crate::fault::Attempt;
 use crate::store::connection::Db;
 use crate::store::lock::FileLock;
-use crate::store::place::ensure_private_directory;
+use crate::store::place::{Place, ensure_private_directory};
 use crate::store::{Head, Store};
 
 /// Rows read per transaction while building, so that checkpoints are never held up for long.
@@ -75,10 +75,7 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
     let Some(_lock) = lock else {
         return Ok(result(MaintenanceStatus::AlreadyRunning, &[]));
     };
-    if std::fs::metadata(&directory).is_ok_and(|metadata| !metadata.is_dir()) {
-        loci_index::set_aside(&store.place.directory, "index")?;
-    }
-    ensure_private_directory(&directory)?;
+    ensure_directory(&store.place)?;
     // Look again: whoever held the lock may have built what we want.
     let Some((head, collection)) = store.read("looking whether the index is due", wanted)? else {
         return Ok(result(MaintenanceStatus::Noop, &[]));
@@ -140,6 +137,16 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
             ("covered", registration.covered),
         ],
     ))
+}
+
+/// Makes the index directory. Something else in its place is set aside; the caller holds `index.lock`.
+pub(crate) fn ensure_directory(place: &Place) -> Result<()> {
+    let directory = place.index_directory();
+    let usable = std::fs::metadata(&directory).is_ok_and(|metadata| metadata.is_dir());
+    if !usable && std::fs::symlink_metadata(&directory).is_ok() {
+        loci_index::set_aside(&place.directory, "index")?;
+    }
+    ensure_private_directory(&directory)
 }
 
 fn push_all(

@@ -31,6 +31,7 @@ pub(crate) fn set_aside(store: &Store, suspect: &Suspect) -> Result<Option<Warni
         Ok(()) => return Ok(None),
     };
     let name = &suspect.registration.name;
+    super::build::ensure_directory(&store.place)?;
     let moved = loci_index::set_aside(&directory, name)?;
     store.write("unregistering a damaged index", |db| {
         registry::remove(&db.sql, collection, name)?;

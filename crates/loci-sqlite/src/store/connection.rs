@@ -45,6 +45,8 @@ impl Db {
         sql.pragma_update(None, "mmap_size", 0)?;
         sql.pragma_update(None, "secure_delete", true)?;
         sql.pragma_update(None, "cache_size", -16_384)?;
+        // 32 MB of log: a page that changes often is moved to the database once, not every time.
+        sql.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         sql.pragma_update(None, "journal_size_limit", 64 << 20)?;
         sql.pragma_update(None, "foreign_keys", false)?;
         let synchronous = match durability {
@@ -77,10 +79,15 @@ impl Db {
         rows: Option<Arc<RowSet>>,
         work: impl FnOnce(&Connection) -> Attempt<T>,
     ) -> Attempt<T> {
-        let set = |value| *self.allowed.lock().unwrap_or_else(PoisonError::into_inner) = value;
-        set(rows);
+        let set = |value| {
+            std::mem::replace(
+                &mut *self.allowed.lock().unwrap_or_else(PoisonError::into_inner),
+                value,
+            )
+        };
+        let outer = set(rows);
         let result = work(&self.sql);
-        set(None);
+        set(outer);
         result
     }
 }

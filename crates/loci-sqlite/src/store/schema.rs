@@ -79,6 +79,7 @@ CREATE TABLE tombstones (
     row INTEGER NOT NULL
 );
 CREATE INDEX tombstones_collection ON tombstones (collection, seq);
+CREATE INDEX tombstones_row ON tombstones (row);
 CREATE TABLE usage (
     row INTEGER PRIMARY KEY,
     access_count INTEGER NOT NULL DEFAULT 0,
