@@ -289,6 +289,7 @@ macro_rules! __sentences {
             limits "14.9" s14_9_the_vectors_of_a_call_have_one_length;
             limits "14.10" s14_10_a_vector_of_another_dimension_is_refused_before_anything_is_written;
             limits "14.11" s14_11_a_collection_name_has_at_most_512_bytes;
+            limits "14.12" s14_12_the_vectors_of_a_call_have_at_most_so_many_bytes;
             upkeep "15.1" s15_1_an_open_collection_is_healthy;
             upkeep "15.2" s15_2_a_closed_or_deleted_collection_is_unhealthy_not_an_error;
             upkeep "15.3" s15_3_the_maintenance_state_names_the_last_number_and_counts_vectors;

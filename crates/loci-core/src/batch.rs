@@ -8,7 +8,9 @@ use crate::metadata::{MetaValue, Metadata, MetadataPatch};
 /// Records per write call. A call is one transaction, and other writers wait for it.
 pub const MAX_BATCH_RECORDS: usize = 1_000;
 /// Text per write call, all documents together.
-pub const MAX_BATCH_TEXT_BYTES: usize = 4 << 20;
+pub const MAX_BATCH_TEXT_BYTES: usize = 1 << 20;
+/// Vectors per write call, all together.
+pub const MAX_BATCH_VECTOR_BYTES: usize = 8 << 20;
 /// Text of one drawer.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// Length of an id.
@@ -190,6 +192,21 @@ impl Batch {
     }
 
     fn validate_embeddings(&self) -> Result<()> {
+        let bytes: usize = self
+            .embeddings
+            .iter()
+            .flatten()
+            .flatten()
+            .map(|vector| vector.len() * 4)
+            .sum();
+        if bytes > MAX_BATCH_VECTOR_BYTES {
+            return Err(Error::invalid(
+                "embeddings",
+                format!(
+                    "{bytes} bytes of vectors; one call takes at most {MAX_BATCH_VECTOR_BYTES}, split it"
+                ),
+            ));
+        }
         let mut dimension = None;
         for (id, vector) in self.ids.iter().zip(self.embeddings.iter().flatten()) {
             let Some(vector) = vector else { continue };

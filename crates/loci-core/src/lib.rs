@@ -30,9 +30,9 @@ pub use backend::{
     Backend, Capabilities, Capability, CollectionInfo, CollectionOptions, PalaceRef,
 };
 pub use batch::{
-    Batch, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_DIMENSION, MAX_DOCUMENT_BYTES,
-    MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MAX_RESULTS, validate_collection_name,
-    validate_id, validate_metadata, validate_vector,
+    Batch, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, MAX_DIMENSION,
+    MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MAX_RESULTS,
+    validate_collection_name, validate_id, validate_metadata, validate_vector,
 };
 pub use collection::{Collection, Get, Metric, Query, QueryInput, Selection};
 pub use embedder::{Embedder, EmbedderIdentity};

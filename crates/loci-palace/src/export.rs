@@ -71,9 +71,11 @@ fn export_collection(collection: &dyn Collection, output: &mut dyn Write) -> Res
             .zip(vectors)
         {
             let vector = (!vector.is_empty()).then_some(vector);
+            // A drawer without text stays one: as empty text it could be the twin of another.
+            let document = (!document.is_empty()).then_some(document);
             write_line(
                 output,
-                &named(JsonRecord::of(id, Some(document), metadata, vector)),
+                &named(JsonRecord::of(id, document, metadata, vector)),
             )?;
             written += 1;
         }

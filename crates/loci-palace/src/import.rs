@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Get, Include, MAX_BATCH_TEXT_BYTES,
-    Metric, Outcome, Result, Selection,
+    MAX_BATCH_VECTOR_BYTES, Metric, Outcome, Result, Selection,
 };
 use serde::Serialize;
 
@@ -134,6 +134,7 @@ struct Import<'a> {
     batch: Vec<Pending>,
     ids: HashSet<String>,
     text_bytes: usize,
+    vector_bytes: usize,
 }
 
 impl<'a> Import<'a> {
@@ -146,6 +147,7 @@ impl<'a> Import<'a> {
             batch: Vec::new(),
             ids: HashSet::new(),
             text_bytes: 0,
+            vector_bytes: 0,
         }
     }
 
@@ -204,14 +206,20 @@ impl<'a> Import<'a> {
         }
         let id = record.id.get_or_insert_with(new_id).clone();
         let text_bytes = record.document.as_ref().map_or(0, String::len);
+        let vector_bytes = record
+            .embedding
+            .as_ref()
+            .map_or(0, |vector| vector.len() * 4);
         if self.batch.len() >= BATCH
             || self.ids.contains(&id)
             || self.text_bytes + text_bytes > MAX_BATCH_TEXT_BYTES
+            || self.vector_bytes + vector_bytes > MAX_BATCH_VECTOR_BYTES
         {
             self.flush()?;
         }
         self.ids.insert(id);
         self.text_bytes += text_bytes;
+        self.vector_bytes += vector_bytes;
         self.batch.push(Pending { line, record });
         Ok(())
     }
@@ -233,6 +241,7 @@ impl<'a> Import<'a> {
         let pending = std::mem::take(&mut self.batch);
         self.ids.clear();
         self.text_bytes = 0;
+        self.vector_bytes = 0;
         let Some(collection) = self.current.clone() else {
             return Ok(());
         };

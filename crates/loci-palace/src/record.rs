@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One record as JSON.
+///
+/// A field of another name is an error: leaving it out would lose it silently.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JsonRecord {
     /// The collection it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

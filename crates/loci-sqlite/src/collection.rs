@@ -93,7 +93,7 @@ impl SqliteCollection {
             registry::is_due(&db.sql, head, row, build::PATIENCE_WHILE_RUNNING)
         });
         if due.unwrap_or(false) {
-            build::request(&self.store, &self.name);
+            build::request(&self.store, &self.name, build::PATIENCE_WHILE_RUNNING);
         }
     }
 }

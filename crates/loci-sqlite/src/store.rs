@@ -49,7 +49,6 @@ pub(crate) struct Store {
     written: AtomicU64,
 }
 
-#[derive(Default)]
 struct Connections {
     mark: Option<FileMark>,
     epoch: u64,
@@ -88,12 +87,23 @@ impl Store {
     /// Opens a palace; with `create`, makes it when missing. Without, nothing is created.
     pub(crate) fn open(directory: &Path, create: bool, durability: Durability) -> Result<Self> {
         let place = Place::new(directory);
-        ensure_ready(&place, create, durability)?;
+        // The connection that looked is the first of the pool, unless the file was replaced since.
+        let mark = place.mark()?;
+        let first = ensure_ready(&place, create, durability)?;
+        let idle = if mark.is_some() && place.mark()? == mark {
+            vec![first]
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             place,
             durability,
             closed: AtomicBool::new(false),
-            connections: Mutex::default(),
+            connections: Mutex::new(Connections {
+                mark,
+                epoch: 0,
+                idle,
+            }),
             writer: Mutex::new(None),
             live: Mutex::default(),
             row_sets: RowSetCache::default(),
@@ -153,7 +163,8 @@ impl Store {
     /// Makes the palace if it was deleted under us.
     pub(crate) fn ensure_created(&self) -> Result<()> {
         self.ensure_open()?;
-        ensure_ready(&self.place, true, self.durability)
+        ensure_ready(&self.place, true, self.durability)?;
+        Ok(())
     }
 
     /// Runs `work` in one read transaction.
@@ -165,7 +176,7 @@ impl Store {
             .execute_batch("COMMIT")
             .or_else(|_| db.sql.execute_batch("ROLLBACK"));
         let result = result.and_then(|value| Ok(ended.map(|()| value)?));
-        if result.is_ok() {
+        if !matches!(&result, Err(Fault::Sql(_))) {
             self.keep(mark, db);
         }
         result.map_err(|fault| fault.into_error(&self.place.database, doing))
@@ -272,10 +283,7 @@ impl Store {
 
     /// Drops every connection of this process to the database file.
     pub(crate) fn release(&self) {
-        *self
-            .connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Connections::default();
+        self.lock_connections().idle.clear();
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
@@ -333,15 +341,15 @@ impl Store {
 }
 
 /// Makes sure that the palace exists in the current format. The fast path takes no lock.
-fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<()> {
+fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Db> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
     if place.mark()?.is_some() {
-        match is_current(place, durability) {
-            Ok(true) => return Ok(()),
+        match open_current(place, durability) {
+            Ok(Some(db)) => return Ok(db),
             // After an error too, look again under the lock: somebody may be creating, migrating or
             // restoring right now.
-            Ok(false) | Err(Fault::Sql(_)) => {}
+            Ok(None) | Err(Fault::Sql(_)) => {}
             Err(fault) => return Err(fail(fault)),
         }
     }
@@ -365,13 +373,8 @@ fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<(
         place.ensure_database_file()?;
     }
     let db = Db::open(&place.database, durability).map_err(fail)?;
-    prepare(&db, place, create).map_err(fail)
-}
-
-fn begin(db: &Connection) -> Attempt<()> {
-    db.prepare_cached("BEGIN")?.execute([])?;
-    db.prepare_cached("SELECT 1 FROM palace")?.exists([])?;
-    Ok(())
+    prepare(&db, place, create).map_err(fail)?;
+    Ok(db)
 }
 
 /// `work` between BEGIN IMMEDIATE and COMMIT, rolled back if anything fails.
@@ -388,6 +391,12 @@ fn in_transaction<T>(db: &Db, work: &mut impl FnMut(&Db) -> Attempt<T>) -> Attem
     result
 }
 
+fn begin(db: &Connection) -> Attempt<()> {
+    db.prepare_cached("BEGIN")?.execute([])?;
+    db.prepare_cached("SELECT 1 FROM palace")?.exists([])?;
+    Ok(())
+}
+
 fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
     let db = Db::open(&place.database, durability)?;
     db.sql
@@ -395,12 +404,12 @@ fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
     Ok(db)
 }
 
-/// Refuses foreign and newer files; true when nothing is left to do.
-fn is_current(place: &Place, durability: Durability) -> Attempt<bool> {
+/// Refuses foreign and newer files; the connection when nothing is left to do.
+fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
     let db = open_with_log(place, durability)?;
     check_owner(&db.sql, place)?;
-    let format = schema::format(&db.sql)?;
-    Ok(format == schema::FORMAT && schema::has_mined_index(&db.sql)?)
+    let current = schema::format(&db.sql)? == schema::FORMAT && schema::has_mined_index(&db.sql)?;
+    Ok(current.then_some(db))
 }
 
 fn check_owner(db: &Connection, place: &Place) -> Attempt<()> {

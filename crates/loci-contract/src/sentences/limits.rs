@@ -1,9 +1,9 @@
 //! Chapter 14: what is too long, too large or not storable is refused before anything is written.
 
 use loci_core::{
-    Batch, Collection, Error, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_DIMENSION,
-    MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MetaValue, MetadataPatch,
-    Outcome,
+    Batch, Collection, Error, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES,
+    MAX_DIMENSION, MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MetaValue,
+    MetadataPatch, Outcome,
 };
 use serde_json::json;
 
@@ -162,4 +162,13 @@ pub fn s14_11_a_collection_name_has_at_most_512_bytes(fixture: &dyn Fixture) {
     let longest = "n".repeat(512);
     let collection = open(fixture, &palace, &longest, &plain()).unwrap();
     assert_eq!(collection.name(), longest);
+}
+
+pub fn s14_12_the_vectors_of_a_call_have_at_most_so_many_bytes(fixture: &dyn Fixture) {
+    let collection = empty(fixture);
+    let count = MAX_BATCH_VECTOR_BYTES / (4 * MAX_DIMENSION) + 1;
+    let batch = Batch::new((0..count).map(|n| n.to_string()))
+        .embeddings((0..count).map(|_| vec![0.5; MAX_DIMENSION]));
+    refused!(collection.add(&batch), Error::InvalidInput { .. });
+    assert_eq!(collection.count().unwrap(), 0);
 }

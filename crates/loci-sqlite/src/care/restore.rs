@@ -58,8 +58,18 @@ fn check_backup(backup: &Path) -> Result<()> {
             "is not a file",
         ));
     }
+    let mut log = backup.as_os_str().to_owned();
+    log.push("-wal");
+    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
+        return Err(Error::invalid(
+            format!("backup `{}`", backup.display()),
+            "has a log beside it, so it is a palace in use; make a copy with `loci backup`",
+        ));
+    }
     let check = || -> Attempt<()> {
-        let db = Connection::open_with_flags(backup, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // Immutable: nothing may appear beside the user's file.
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let db = Connection::open_with_flags(immutable_uri(backup)?, flags)?;
         let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if application != schema::APPLICATION_ID {
@@ -95,6 +105,21 @@ fn check_backup(backup: &Path) -> Result<()> {
         ),
         fault => fault.into_error(backup, "checking the backup"),
     })
+}
+
+fn immutable_uri(path: &Path) -> Result<String> {
+    let path =
+        std::path::absolute(path).map_err(|source| Error::io("cannot resolve", path, source))?;
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    let encoded: Vec<String> = bytes
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                char::from(*byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect();
+    Ok(format!("file://{}?immutable=1", encoded.concat()))
 }
 
 /// Copies the backup beside the palace and gives it a new generation, so that no index of another

@@ -90,7 +90,9 @@ pub(crate) fn query(
         }
     }
     if build_due {
-        build::request(&collection.store, &collection.name);
+        // An index that was there and failed is rebuilt however small it is.
+        let patience = u64::from(findings.suspect.is_none());
+        build::request(&collection.store, &collection.name, patience);
     }
     collection.store.touch(&collection.name);
     Ok(result)

@@ -262,15 +262,15 @@ pub(crate) fn trim_tombstones(db: &Db, head: &Head, kept: u64) -> Attempt<u64> {
     Ok(removed as u64)
 }
 
-/// Builds in the background; the thread is joined when the palace is closed.
-pub(crate) fn request(store: &Arc<Store>, name: &str) {
+/// Builds in the background if it is due by `patience`; the thread is joined when the palace is closed.
+pub(crate) fn request(store: &Arc<Store>, name: &str, patience: u64) {
     let mut slot = store.builder.lock().unwrap_or_else(PoisonError::into_inner);
     if slot.as_ref().is_some_and(|running| !running.is_finished()) {
         return;
     }
     let (store, name) = (Arc::clone(store), name.to_owned());
     let work = move || {
-        if let Err(error) = build(&store, &name, When::Due { patience: 1 }) {
+        if let Err(error) = build(&store, &name, When::Due { patience }) {
             tracing::warn!(collection = name, %error, "the index was not built; answers stay exact");
         }
     };
