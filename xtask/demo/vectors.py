@@ -20,16 +20,16 @@ import numpy
 from tokenizers import Tokenizer
 
 LAYERS, HEADS, HIDDEN, MAX_TOKENS = 6, 12, 384, 256
-LEAST_WORDS, MOST_WORDS, MOST_PASSAGES = 45, 110, 48
-DECIMALS = 6
+LEAST_WORDS, MOST_WORDS, MOST_PASSAGES = 45, 110, 64
+DECIMALS = 5
 
 QUESTIONS = [
+    "Is my text kept word for word?",
     "What happens when I add something under an id that is already taken?",
-    "Can two programs use the same memory at once?",
-    "How do I make sure a secret is really gone?",
-    "Which numbers count as equal when I filter?",
-    "Will my words be changed when they are stored?",
-    "What does a broken index do to the answers?",
+    "What if the index file is damaged or missing?",
+    "What is left on disk after a process was killed?",
+    "How are rows read out of a damaged database?",
+    "Which checksum protects a stored vector?",
 ]
 
 
@@ -106,9 +106,10 @@ def safetensors(data):
 
 
 def blocks(text):
-    """Headings with the paragraphs and list items under them; code and tables are left out."""
-    heading, lines, in_code = "", [], False
-    for line in text.splitlines() + [""]:
+    """Headings with the paragraphs and list items under them, each with its line; code and tables
+    are left out."""
+    heading, lines, first, in_code = "", [], 0, False
+    for number, line in enumerate(text.splitlines() + [""], 1):
         if line.lstrip().startswith("```"):
             in_code = not in_code
             continue
@@ -116,33 +117,40 @@ def blocks(text):
             continue
         begins = re.match(r"\s*([-*]|\d+\.)\s", line)
         if lines and (not line.strip() or begins or line.startswith("#")):
-            yield heading, " ".join(" ".join(lines).split())
+            yield heading, first, " ".join(" ".join(lines).split())
             lines = []
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
         elif line.strip():
+            first = first if lines else number
             lines.append(line.strip())
     if lines:
-        yield heading, " ".join(" ".join(lines).split())
+        yield heading, first, " ".join(" ".join(lines).split())
 
 
 def passages(path):
     """Neighbouring blocks of one heading, together 45 to 110 words where the text allows."""
-    found, heading, parts = [], None, []
+    found, heading, first, parts = [], None, 0, []
 
     def close():
         if parts:
-            found.append({"source": path.name, "heading": heading, "text": "\n".join(parts)})
+            found.append({"line": first, "source": path.name, "heading": heading, "text": "\n".join(parts)})
             parts.clear()
 
-    for next_heading, block in blocks(path.read_text()):
+    for next_heading, line, block in blocks(path.read_text()):
         words = sum(len(part.split()) for part in parts)
         if next_heading != heading or words >= LEAST_WORDS or words + len(block.split()) > MOST_WORDS:
             close()
-        heading = next_heading
+        heading, first = next_heading, first if parts else line
         parts.append(block)
     close()
     return [passage for passage in found if len(passage["text"].split()) >= LEAST_WORDS // 2]
+
+
+def thinned(found):
+    """At most as many as the demo holds, evenly from everywhere."""
+    keep = min(len(found), MOST_PASSAGES)
+    return [found[at * len(found) // keep] for at in range(keep)]
 
 
 def main():
@@ -152,16 +160,12 @@ def main():
     parser.add_argument("files", type=pathlib.Path, nargs="+")
     arguments = parser.parse_args()
     model = Model(arguments.model)
-    per_file = [passages(path) for path in arguments.files]
-    # Every document has its share; the longest gives way first.
-    while sum(map(len, per_file)) > MOST_PASSAGES:
-        max(per_file, key=len).pop()
+    found = thinned([passage for path in arguments.files for passage in passages(path)])
     number = lambda text: [round(float(x), DECIMALS) for x in model.embed(text)]
     line = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     rows = [
-        {"id": f"{passage['source']}:{position}", **passage, "vector": number(passage["text"])}
-        for found in per_file
-        for position, passage in enumerate(found, 1)
+        {"id": f"{passage['source']}:{passage.pop('line')}", **passage, "vector": number(passage["text"])}
+        for passage in found
     ]
     questions = [{"text": text, "vector": number(text)} for text in QUESTIONS]
     # One record per line, so that a change of a document shows as a change of its passages.

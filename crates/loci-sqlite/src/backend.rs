@@ -13,7 +13,7 @@ use rusqlite::params;
 
 use crate::collection::SqliteCollection;
 use crate::collection::meta::CollectionRow;
-use crate::collection::write::take_row;
+use crate::collection::write::{rebuild_postings, take_row};
 use crate::fault::Attempt;
 use crate::store::connection::{Db, Durability};
 use crate::store::place::{DATABASE, Place};
@@ -243,8 +243,13 @@ fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
             .query_map([collection], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?
     };
+    let mut postings_left = false;
     for row in &rows {
-        take_row(&db.sql, collection, *row as u64)?;
+        let removed = take_row(&db.sql, collection, *row as u64)?;
+        postings_left |= removed.is_some_and(|removed| removed.postings_left);
+    }
+    if postings_left {
+        rebuild_postings(&db.sql)?;
     }
     if !rows.is_empty() {
         return Ok(true);

@@ -39,6 +39,7 @@ pub(crate) struct Store {
     pub(crate) place: Place,
     durability: Durability,
     closed: AtomicBool,
+    damaged: AtomicBool,
     connections: Mutex<Connections>,
     writer: Mutex<Option<(FileMark, Db)>>,
     live: Mutex<HashMap<String, Arc<Mutex<Live>>>>,
@@ -99,6 +100,7 @@ impl Store {
             place,
             durability,
             closed: AtomicBool::new(false),
+            damaged: AtomicBool::new(false),
             connections: Mutex::new(Connections {
                 mark,
                 epoch: 0,
@@ -170,7 +172,7 @@ impl Store {
     /// Runs `work` in one read transaction.
     pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
         let (mark, db) = self.begin_read(doing)?;
-        let result = work(&db);
+        let result = db.watch(work(&db));
         let ended = db
             .sql
             .execute_batch("COMMIT")
@@ -188,7 +190,7 @@ impl Store {
             let (mark, db) = self.reader(doing)?;
             // The first read fixes what the transaction sees.
             let begun = begin(&db.sql);
-            match begun {
+            match db.watch(begun) {
                 Ok(()) => return Ok((mark, db)),
                 Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
@@ -212,7 +214,7 @@ impl Store {
             let Some((_, db)) = slot.as_ref() else {
                 continue;
             };
-            let result = in_transaction(db, &mut work);
+            let result = db.watch(in_transaction(db, &mut work));
             if matches!(&result, Err(Fault::Sql(_))) {
                 // A connection that saw a failed write or a damaged page starts afresh next time.
                 *slot = None;
@@ -281,10 +283,21 @@ impl Store {
         self.release();
     }
 
+    /// From now on connections leave the files alone when they close: the database is damaged.
+    pub(crate) fn leave_files_alone(&self) {
+        self.damaged.store(true, Ordering::Release);
+    }
+
     /// Drops every connection of this process to the database file.
     pub(crate) fn release(&self) {
-        self.lock_connections().idle.clear();
-        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connections = self.lock_connections();
+        if self.damaged.load(Ordering::Acquire) {
+            connections.idle.iter().for_each(Db::leave_files_alone);
+            writer.iter().for_each(|(_, db)| db.leave_files_alone());
+        }
+        connections.idle.clear();
+        *writer = None;
     }
 
     /// The in-memory side of a collection's index.
@@ -373,7 +386,7 @@ fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<D
         place.ensure_database_file()?;
     }
     let db = Db::open(&place.database, durability).map_err(fail)?;
-    prepare(&db, place, create).map_err(fail)?;
+    db.watch(prepare(&db, place, create)).map_err(fail)?;
     Ok(db)
 }
 

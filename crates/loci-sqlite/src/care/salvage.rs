@@ -61,6 +61,7 @@ pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<Sal
     // Reading the file by other means than SQLite drops SQLite's locks in this process.
     if let Some(store) = backend.forget_store(palace) {
         crate::index::build::join(&store);
+        store.leave_files_alone();
         store.close();
     }
     let _lock = FileLock::exclusive(&place.lock())?;

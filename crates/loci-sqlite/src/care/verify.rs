@@ -111,7 +111,16 @@ pub(crate) fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport)
         // the postings, and one from the pool may not know what others wrote since.
         let doing = "checking the database";
         let db = store.connect(doing)?;
-        check_database(&db.sql, report)
+        let checked = check_database(&db.sql, report);
+        if report
+            .findings
+            .iter()
+            .any(|finding| finding.kind == "database")
+        {
+            db.leave_files_alone();
+            store.leave_files_alone();
+        }
+        db.watch(checked)
             .map_err(|fault| fault.into_error(&store.place.database, doing))?;
     }
     store.read("verifying", |db| {

@@ -193,6 +193,7 @@ pub(crate) struct Writer<'a> {
     vectors: i64,
     dimension: Option<usize>,
     dropped_vectors: Vec<String>,
+    postings_left: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -207,6 +208,7 @@ impl<'a> Writer<'a> {
             drawers: 0,
             vectors: 0,
             dropped_vectors: Vec::new(),
+            postings_left: false,
         }
     }
 
@@ -422,6 +424,7 @@ impl<'a> Writer<'a> {
         insert_tombstone(self.db, self.seq, self.collection.id, row)?;
         self.drawers -= 1;
         self.vectors -= i64::from(removed.had_vector);
+        self.postings_left |= removed.postings_left;
         Ok(true)
     }
 
@@ -438,6 +441,9 @@ impl<'a> Writer<'a> {
             self.db
                 .prepare_cached("UPDATE collections SET embedder = ?2 WHERE id = ?1")?
                 .execute(params![self.collection.id, json])?;
+        }
+        if self.postings_left {
+            rebuild_postings(self.db)?;
         }
         if self.seq == self.first_seq {
             return Ok((self.collection.seq, Vec::new()));
@@ -483,31 +489,22 @@ pub(crate) fn damaged(id: &str) -> Fault {
 /// What [`take_row`] found.
 pub(crate) struct Removed {
     pub(crate) had_vector: bool,
+    /// The text is not what was written, so its postings could not be named and taken out: the
+    /// caller rebuilds them in the same transaction.
+    pub(crate) postings_left: bool,
 }
 
 /// Deletes postings, labels, vector and usage before the row itself. Also takes rows whose bytes
-/// are damaged: then labels are found by row number instead of by metadata.
+/// are damaged.
 pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Option<Removed>> {
-    let mut statement =
-        db.prepare_cached("SELECT text, metadata FROM drawers WHERE row = ?1 AND collection = ?2")?;
-    let mut rows = statement.query(params![row as i64, collection])?;
-    let Some(found) = rows.next()? else {
+    let Some(found) = super::read::fetch(db, row)? else {
         return Ok(None);
     };
-    let text = found
-        .get_ref(0)?
-        .as_str_or_null()
-        .ok()
-        .flatten()
-        .map(str::to_owned);
-    let metadata: Option<Metadata> = found
-        .get_ref(1)?
-        .as_str()
-        .ok()
-        .and_then(|metadata| serde_json::from_str(metadata).ok());
-    drop(rows);
-    delete_postings(db, row, text.as_deref())?;
-    match metadata {
+    let intact = found.ok().filter(Stored::is_intact);
+    if let Some(stored) = &intact {
+        delete_postings(db, row, stored.text.as_deref())?;
+    }
+    match intact.as_ref().and_then(Stored::metadata) {
         Some(metadata) => delete_labels(db, collection, row, &metadata)?,
         None => {
             db.execute(
@@ -521,7 +518,16 @@ pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Op
         .execute([row as i64])?;
     db.prepare_cached("DELETE FROM drawers WHERE row = ?1")?
         .execute([row as i64])?;
-    Ok(Some(Removed { had_vector }))
+    Ok(Some(Removed {
+        had_vector,
+        postings_left: intact.is_none(),
+    }))
+}
+
+/// Makes the postings anew from the texts.
+pub(crate) fn rebuild_postings(db: &Connection) -> Attempt<()> {
+    db.execute("INSERT INTO postings (postings) VALUES ('rebuild')", [])?;
+    Ok(())
 }
 
 pub(crate) fn insert_postings(db: &Connection, row: u64, text: Option<&str>) -> Attempt<()> {

@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::collection::rowset::RowSet;
-use crate::fault::{Attempt, busy_limit};
+use crate::fault::{Attempt, Fault, busy_limit};
 
 /// How hard a commit tries to reach the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +28,7 @@ pub(crate) struct Db {
     pub(crate) sql: Connection,
     /// Which database file of this store this is: what was cached from another does not count.
     pub(crate) epoch: u64,
+    damaged: Cell<bool>,
     allowed: Arc<Mutex<Option<Arc<RowSet>>>>,
 }
 
@@ -69,8 +71,23 @@ impl Db {
         Ok(Self {
             sql,
             epoch: 0,
+            damaged: Cell::new(false),
             allowed,
         })
+    }
+
+    /// Leaves the files as they are when this connection closes: SQLite would move the log into a
+    /// database that may be damaged, over what can still be saved.
+    pub(crate) fn leave_files_alone(&self) {
+        self.damaged.set(true);
+    }
+
+    /// Passes a result on; damage found by SQLite makes this connection leave the files alone.
+    pub(crate) fn watch<T>(&self, result: Attempt<T>) -> Attempt<T> {
+        if result.as_ref().is_err_and(Fault::is_damage) {
+            self.leave_files_alone();
+        }
+        result
     }
 
     /// Runs `work` with `loci_allowed` answering from `rows`.
@@ -89,6 +106,16 @@ impl Db {
         let result = work(&self.sql);
         set(outer);
         result
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        if self.damaged.get() {
+            let _ = self
+                .sql
+                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
     }
 }
 

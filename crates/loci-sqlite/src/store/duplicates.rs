@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::collection::write::{insert_tombstone, take_row};
+use crate::collection::write::{insert_tombstone, rebuild_postings, take_row};
 use crate::fault::Attempt;
 
 /// Keeps, per key, the row most used, then the oldest, then the smallest id. Runs in the caller's
@@ -25,6 +25,7 @@ pub(crate) fn remove(db: &Connection) -> Attempt<u64> {
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
             .collect::<Result<_, _>>()?
     };
+    let mut postings_left = false;
     for (row, collection, kept) in &losers {
         db.prepare_cached(
             "INSERT INTO removed_duplicates
@@ -36,6 +37,9 @@ pub(crate) fn remove(db: &Connection) -> Attempt<u64> {
         )?
         .execute(params![row, super::now_ms(), kept])?;
         let removed = take_row(db, *collection, *row as u64)?;
+        postings_left |= removed
+            .as_ref()
+            .is_some_and(|removed| removed.postings_left);
         let seq: i64 = db.query_row(
             "UPDATE palace SET seq = seq + 1 WHERE id = 1 RETURNING seq",
             [],
@@ -46,6 +50,9 @@ pub(crate) fn remove(db: &Connection) -> Attempt<u64> {
             "UPDATE collections SET drawers = drawers - 1, vectors = vectors - ?2, seq = ?3 WHERE id = ?1",
         )?
         .execute(params![collection, i64::from(removed.is_some_and(|removed| removed.had_vector)), seq])?;
+    }
+    if postings_left {
+        rebuild_postings(db)?;
     }
     Ok(losers.len() as u64)
 }
