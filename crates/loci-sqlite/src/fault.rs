@@ -83,7 +83,10 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
         Some(ErrorCode::SystemIoFailure)
             if matches!(
                 extended,
-                ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_TRUNCATE
+                ffi::SQLITE_IOERR_WRITE
+                    | ffi::SQLITE_IOERR_FSYNC
+                    | ffi::SQLITE_IOERR_TRUNCATE
+                    | ffi::SQLITE_IOERR_SHMSIZE
             ) =>
         {
             Error::Full { path: path.into() }

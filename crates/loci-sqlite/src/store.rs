@@ -238,17 +238,20 @@ impl Store {
 
     /// A connection of our own outside any pool, for long work in small steps.
     ///
-    /// SQLite opens the log by name, and only at the first read. The file is looked at before and
-    /// after that: so the log is never that of a palace which took this one's place meanwhile.
+    /// SQLite opens the log by name, and only at the first read. Until then no restore may swap the
+    /// files: the palace lock is shared meanwhile.
     pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
         loop {
             let mark = self.current_mark()?;
+            let _shared = FileLock::shared(&self.place.lock());
+            if self.place.mark()? != Some(mark) {
+                continue;
+            }
             match open_with_log(&self.place, self.durability) {
-                Ok(mut db) if self.place.mark()? == Some(mark) => {
+                Ok(mut db) => {
                     db.epoch = self.note(mark);
                     return Ok(db);
                 }
-                Ok(_) => {}
                 Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
         }
@@ -387,7 +390,7 @@ fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<D
     }
     let db = Db::open(&place.database, durability).map_err(fail)?;
     db.watch(prepare(&db, place, create)).map_err(fail)?;
-    Ok(db)
+    Ok(db.close_under(place.lock()))
 }
 
 /// `work` between BEGIN IMMEDIATE and COMMIT, rolled back if anything fails.
@@ -419,6 +422,7 @@ fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
 fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
+    let _shared = FileLock::shared(&place.lock());
     let db = open_with_log(place, durability)?;
     check_owner(&db.sql, place)?;
     let current = schema::format(&db.sql)? == schema::FORMAT && schema::has_mined_index(&db.sql)?;

@@ -175,6 +175,9 @@ fn remove_set_aside(store: &Store) -> Result<()> {
         let _lock = FileLock::exclusive(&place.lock())?;
         super::restore::finish_interrupted(place)?;
     }
+    if let Some(_lock) = FileLock::try_exclusive(&place.restore_lock())? {
+        super::restore::remove_staging(place)?;
+    }
     let _index = FileLock::exclusive(&place.index_lock())?;
     for path in loci_index::drift_files(&place.index_directory()) {
         remove(&path)?;

@@ -26,24 +26,42 @@ impl SqliteBackend {
         let place = Place::of(palace)?;
         check_backup(backup)?;
         if place.mark()?.is_some() && !replace {
-            return Err(Error::Conflict {
-                what: format!(
-                    "there is a palace at `{}`; pass `--replace` to set it aside",
-                    place.directory.display()
-                ),
-            });
+            return Err(taken(&place));
         }
         place.ensure_directory()?;
-        let _lock = FileLock::exclusive(&place.lock())?;
-        finish_interrupted(&place)?;
-        let (staged, drawers) = stage(backup, &place)?;
+        let _restore = FileLock::exclusive(&place.restore_lock())?;
+        let (temporary, drawers) = stage(backup, &place)?;
         // Our own connections must be gone before the file they lock is renamed.
         if let Some(store) = self.forget_store(palace) {
             crate::index::build::join(&store);
             store.close();
         }
+        // From here on nobody opens or closes the database until it is in place.
+        let _lock = FileLock::exclusive(&place.lock())?;
+        finish_interrupted(&place)?;
+        if place.mark()?.is_some() && !replace {
+            remove_database(&temporary)?;
+            return Err(taken(&place));
+        }
+        // One time names both files, and neither name may be taken.
+        let aside = free_path(&place.directory, REPLACED);
+        let staged = place
+            .directory
+            .join(format!("{RESTORING}{}", suffix_of(&aside, REPLACED)));
+        fs::rename(&temporary, &staged)
+            .map_err(|source| Error::io("cannot rename", &temporary, source))?;
+        sync_directory(&place.directory)?;
         swap(&place, &staged)?;
         Ok(drawers)
+    }
+}
+
+fn taken(place: &Place) -> Error {
+    Error::Conflict {
+        what: format!(
+            "there is a palace at `{}`; pass `--replace` to set it aside",
+            place.directory.display()
+        ),
     }
 }
 
@@ -125,8 +143,10 @@ fn immutable_uri(path: &Path) -> Result<String> {
 /// Copies the backup beside the palace and gives it a new generation, so that no index of another
 /// history is ever used with it.
 fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
-    let temporary = place.directory.join("palace.sqlite3.restoring.tmp");
-    remove_database(&temporary)?;
+    remove_staging(place)?;
+    let temporary = place
+        .directory
+        .join(format!("{STAGING}-{:016x}.tmp", fastrand::u64(..)));
     let fail = |source| Error::io("cannot write", &temporary, source);
     let mut source =
         fs::File::open(backup).map_err(|source| Error::io("cannot read", backup, source))?;
@@ -160,16 +180,10 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     fs::File::open(&temporary)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
-    // One time names both files, and neither name may be taken.
-    let aside = free_path(&place.directory, REPLACED);
-    let staged = place
-        .directory
-        .join(format!("{RESTORING}{}", suffix_of(&aside, REPLACED)));
-    fs::rename(&temporary, &staged).map_err(fail)?;
-    sync_directory(&place.directory)?;
-    Ok((staged, drawers as u64))
+    Ok((temporary, drawers as u64))
 }
 
+const STAGING: &str = "palace.sqlite3.staging";
 const RESTORING: &str = "palace.sqlite3.restoring";
 const REPLACED: &str = "palace.sqlite3.replaced";
 
@@ -221,6 +235,19 @@ pub(crate) fn finish_interrupted(place: &Place) -> Result<()> {
         if staged && !name.ends_with("-wal") && !name.ends_with("-shm") && place.mark()?.is_none() {
             swap(place, &entry.path())?;
         } else if name.starts_with(RESTORING) {
+            remove_database(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what a killed restore was still copying. The caller holds the restore lock.
+pub(crate) fn remove_staging(place: &Place) -> Result<()> {
+    let Ok(entries) = fs::read_dir(&place.directory) else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(STAGING) {
             remove_database(&entry.path())?;
         }
     }

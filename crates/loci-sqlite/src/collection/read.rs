@@ -213,6 +213,9 @@ pub(crate) fn facet_counts(
             }
             holders.insert(holder);
             let kind = LabelType(columns.get(0)?);
+            if kind == LabelType::EMPTY_LIST {
+                continue;
+            }
             let value: Value = columns.get(1)?;
             counts
                 .entry(FacetKey::of(kind, &value))

@@ -95,6 +95,8 @@ impl LabelType {
     pub(crate) const NUMBER: Self = Self(1);
     const TEXT: Self = Self(2);
     const BOOL: Self = Self(3);
+    /// An empty list has no element to label; this says that the key is there.
+    pub(crate) const EMPTY_LIST: Self = Self(20);
     const LIST: i64 = 10;
 
     pub(crate) fn in_list(self) -> Self {
@@ -143,6 +145,9 @@ pub(crate) fn labels(metadata: &Metadata) -> Vec<(&str, LabelType, Value)> {
     for (key, value) in &metadata.0 {
         match value {
             MetaValue::List(items) => {
+                if items.is_empty() {
+                    labels.push((key, LabelType::EMPTY_LIST, Value::Integer(0)));
+                }
                 for (at, item) in items.iter().enumerate() {
                     // The primary key takes 1 and 1.0 for one value, as `$contains` does.
                     let test = KeyTest::Eq(item.clone());

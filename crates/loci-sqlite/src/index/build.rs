@@ -243,9 +243,8 @@ pub(crate) fn remove_strays(store: &Store) -> Result<()> {
 /// Removes tombstones that no registered snapshot needs, but for the newest `kept` numbers.
 pub(crate) fn trim_tombstones(db: &Db, head: &Head, kept: u64) -> Attempt<u64> {
     let covered: Option<i64> = db.sql.query_row(
-        "SELECT min(coalesce(s.covered, 0)) FROM collections c LEFT JOIN snapshots s ON s.collection = c.id
-         WHERE c.vectors > 0 AND s.collection IS NOT NULL",
-        [],
+        "SELECT min(covered) FROM snapshots WHERE generation = ?1",
+        [head.generation as i64],
         |row| row.get(0),
     )?;
     let floor = covered

@@ -2,7 +2,7 @@
 //! and the functions that SQL may call.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
+use super::lock::FileLock;
 use crate::collection::rowset::RowSet;
 use crate::fault::{Attempt, Fault, busy_limit};
 
@@ -29,6 +30,10 @@ pub(crate) struct Db {
     /// Which database file of this store this is: what was cached from another does not count.
     pub(crate) epoch: u64,
     damaged: Cell<bool>,
+    /// The palace lock; see [`Db::close_under`].
+    lock: Option<PathBuf>,
+    /// Dropped after `sql`, so it is held while that closes.
+    closing: Option<FileLock>,
     allowed: Arc<Mutex<Option<Arc<RowSet>>>>,
 }
 
@@ -72,8 +77,18 @@ impl Db {
             sql,
             epoch: 0,
             damaged: Cell::new(false),
+            lock: None,
+            closing: None,
             allowed,
         })
+    }
+
+    /// Makes closing wait for a restore that is between its renames: the last connection of a
+    /// database removes the log by name, and the name must still be that of its own log. Not for
+    /// connections that close while this process holds the lock exclusively.
+    pub(crate) fn close_under(mut self, lock: PathBuf) -> Self {
+        self.lock = Some(lock);
+        self
     }
 
     /// Leaves the files as they are when this connection closes: SQLite would move the log into a
@@ -111,6 +126,7 @@ impl Db {
 
 impl Drop for Db {
     fn drop(&mut self) {
+        self.closing = self.lock.as_deref().and_then(FileLock::shared);
         if self.damaged.get() {
             let _ = self
                 .sql

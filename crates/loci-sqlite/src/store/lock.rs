@@ -22,6 +22,14 @@ impl FileLock {
         Ok(Self { _file: file })
     }
 
+    /// Waits while somebody holds the lock exclusively. `None` where there is no lock file and none
+    /// can be made: then nobody can hold it either.
+    pub(crate) fn shared(path: &Path) -> Option<Self> {
+        let file = File::open(path).or_else(|_| open(path)).ok()?;
+        file.lock_shared().ok()?;
+        Some(Self { _file: file })
+    }
+
     /// Takes the lock if nobody holds it.
     pub(crate) fn try_exclusive(path: &Path) -> Result<Option<Self>> {
         let file = open(path)?;

@@ -30,6 +30,10 @@ impl Place {
         self.directory.join("palace.lock")
     }
 
+    pub(crate) fn restore_lock(&self) -> PathBuf {
+        self.directory.join("restore.lock")
+    }
+
     pub(crate) fn index_lock(&self) -> PathBuf {
         self.directory.join("index.lock")
     }
