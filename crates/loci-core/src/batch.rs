@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::metadata::{MetaValue, Metadata, MetadataPatch};
 
 /// Records per write call. A call is one transaction, and other writers wait for it.
-pub const MAX_BATCH_RECORDS: usize = 1_000;
+pub const MAX_BATCH_RECORDS: usize = 500;
 /// Text per write call, all documents together.
 pub const MAX_BATCH_TEXT_BYTES: usize = 1 << 20;
 /// Vectors per write call, all together.

@@ -369,7 +369,9 @@ fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<D
             Err(fault) => return Err(fail(fault)),
         }
     }
-    if !create && place.mark()?.is_none() && !place.lock().exists() {
+    // Without a lock file nobody is creating or restoring, so an empty file is no palace either.
+    let empty = std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0);
+    if !create && empty && !place.lock().exists() {
         return Err(Error::PalaceNotFound {
             path: place.directory.clone(),
         });

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use loci_palace::{
-    Batch, Collection, Durability, Filter, MaintenanceKind, MetadataPatch, OpenOptions, Palace,
-    Query, Selection,
+    Batch, Collection, Durability, Filter, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
+    MaintenanceKind, Metadata, MetadataPatch, OpenOptions, Palace, Query, Selection,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::data::{self, K, Record};
 
 /// In this order; the first makes the palace.
-pub(crate) const PHASES: [&str; 9] = [
+pub(crate) const PHASES: [&str; 10] = [
     "load",
     "cold",
     "warm",
@@ -26,6 +26,7 @@ pub(crate) const PHASES: [&str; 9] = [
     "single",
     "single-full",
     "crowd",
+    "largest",
 ];
 
 const SINGLES: usize = 1_000;
@@ -44,6 +45,7 @@ pub(crate) fn phase(name: &str, directory: &Path) -> anyhow::Result<()> {
         "single" => single(directory, &palace, Durability::Normal, "single")?,
         "single-full" => single(directory, &palace, Durability::Full, "single_full")?,
         "crowd" => crowd(directory, &palace)?,
+        "largest" => largest(directory, &palace)?,
         "crowd-member" => crowd_member(directory, &palace)?,
         other => bail!("unknown phase {other}"),
     };
@@ -291,7 +293,12 @@ fn single(
     let start = cpu();
     for (at, vector) in vectors.iter().cycle().take(SINGLES).enumerate() {
         let begun = Instant::now();
-        add_one(drawers.as_ref(), &format!("{name}-{}-{at}", std::process::id()), at, vector)?;
+        add_one(
+            drawers.as_ref(),
+            &format!("{name}-{}-{at}", std::process::id()),
+            at,
+            vector,
+        )?;
         walls.push(ms(begun.elapsed()));
     }
     let spent = ms(since(start)) / SINGLES as f64;
@@ -319,6 +326,37 @@ fn add_one(drawers: &dyn Collection, id: &str, at: usize, vector: &[f32]) -> any
         .embeddings([vector.to_vec()]);
     drawers.add(&batch)?;
     Ok(())
+}
+
+/// The longest write transactions there are: a full batch, and the delete of as many drawers.
+fn largest(directory: &Path, path: &Path) -> anyhow::Result<Value> {
+    let vectors = data::read_vectors(&directory.join("queries.f32"))?;
+    let palace = Palace::open(path, &OpenOptions::existing())?;
+    let drawers = palace.collection("drawers", false)?;
+    let ids: Vec<String> = (0..MAX_BATCH_RECORDS)
+        .map(|n| format!("large-{}-{n}", std::process::id()))
+        .collect();
+    let text = "balokar turmosvi nura ".repeat(MAX_BATCH_TEXT_BYTES / MAX_BATCH_RECORDS / 22);
+    let batch =
+        Batch::new(ids.clone())
+            .documents(ids.iter().map(|id| {
+                format!("{id} {text}")
+                    .chars()
+                    .take(text.len())
+                    .collect::<String>()
+            }))
+            .metadatas(ids.iter().map(|id| {
+                MetadataPatch::from(Metadata([("room".into(), id.as_str().into())].into()))
+            }))
+            .embeddings(vectors.iter().cycle().take(ids.len()).cloned());
+    let begun = Instant::now();
+    drawers.add(&batch)?;
+    let add = ms(begun.elapsed());
+    let begun = Instant::now();
+    drawers.delete(&Selection::ids(ids))?;
+    let delete = ms(begun.elapsed());
+    palace.close()?;
+    Ok(json!({ "largest_add_wall_ms": add, "largest_delete_wall_ms": delete }))
 }
 
 /// Eight processes add single drawers at once.

@@ -25,6 +25,10 @@ impl SqliteBackend {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         };
+        if !directory.is_dir() {
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(Error::io("cannot create", target, source));
+        }
         let temporary = directory.join(format!(".loci-backup-{:016x}.tmp", fastrand::u64(..)));
         let copied = copy_to(&store, &temporary).and_then(|()| {
             // A hard link fails where a file appeared meanwhile; a rename would replace it.

@@ -7,7 +7,7 @@
 use std::fs;
 use std::time::Duration;
 
-use loci_core::{Error, PalaceRef, Result, Selection, validate_id};
+use loci_core::{Error, ErrorKind, PalaceRef, Result, Selection, validate_id};
 
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
@@ -21,7 +21,7 @@ use crate::store::lock::FileLock;
 use crate::store::{Head, Store};
 
 /// Drawers removed per transaction.
-const SLICE: usize = 1_000;
+const SLICE: usize = 500;
 /// How long the purge waits for readers of an older state.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
@@ -94,11 +94,22 @@ impl SqliteBackend {
         let pending = store.read("looking for a pending purge", |db| {
             Ok(Head::read(&db.sql)?.purge_pending)
         })?;
-        let purge_pending = pending > 0 && !purge(&store)?;
+        let purge_pending = pending > 0 && !purge_if_possible(&store)?;
         Ok(ForgetOutcome {
             forgotten,
             purge_pending,
         })
+    }
+}
+
+/// [`purge`], but a full disk or a busy palace only puts it off: the drawers are gone already.
+fn purge_if_possible(store: &Store) -> Result<bool> {
+    match purge(store) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
+            tracing::warn!(%error, "the purge stays pending");
+            Ok(false)
+        }
+        result => result,
     }
 }
 

@@ -1,4 +1,4 @@
-//! delete: by ids, by filter, by both. Up to a thousand drawers go in one transaction; more go in
+//! delete: by ids, by filter, by both. Up to five hundred drawers go in one transaction; more go in
 //! slices, each atomic, so that no other writer waits long.
 
 use loci_core::{DeleteResult, Error, Selection};
@@ -9,7 +9,7 @@ use super::write::Writer;
 use crate::store::Head;
 
 /// Drawers removed per transaction.
-const SLICE: usize = 1_000;
+const SLICE: usize = 500;
 
 pub(crate) fn delete(
     collection: &SqliteCollection,

@@ -1,0 +1,493 @@
+//! What was typed: every command and flag with its help. Says nothing about what they do to a
+//! palace; that is in [`crate::commands`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use loci_palace::MAX_RESULTS;
+
+/// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
+///
+/// Everything lives in one directory, a palace. Exit codes: 0 done or found, 1 nothing found,
+/// 2 error, 64 usage.
+#[derive(Debug, Parser)]
+#[command(name = "loci", version, propagate_version = true, after_help = FIRST_STEPS)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: GlobalArguments,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArguments {
+    /// Directory of the palace [env: LOCI_PALACE] [default: `palace` in config.toml, else
+    /// $XDG_DATA_HOME/loci/palace]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        help_heading = "Options of every command"
+    )]
+    pub(crate) palace: Option<PathBuf>,
+    /// Answer with one JSON object on stdout; errors are a JSON object on stderr
+    #[arg(long, global = true, help_heading = "Options of every command")]
+    pub(crate) json: bool,
+    /// Backend that stores the palace [default: configured, LOCI_BACKEND, detected, sqlite]
+    #[arg(
+        long,
+        value_name = "NAME",
+        global = true,
+        help_heading = "Options of every command"
+    )]
+    pub(crate) backend: Option<String>,
+    /// What an acknowledged write survives: the death of any process, or power loss too
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_enum,
+        global = true,
+        help_heading = "Options of every command"
+    )]
+    pub(crate) durability: Option<DurabilityArgument>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DurabilityArgument {
+    /// Survives the death of any process (default)
+    Normal,
+    /// Survives power loss too; every commit waits for the disk
+    Full,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Create a palace
+    #[command(after_help = INIT)]
+    Init(InitArguments),
+    /// Put a drawer into the palace
+    #[command(after_help = ADD)]
+    Add(AddArguments),
+    /// Show drawers by id
+    #[command(after_help = GET)]
+    Get(GetArguments),
+    /// List drawers
+    #[command(after_help = LIST)]
+    List(ListArguments),
+    /// Change a drawer
+    #[command(after_help = UPDATE)]
+    Update(UpdateArguments),
+    /// Remove drawers and every trace of their text
+    #[command(after_help = FORGET)]
+    Forget(ForgetArguments),
+    /// Find drawers by words or by vector
+    #[command(after_help = QUERY)]
+    Query(QueryArguments),
+    /// Show what the palace holds
+    #[command(after_help = STATUS)]
+    Status,
+    /// Check that everything derived agrees with the truth
+    #[command(after_help = VERIFY)]
+    Verify(VerifyArguments),
+    /// Fix what verify finds, losing nothing
+    #[command(after_help = REPAIR)]
+    Repair,
+    /// Write drawers with everything they have as JSON lines
+    #[command(after_help = EXPORT)]
+    Export(ExportArguments),
+    /// Read drawers from a file
+    #[command(after_help = IMPORT)]
+    Import(ImportArguments),
+    /// Copy the palace, also while it is in use, to one file
+    #[command(after_help = BACKUP)]
+    Backup(BackupArguments),
+    /// Make the palace the state of a backup
+    #[command(after_help = RESTORE)]
+    Restore(RestoreArguments),
+    /// Show in a temporary palace what Loci does
+    #[command(after_help = DEMO)]
+    Demo,
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions(CompletionsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// How distances are measured in the collection; fixed when it is created [default: cosine]
+    #[arg(long, value_enum)]
+    pub(crate) metric: Option<MetricArgument>,
+    /// Collection to create
+    #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum MetricArgument {
+    /// 1 - cosine of the angle
+    Cosine,
+    /// Squared Euclidean distance
+    L2,
+    /// 1 - inner product
+    Ip,
+}
+
+/// Where a drawer belongs.
+#[derive(Debug, Default, Args)]
+pub(crate) struct PlaceArguments {
+    /// Wing: the person or project
+    #[arg(long, value_name = "WING")]
+    pub(crate) wing: Option<String>,
+    /// Room: the topic within the wing
+    #[arg(long, value_name = "ROOM")]
+    pub(crate) room: Option<String>,
+}
+
+/// Which drawers are meant.
+#[derive(Debug, Default, Args)]
+pub(crate) struct FilterArguments {
+    /// Only drawers whose metadata matches, e.g. '{"year": {"$gte": 2025}}'
+    #[arg(long = "where", value_name = "JSON")]
+    pub(crate) metadata: Option<String>,
+    /// Only drawers whose text matches, e.g. '{"$contains": "Lyon"}'
+    #[arg(long = "where-document", value_name = "JSON")]
+    pub(crate) document: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArguments {
+    /// The text, kept word for word; `-` or nothing reads stdin
+    pub(crate) text: Option<String>,
+    /// Id of the drawer [default: a new one]
+    #[arg(long)]
+    pub(crate) id: Option<String>,
+    /// Collection to add to; created when missing
+    #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+    /// Where the text comes from; the same text from the same source and wing is kept once
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Option<String>,
+    /// Metadata as a flat JSON object
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: Option<String>,
+    /// Vector: a JSON array of numbers or raw little-endian 32-bit floats; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vector: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetArguments {
+    /// Ids of the drawers
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Only in this collection [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// Show the vectors too
+    #[arg(long)]
+    pub(crate) vectors: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Show at most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Skip so many first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) offset: usize,
+    /// Last changed first, instead of in the order added
+    #[arg(long)]
+    pub(crate) recent: bool,
+    /// Only this collection [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArguments {
+    /// Id of the drawer
+    pub(crate) id: String,
+    /// New text; `-` reads stdin
+    pub(crate) text: Option<String>,
+    /// Metadata to merge as a flat JSON object; null removes a key
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArguments,
+    /// New vector: a JSON array of numbers or raw little-endian 32-bit floats; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vector: Option<PathBuf>,
+    /// Collection of the drawer
+    #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForgetArguments {
+    /// Ids of the drawers
+    #[arg(
+        value_name = "ID",
+        required_unless_present = "metadata",
+        conflicts_with = "metadata"
+    )]
+    pub(crate) ids: Vec<String>,
+    /// All drawers whose metadata matches
+    #[arg(long = "where", value_name = "JSON")]
+    pub(crate) metadata: Option<String>,
+    /// Only in this collection [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// Do not ask before removing what `--where` matches
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QueryArguments {
+    /// Words to find
+    #[arg(required_unless_present = "vector", conflicts_with = "vector")]
+    pub(crate) words: Vec<String>,
+    /// Vector to search near: a JSON array or raw little-endian 32-bit floats; `-` reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vector: Option<PathBuf>,
+    /// Hits at most
+    #[arg(short, value_name = "N", default_value = "10",
+          value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS as i64))]
+    pub(crate) k: u16,
+    /// Collection to search
+    #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// Recompute everything: the database, every row's checksum, all postings, every code
+    #[arg(long)]
+    pub(crate) deep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// File to write; `-` or nothing writes to stdout
+    pub(crate) file: Option<PathBuf>,
+    /// Only this collection [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// What kind of file it is
+    #[arg(value_enum)]
+    pub(crate) format: ImportFormat,
+    /// File to read; `-` reads stdin
+    pub(crate) file: PathBuf,
+    /// Put everything into this collection, whatever the records say
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// What happens to a record whose id is taken
+    #[arg(long, value_enum, value_name = "RULE", default_value = "skip")]
+    pub(crate) on_conflict: ConflictArgument,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// One JSON object per line: {"id", "document", "metadata", "embedding"}
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ConflictArgument {
+    /// Keep the drawer that is there
+    Skip,
+    /// Change the drawer that is there to the record
+    Update,
+    /// Add the record under a new id, unless it is the same text from the same place
+    Duplicate,
+    /// Import nothing at all
+    Error,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArguments {
+    /// File to write; it must not exist
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArguments {
+    /// A file that `loci backup` wrote
+    pub(crate) file: PathBuf,
+    /// Set an existing palace aside, within its directory
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+const FIRST_STEPS: &str = "\
+Examples:
+  loci demo                                see what it does, in a temporary palace
+  loci add 'Alice moved to Lyon in May.'   remember something
+  loci query where does Alice live         find it again
+  loci verify && loci backup alice.loci    check and copy the palace";
+
+const INIT: &str = "\
+Examples:
+  loci init
+  loci init --palace ./memory --collection notes --metric ip
+
+An existing palace is left as it is; a missing collection is added to it.";
+
+const ADD: &str = "\
+Examples:
+  loci add 'Alice moved to Lyon in May.' --wing alice --room home
+  git log -1 --format=%B | loci add --wing loci --metadata '{\"kind\": \"commit\"}'
+  loci add 'Alice moved to Lyon in May.' --id move --vector move.json
+
+An id that exists keeps its drawer; the outcome says so. `loci update` changes it.";
+
+const GET: &str = "\
+Examples:
+  loci get move
+  loci get move job --json
+  loci get move --vectors --json";
+
+const LIST: &str = "\
+Examples:
+  loci list
+  loci list --recent --limit 5
+  loci list --wing alice --where '{\"year\": {\"$gte\": 2025}}'
+  loci list --where-document '{\"$contains\": \"Lyon\"}' --json";
+
+const UPDATE: &str = "\
+Examples:
+  loci update move 'Alice moved to Lyon in June.'
+  loci update move --room addresses --metadata '{\"year\": 2026, \"draft\": null}'
+
+New text without a new vector drops the old vector, which no longer fits; a warning says so.";
+
+const FORGET: &str = "\
+Examples:
+  loci forget move
+  loci forget --where '{\"wing\": \"alice\"}'
+  loci forget --where '{\"wing\": \"alice\"}' --collection notes --yes
+
+The bytes of the text are then in no file of the palace. If another process still reads an older
+state, `purge_pending` says that the next process finishes the work.";
+
+const QUERY: &str = "\
+Examples:
+  loci query where does Alice live
+  loci query Lyon --wing alice -k 3
+  loci query --vector question.json --where '{\"year\": 2026}' --json
+
+Filters apply inside the search: if k drawers match, k come back. By words, `score` is BM25 and
+`distance` is null. By vector, `score` is 1 - distance (for l2: 1 / (1 + distance)).";
+
+const STATUS: &str = "\
+Examples:
+  loci status
+  loci status --json";
+
+const VERIFY: &str = "\
+Examples:
+  loci verify
+  loci verify --deep --json
+
+Exits with 0 only if everything agrees, with 1 if there are findings.";
+
+const REPAIR: &str = "\
+Examples:
+  loci repair
+  loci repair --json
+
+Copies or renames before it changes anything. A database that cannot be read is salvaged into a new
+palace beside it; the damaged one stays. Exits with 0 only if this palace is whole afterwards.";
+
+const EXPORT: &str = "\
+Examples:
+  loci export > palace.jsonl
+  loci export palace.jsonl --force
+  loci export --collection notes | grep Lyon
+
+`loci import jsonl` restores it exactly: ids, text, metadata, vectors, order.";
+
+const IMPORT: &str = "\
+Examples:
+  loci import jsonl palace.jsonl
+  loci import jsonl - --on-conflict update < palace.jsonl
+  loci import jsonl notes.jsonl --collection notes --on-conflict error
+
+A record is {\"id\", \"document\", \"metadata\", \"embedding\"}; all but the document may be missing.
+One that is refused is reported and the rest goes on.";
+
+const BACKUP: &str = "\
+Examples:
+  loci backup palace.backup
+  loci backup \"palace-$(date +%F).backup\" --json";
+
+const RESTORE: &str = "\
+Examples:
+  loci restore palace.backup --palace ./copy
+  loci restore palace.backup --replace
+
+With `--replace`, the palace that is there is renamed aside, not deleted.";
+
+const DEMO: &str = "\
+Examples:
+  loci demo
+  loci demo --json";
+
+const COMPLETIONS: &str = "\
+Examples:
+  loci completions bash > ~/.local/share/bash-completion/completions/loci
+  loci completions fish > ~/.config/fish/completions/loci.fish";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Arguments;
+
+    #[test]
+    fn every_command_explains_itself_with_examples() {
+        let mut command = Arguments::command();
+        command.build();
+        command.clone().debug_assert();
+        for command in command.get_subcommands().filter(|c| c.get_name() != "help") {
+            let help = command.get_after_help().map(ToString::to_string);
+            assert!(
+                help.is_some_and(|help| help.contains("Examples:")),
+                "{}",
+                command.get_name()
+            );
+            for argument in command.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+        }
+    }
+}

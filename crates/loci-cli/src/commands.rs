@@ -1,0 +1,45 @@
+//! What each command means: one module per command. A command reads its input, calls
+//! [`loci_palace::Palace`] and gives a [`Reply`]; it prints nothing by itself.
+
+mod add;
+mod backup;
+mod completions;
+mod demo;
+mod export;
+mod forget;
+mod get;
+mod import;
+mod init;
+mod list;
+mod query;
+mod repair;
+mod status;
+mod update;
+mod verify;
+
+use crate::args::Command;
+use crate::failure::Result;
+use crate::reply::Reply;
+use crate::session::Session;
+
+/// Runs a command.
+pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
+    match command {
+        Command::Init(arguments) => init::run(arguments, session),
+        Command::Add(arguments) => add::run(arguments, session),
+        Command::Get(arguments) => get::run(arguments, session),
+        Command::List(arguments) => list::run(arguments, session),
+        Command::Update(arguments) => update::run(arguments, session),
+        Command::Forget(arguments) => forget::run(arguments, session),
+        Command::Query(arguments) => query::run(arguments, session),
+        Command::Status => status::run(session),
+        Command::Verify(arguments) => verify::run(arguments, session),
+        Command::Repair => repair::run(session),
+        Command::Export(arguments) => export::run(arguments, session),
+        Command::Import(arguments) => import::run(arguments, session),
+        Command::Backup(arguments) => backup::run(arguments, session),
+        Command::Restore(arguments) => backup::restore(arguments, session),
+        Command::Demo => demo::run(session),
+        Command::Completions(arguments) => completions::run(arguments),
+    }
+}

@@ -1,0 +1,26 @@
+//! `loci backup` and `loci restore`.
+
+use serde_json::json;
+
+use crate::args::{BackupArguments, RestoreArguments};
+use crate::failure::Result;
+use crate::reply::Reply;
+use crate::session::Session;
+
+pub(crate) fn run(arguments: &BackupArguments, session: &Session<'_>) -> Result<Reply> {
+    let bytes = session.existing()?.backup(&arguments.file)?;
+    let answer = json!({"backup": arguments.file.to_string_lossy(), "bytes": bytes});
+    let text = format!("wrote {bytes} bytes to `{}`", arguments.file.display());
+    Reply::new(&answer, text)
+}
+
+pub(crate) fn restore(arguments: &RestoreArguments, session: &Session<'_>) -> Result<Reply> {
+    let palace = session.named()?;
+    let drawers = palace.restore(&arguments.file, arguments.replace)?;
+    let answer = json!({"palace": palace.path().to_string_lossy(), "restored": drawers});
+    let text = format!(
+        "restored {drawers} drawer(s) into the palace `{}`",
+        palace.path().display()
+    );
+    Reply::new(&answer, text)
+}

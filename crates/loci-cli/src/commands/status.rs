@@ -1,0 +1,99 @@
+//! `loci status`: what the palace holds, and how far what is derived is behind.
+
+use std::fmt::Write as _;
+
+use loci_palace::{CollectionStatus, Status};
+use serde_json::{Value, json};
+
+use crate::failure::Result;
+use crate::reply::Reply;
+use crate::session::Session;
+
+pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
+    let palace = session.existing()?;
+    let status = palace.status()?;
+    let path = palace.path().to_string_lossy();
+    let collections: Vec<Value> = status.collections.iter().map(of_collection).collect();
+    let state = &status.state;
+    let answer = json!({
+        "drawers": status.drawers,
+        "collections": collections,
+        "palace": path,
+        "backend": palace.backend_name(),
+        "format": state.format,
+        "bytes": state.bytes,
+        "seq": state.seq,
+        "purge_pending": state.purge_pending,
+        "damaged_drawers": state.damaged_drawers,
+        "removed_duplicates": state.removed_duplicates,
+        "drift_files": state.drift_files,
+        "indexes": state.indexes,
+    });
+    Reply::new(&answer, shown(&path, palace.backend_name(), &status))
+}
+
+fn of_collection(collection: &CollectionStatus) -> Value {
+    let (info, index) = (&collection.info, &collection.index);
+    json!({
+        "name": info.name,
+        "drawers": info.count,
+        "vectors": info.vectors,
+        "dimension": info.dimension,
+        "metric": info.metric.as_str(),
+        "embedder": info.embedder,
+        "index": {
+            "covered": index.covered,
+            "tail": index.tail,
+            "due": index.due,
+            "held_back": index.held_back,
+        },
+    })
+}
+
+fn shown(path: &str, backend: &str, status: &Status) -> String {
+    let state = &status.state;
+    let mut text = format!(
+        "palace       {path}\nbackend      {backend}, format {}\ndrawers      {}\nsize         {} bytes\n",
+        state.format, status.drawers, state.bytes
+    );
+    for CollectionStatus { info, index } in &status.collections {
+        let _ = write!(
+            text,
+            "collection   {}: {} drawers, {} with a vector",
+            info.name, info.count, info.vectors
+        );
+        if let Some(dimension) = info.dimension {
+            let _ = write!(text, " of {dimension} numbers");
+        }
+        let _ = write!(text, ", {}", info.metric.as_str());
+        if let Some(embedder) = &info.embedder {
+            let _ = write!(text, ", embedder {embedder}");
+        }
+        let _ = match (index.covered, index.tail) {
+            (None, _) => writeln!(text, "; no index, searched exactly"),
+            (Some(_), 0) => writeln!(text, "; indexed"),
+            (Some(_), tail) => writeln!(text, "; indexed, the newest {tail} searched exactly"),
+        };
+        if let Some(reason) = &index.held_back {
+            let _ = writeln!(text, "             the index is not rebuilt: {reason}");
+        }
+    }
+    let counts = [
+        (
+            state.damaged_drawers,
+            "damaged drawers set aside by a repair",
+        ),
+        (state.removed_duplicates, "duplicates set aside"),
+        (state.drift_files as u64, "index files set aside"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        let _ = writeln!(text, "kept         {count} {what}");
+    }
+    if state.purge_pending {
+        let _ = writeln!(
+            text,
+            "pending      forgotten text may still be in the files; the next process removes it"
+        );
+    }
+    text
+}

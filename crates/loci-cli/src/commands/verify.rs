@@ -1,0 +1,50 @@
+//! `loci verify`: does everything derived agree with the truth?
+
+use std::fmt::Write as _;
+
+use loci_palace::Finding;
+use serde_json::json;
+
+use crate::args::VerifyArguments;
+use crate::failure::{Exit, Result};
+use crate::print::Printer;
+use crate::reply::Reply;
+use crate::session::Session;
+
+pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<Reply> {
+    let report = session.named()?.verify(arguments.deep)?;
+    let answer = json!({
+        "ok": report.ok(),
+        "findings": report.findings,
+        "more": report.more,
+        "drawers": report.drawers,
+        "deep": report.deep,
+    });
+    let how = if report.deep { "deep check" } else { "check" };
+    let text = if report.ok() {
+        format!("{how} of {} drawer(s): everything agrees", report.drawers)
+    } else {
+        let mut text = findings(session.printer, &report.findings);
+        let total = report.findings.len() as u64 + report.more;
+        let _ = writeln!(
+            text,
+            "{how} of {} drawer(s): {total} finding(s); `loci repair` fixes them",
+            report.drawers
+        );
+        text
+    };
+    Ok(Reply::new(&answer, text)?.exit_if(!report.ok(), Exit::Nothing))
+}
+
+/// One line per finding.
+pub(crate) fn findings(printer: Printer, findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let _ = write!(text, "{:9}", finding.kind);
+        for part in [&finding.collection, &finding.id].into_iter().flatten() {
+            let _ = write!(text, " `{}`", printer.stored(part));
+        }
+        let _ = writeln!(text, " {}", printer.stored(&finding.detail));
+    }
+    text
+}

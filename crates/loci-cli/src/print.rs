@@ -1,0 +1,220 @@
+//! The only module that writes to stdout and stderr: answers to stdout, everything else to stderr.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+
+use clap::error::ErrorKind as ClapErrorKind;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::{Exit, Failure};
+use crate::reply::Reply;
+
+/// How answers are shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Printer {
+    json: bool,
+    stdout: Reader,
+    stderr: Reader,
+}
+
+/// Who reads a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Program,
+    /// A person who wants no colour, or whose terminal has none.
+    Person,
+    PersonWithColor,
+}
+
+impl Reader {
+    fn of(stream: &impl IsTerminal) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        match (stream.is_terminal(), plain) {
+            (false, _) => Self::Program,
+            (true, true) => Self::Person,
+            (true, false) => Self::PersonWithColor,
+        }
+    }
+}
+
+impl Printer {
+    pub(crate) fn new(json: bool) -> Self {
+        Self {
+            json,
+            stdout: Reader::of(&io::stdout()),
+            stderr: Reader::of(&io::stderr()),
+        }
+    }
+
+    /// Shows an answer. A reader that went away is no error.
+    pub(crate) fn reply(self, reply: &Reply) -> Exit {
+        if !self.json {
+            for note in &reply.notes {
+                to_stderr(note);
+            }
+        }
+        let body = if self.json { &reply.json } else { &reply.text };
+        match to_stdout(body) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                self.failure(&loci_palace::Error::io("cannot write to", "stdout", error).into())
+            }
+            _ => reply.exit,
+        }
+    }
+
+    /// Shows why a command failed; stdout stays as it is.
+    pub(crate) fn failure(self, failure: &Failure) -> Exit {
+        if failure.is_broken_pipe() {
+            return Exit::Done;
+        }
+        let (message, help) = (failure.message(), failure.help());
+        if self.json {
+            to_stderr(&error_object(failure.kind(), &message, help.as_deref()));
+        } else {
+            to_stderr(&format!("{} {message}", self.painted_error("error:", "31")));
+            if let Some(help) = help {
+                to_stderr(&format!("{} {help}", self.painted_error("help:", "36")));
+            }
+        }
+        failure.exit()
+    }
+
+    /// Text that was stored by somebody. On a terminal, control characters are shown and not obeyed.
+    pub(crate) fn stored(self, text: &str) -> String {
+        if self.stdout == Reader::Program {
+            return text.to_owned();
+        }
+        let mut shown = String::with_capacity(text.len());
+        for c in text.chars() {
+            if c.is_control() && c != '\n' && c != '\t' {
+                let _ = write!(shown, "{}", c.escape_default());
+            } else {
+                shown.push(c);
+            }
+        }
+        shown
+    }
+
+    /// One line of stored text, cut to a length that fits a line.
+    pub(crate) fn stored_line(self, text: &str, width: usize) -> String {
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= width {
+            return self.stored(&line);
+        }
+        let cut: String = line.chars().take(width.saturating_sub(1)).collect();
+        format!("{}…", self.stored(cut.trim_end()))
+    }
+
+    /// What stands out on a terminal.
+    pub(crate) fn strong(self, text: &str) -> String {
+        let text = self.stored(text);
+        if self.stdout == Reader::PersonWithColor {
+            format!("\x1b[1m{text}\x1b[0m")
+        } else {
+            text
+        }
+    }
+
+    fn painted_error(self, label: &str, color: &str) -> String {
+        if self.stderr == Reader::PersonWithColor {
+            format!("\x1b[1;{color}m{label}\x1b[0m")
+        } else {
+            label.to_owned()
+        }
+    }
+
+    /// A bar over so many bytes; hidden unless stderr is a terminal and people read the answer.
+    pub(crate) fn progress(self, bytes: Option<u64>) -> ProgressBar {
+        if self.json || self.stderr == Reader::Program {
+            return ProgressBar::hidden();
+        }
+        let (bar, template) = match bytes {
+            Some(bytes) => (
+                ProgressBar::new(bytes),
+                "{bar:30} {bytes}/{total_bytes} {msg}",
+            ),
+            None => (ProgressBar::new_spinner(), "{spinner} {bytes} {msg}"),
+        };
+        match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
+    }
+
+    /// Asks a yes-or-no question on the terminal; `None` when nobody is there to answer.
+    pub(crate) fn confirm(self, question: &str) -> Option<bool> {
+        if self.json || !io::stdin().is_terminal() || self.stderr == Reader::Program {
+            return None;
+        }
+        let mut stderr = io::stderr().lock();
+        let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).ok()?;
+        Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}
+
+/// Where a command may write its answer by itself, when it is too long to be held in memory.
+pub(crate) fn stdout() -> io::BufWriter<io::StdoutLock<'static>> {
+    io::BufWriter::with_capacity(64 << 10, io::stdout().lock())
+}
+
+/// Shows what clap has to say: help and version are answers, the rest is a usage error.
+pub(crate) fn usage(error: &clap::Error) -> Exit {
+    if matches!(
+        error.kind(),
+        ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion
+    ) {
+        let _ = error.print();
+        return Exit::Done;
+    }
+    let asked_for_json = std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
+    if asked_for_json {
+        let text = error.render().to_string();
+        let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let message = message.trim().trim_start_matches("error: ");
+        let help = (!help.trim().is_empty()).then(|| help.trim());
+        to_stderr(&error_object("usage", message, help));
+    } else {
+        let _ = error.print();
+    }
+    Exit::Usage
+}
+
+/// Sends logs to stderr: what `LOCI_LOG` asks for, else warnings. With JSON, stderr holds the error
+/// object and nothing that was not asked for.
+pub(crate) fn start_logs(json: bool) {
+    let default = if json { "off" } else { "warn" };
+    let filter = EnvFilter::try_from_env("LOCI_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .without_time()
+        .with_ansi(false)
+        .try_init();
+}
+
+fn error_object(kind: &str, message: &str, help: Option<&str>) -> String {
+    json!({"error": {"kind": kind, "message": message, "help": help}}).to_string()
+}
+
+fn to_stdout(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if !text.is_empty() {
+        stdout.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            stdout.write_all(b"\n")?;
+        }
+    }
+    stdout.flush()
+}
+
+/// When stderr is gone there is nobody left to tell.
+fn to_stderr(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

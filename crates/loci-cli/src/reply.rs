@@ -1,0 +1,72 @@
+//! What a command answers, for programs and for people.
+
+use loci_palace::{Error, Metadata, Warning};
+use serde::Serialize;
+
+use crate::failure::{Exit, Result};
+
+/// The answer of a command. It is complete before anything is printed.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// One JSON object.
+    pub(crate) json: String,
+    /// The same for people; empty when the command has printed by itself.
+    pub(crate) text: String,
+    /// What people should know besides; goes to stderr.
+    pub(crate) notes: Vec<String>,
+    /// How the process ends.
+    pub(crate) exit: Exit,
+}
+
+impl Reply {
+    /// An answer with its two forms.
+    pub(crate) fn new(json: &impl Serialize, text: impl Into<String>) -> Result<Self> {
+        let json = serde_json::to_string(json).map_err(|error| Error::Internal {
+            doing: "writing the answer as JSON".into(),
+            detail: error.to_string(),
+        })?;
+        Ok(Self {
+            json,
+            text: text.into(),
+            notes: Vec::new(),
+            exit: Exit::Done,
+        })
+    }
+
+    /// An answer that the command has written to stdout already.
+    pub(crate) fn printed() -> Self {
+        Self {
+            json: String::new(),
+            text: String::new(),
+            notes: Vec::new(),
+            exit: Exit::Done,
+        }
+    }
+
+    /// Ends the process with another code if `condition` holds.
+    pub(crate) fn exit_if(mut self, condition: bool, exit: Exit) -> Self {
+        if condition {
+            self.exit = exit;
+        }
+        self
+    }
+
+    pub(crate) fn warnings(mut self, warnings: &[Warning]) -> Self {
+        let lines = warnings
+            .iter()
+            .map(|warning| format!("warning: {}", warning.message));
+        self.notes.extend(lines);
+        self
+    }
+}
+
+/// A drawer as `get` and `list` show it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Drawer {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    pub(crate) metadata: Metadata,
+    pub(crate) collection: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) embedding: Option<Vec<f32>>,
+}

@@ -1,0 +1,85 @@
+//! One run of the program: the palace it is about, opened when a command first needs it.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use loci_palace::{Durability, OpenOptions, Palace, default_palace_path};
+
+use crate::args::{DurabilityArgument, GlobalArguments};
+use crate::failure::Result;
+use crate::print::Printer;
+
+/// What every command works with.
+pub(crate) struct Session<'a> {
+    global: &'a GlobalArguments,
+    /// How to show things.
+    pub(crate) printer: Printer,
+    palace: OnceCell<Palace>,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(global: &'a GlobalArguments, printer: Printer) -> Self {
+        Self {
+            global,
+            printer,
+            palace: OnceCell::new(),
+        }
+    }
+
+    /// Opens the palace; creates nothing.
+    pub(crate) fn existing(&self) -> Result<&Palace> {
+        let palace = Palace::open(&self.path()?, &self.options(false))?;
+        Ok(self.palace.get_or_init(|| palace))
+    }
+
+    /// Opens the palace, making it if it is missing.
+    pub(crate) fn created(&self) -> Result<&Palace> {
+        let palace = Palace::open(&self.path()?, &self.options(true))?;
+        Ok(self.palace.get_or_init(|| palace))
+    }
+
+    /// Looks whether the palace can be opened; creates nothing and keeps nothing open.
+    pub(crate) fn look(&self) -> Result<()> {
+        Palace::open(&self.path()?, &self.options(false))?.close()?;
+        Ok(())
+    }
+
+    /// Names the palace without opening it, for commands that deal with broken or missing ones.
+    pub(crate) fn named(&self) -> Result<&Palace> {
+        let palace = Palace::connect(&self.path()?, &self.options(false))?;
+        Ok(self.palace.get_or_init(|| palace))
+    }
+
+    /// How `--backend` and `--durability` open palaces.
+    pub(crate) fn options(&self, create: bool) -> OpenOptions {
+        OpenOptions {
+            create,
+            backend: self.global.backend.clone(),
+            durability: self.global.durability.map(|durability| match durability {
+                DurabilityArgument::Normal => Durability::Normal,
+                DurabilityArgument::Full => Durability::Full,
+            }),
+        }
+    }
+
+    /// The directory of the palace. An empty variable counts as not set; an empty flag does not,
+    /// since a script that lost the name must not fall back to another palace.
+    fn path(&self) -> Result<PathBuf> {
+        if let Some(path) = &self.global.palace {
+            return Ok(path.clone());
+        }
+        match std::env::var_os("LOCI_PALACE") {
+            Some(path) if !path.is_empty() => Ok(path.into()),
+            _ => Ok(default_palace_path()?),
+        }
+    }
+
+    /// Lets go of the palace; a process that wrote much builds the index here.
+    pub(crate) fn close(&self) {
+        if let Some(palace) = self.palace.get()
+            && let Err(error) = palace.close()
+        {
+            tracing::warn!("closing the palace: {error}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `add` and `init`.
+
+use serde_json::json;
+
+use crate::support::{Dir, texts};
+
+#[test]
+fn init_creates_once_and_says_if_it_existed() {
+    let dir = Dir::new();
+    let first = dir.json(0, &["init", "--metric", "l2"]);
+    assert_eq!(first["created"], true);
+    assert_eq!(first["palace"], dir.palace().to_str().unwrap());
+    assert_eq!(dir.json(0, &["init"])["created"], false);
+    let human = dir.run(&["init"]).ok();
+    assert!(human.stdout.contains("exists"), "{human:?}");
+    let conflict = dir.error(2, &["init", "--metric", "cosine"]);
+    assert_eq!(conflict["kind"], "conflict");
+    assert_eq!(
+        dir.json(0, &["init", "--collection", "notes"])["created"],
+        false
+    );
+    let human = dir.run(&["init", "--collection", "more"]).ok();
+    assert!(
+        human.stdout.contains("added the collection `more`"),
+        "{human:?}"
+    );
+    let status = dir.json(0, &["status"]);
+    assert_eq!(
+        texts(&status["collections"], "name"),
+        ["drawers", "more", "notes"]
+    );
+    assert_eq!(status["collections"][0]["metric"], "l2");
+}
+
+#[test]
+fn add_gives_id_and_outcome() {
+    let dir = Dir::new();
+    let drawn = dir.json(0, &["add", "Alice moved to Lyon."]);
+    assert_eq!(drawn["outcome"], "added");
+    let id = drawn["id"].as_str().unwrap();
+    assert_eq!(
+        dir.json(0, &["get", id])["drawers"][0]["text"],
+        "Alice moved to Lyon."
+    );
+    let named = dir.json(0, &["add", "Bob stayed.", "--id", "bob"]);
+    assert_eq!(
+        (&named["id"], &named["outcome"]),
+        (&json!("bob"), &json!("added"))
+    );
+}
+
+#[test]
+fn an_id_that_exists_keeps_the_old_drawer() {
+    let dir = Dir::new();
+    dir.json(0, &["add", "old", "--id", "a"]);
+    assert_eq!(
+        dir.json(0, &["add", "new", "--id", "a"])["outcome"],
+        "exists"
+    );
+    assert_eq!(dir.json(0, &["get", "a"])["drawers"][0]["text"], "old");
+    let human = dir.run(&["add", "new", "--id", "a"]).ok();
+    assert!(
+        human.stdout.contains("the old drawer was kept"),
+        "{human:?}"
+    );
+}
+
+#[test]
+fn the_same_text_from_the_same_source_is_a_duplicate_by_name() {
+    let dir = Dir::new();
+    dir.json(0, &["add", "same", "--id", "a", "--source", "notes.md"]);
+    let second = dir.json(0, &["add", "same", "--id", "b", "--source", "notes.md"]);
+    assert_eq!(second["outcome"], "duplicate");
+    assert_eq!(second["duplicate_of"], "a");
+    assert_eq!(dir.json(0, &["status"])["drawers"], 1);
+}
+
+#[test]
+fn text_comes_from_the_argument_or_from_stdin_word_for_word() {
+    let dir = Dir::new();
+    let text = "  zwei Zeilen\nmit \u{1F3DB} und Leerraum \n";
+    dir.pipe(&["add", "--id", "piped"], text.as_bytes()).ok();
+    dir.pipe(&["add", "-", "--id", "dash"], text.as_bytes())
+        .ok();
+    dir.run(&["add", text, "--id", "argument"]).ok();
+    let got = dir.json(0, &["get", "piped", "dash", "argument"]);
+    assert_eq!(texts(&got["drawers"], "id"), ["piped", "dash", "argument"]);
+    assert_eq!(texts(&got["drawers"], "text"), [text; 3]);
+}
+
+#[test]
+fn metadata_wing_and_room_are_kept_with_their_types() {
+    let dir = Dir::new();
+    let metadata = r#"{"int": 1, "float": 1.0, "flag": true, "tags": ["a", "b"], "wing": "lost"}"#;
+    let place = ["--wing", "alice", "--room", "home"];
+    dir.json(
+        0,
+        &[
+            &["add", "x", "--id", "a", "--metadata", metadata][..],
+            &place,
+        ]
+        .concat(),
+    );
+    let ran = dir.run(&["get", "a", "--json"]).ok();
+    let wanted = r#""metadata":{"flag":true,"float":1.0,"int":1,"room":"home","tags":["a","b"],"wing":"alice"}"#;
+    assert!(ran.stdout.contains(wanted), "{ran:?}");
+}
+
+#[test]
+fn an_empty_text_is_refused_by_name_and_creates_nothing() {
+    let dir = Dir::new();
+    for arguments in [&["add", ""][..], &["add", "  \n "], &["add"], &["add", "-"]] {
+        let error = dir.error(2, arguments);
+        assert_eq!(error["kind"], "invalid_input");
+        assert!(
+            error["message"].as_str().unwrap().contains("text"),
+            "{error}"
+        );
+    }
+    assert!(!dir.palace().exists());
+}
+
+#[test]
+fn a_vector_comes_back_bit_for_bit_from_json_and_from_raw_bytes() {
+    let dir = Dir::new();
+    let numbers = [0.1_f32, -3.402_823_5e38, 1.0e-45, 16_777_217.0];
+    let json = dir.write("v.json", serde_json::to_vec(&numbers).unwrap());
+    let raw: Vec<u8> = numbers
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    let raw = dir.write("v.f32", raw);
+    dir.json(
+        0,
+        &[
+            "add",
+            "a",
+            "--id",
+            "json",
+            "--vector",
+            json.to_str().unwrap(),
+        ],
+    );
+    dir.json(
+        0,
+        &["add", "a", "--id", "raw", "--vector", raw.to_str().unwrap()],
+    );
+    let got = dir.json(0, &["get", "json", "raw", "--vectors"]);
+    for drawer in got["drawers"].as_array().unwrap() {
+        let embedding: Vec<f32> = serde_json::from_value(drawer["embedding"].clone()).unwrap();
+        let bits = |vector: &[f32]| vector.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&embedding), bits(&numbers));
+    }
+}

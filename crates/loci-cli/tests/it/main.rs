@@ -1,0 +1,24 @@
+//! The real binary, run as people and programs run it: output, exit codes, files left on disk.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests are tests"
+)]
+
+mod add;
+mod backup;
+mod configuration;
+mod creation;
+mod demo;
+mod forget;
+mod input;
+mod limits;
+mod modes;
+mod people;
+mod processes;
+mod query;
+mod reads;
+mod support;
+mod transfer;
+mod truth;
+mod update;
