@@ -1,27 +1,195 @@
 //! What was forgotten is in no file of the palace.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use crate::support::files_below;
+use crate::support::{
+    Op, Request, Rng, Row, Seeded, Worker, check, contents, effort, files_below, fill, open,
+    random_row, run, seed,
+};
 
-/// Scans every byte of every file for every word.
+/// Scans every byte of every file for every word. The words are those of `random_row`: letters and
+/// digits between `uq` and `q`.
 pub(crate) fn assert_nowhere<'a>(palace: &Path, words: impl IntoIterator<Item = &'a str>) {
-    let words: Vec<&str> = words.into_iter().collect();
+    let words: HashSet<&[u8]> = words.into_iter().map(str::as_bytes).collect();
     for file in files_below(palace) {
         let bytes = std::fs::read(&file).unwrap();
-        let found = found_words(&bytes, &words);
-        assert!(found.is_empty(), "{} still holds {found:?}", file.display());
+        for at in 0..bytes.len().saturating_sub(1) {
+            if &bytes[at..at + 2] != b"uq" {
+                continue;
+            }
+            let end = (at + 2..bytes.len())
+                .find(|end| !bytes[*end].is_ascii_alphanumeric())
+                .unwrap_or(bytes.len());
+            for stop in (at + 3..=end).filter(|stop| bytes[stop - 1] == b'q') {
+                let word = &bytes[at..stop];
+                assert!(
+                    !words.contains(word),
+                    "{} still holds {} at {at}",
+                    file.display(),
+                    String::from_utf8_lossy(word)
+                );
+            }
+        }
     }
 }
 
-/// The words of the list that stand in the bytes; each begins with `uq`.
-pub(crate) fn found_words<'a>(bytes: &[u8], words: &[&'a str]) -> Vec<&'a str> {
-    words
-        .iter()
-        .filter(|word| {
-            let needle = word.as_bytes();
-            bytes.windows(needle.len()).any(|window| window == needle)
-        })
-        .copied()
-        .collect()
+fn word(row: &Row) -> String {
+    row.text
+        .as_ref()
+        .unwrap()
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn after_thousands_of_updates_and_forgets_no_byte_of_forgotten_text_is_left() {
+    let seed = Seeded(seed());
+    let mut rng = Rng(seed.0);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    let mut model = fill(&open(&path), "drawers", "a", 600, 8, seed.0);
+    let mut next = 600;
+    let mut workers = [Worker::serve(&path), Worker::serve(&path)];
+    workers[0].must(&run("drawers", Op::Reindex));
+    let mut gone: Vec<String> = Vec::new();
+    let mut changes = 0;
+    let mut texts: std::collections::BTreeMap<String, Vec<String>> =
+        std::collections::BTreeMap::new();
+    for row in model.rows.values() {
+        texts.entry(row.id.clone()).or_default().push(word(row));
+    }
+    let mut round = 0;
+    while changes < 5_200 * effort() {
+        round += 1;
+        let worker = &mut workers[round % 2];
+        let ids: Vec<String> = model.rows.keys().cloned().collect();
+        let op = match round % 10 {
+            0 => {
+                let forgotten: HashSet<String> =
+                    (0..8).map(|_| ids[rng.below(ids.len())].clone()).collect();
+                for id in &forgotten {
+                    gone.append(texts.get_mut(id).unwrap());
+                }
+                changes += forgotten.len();
+                Op::Forget {
+                    ids: forgotten.into_iter().collect(),
+                }
+            }
+            5 => Op::Add {
+                rows: (0..8)
+                    .map(|_| {
+                        next += 1;
+                        random_row(&mut rng, "a", next, 8)
+                    })
+                    .collect(),
+            },
+            _ => {
+                let chosen: HashSet<u64> = (0..20)
+                    .map(|_| {
+                        ids[rng.below(ids.len())]
+                            .strip_prefix('a')
+                            .unwrap()
+                            .parse()
+                            .unwrap()
+                    })
+                    .collect();
+                changes += chosen.len();
+                Op::Update {
+                    rows: chosen
+                        .iter()
+                        .map(|number| random_row(&mut rng, "a", *number, 8))
+                        .collect(),
+                }
+            }
+        };
+        if let Op::Add { rows } | Op::Update { rows } = &op {
+            for row in rows {
+                texts.entry(row.id.clone()).or_default().push(word(row));
+            }
+        }
+        let answer = worker.must(&run("drawers", op.clone()));
+        if matches!(op, Op::Forget { .. }) {
+            assert_eq!(answer["purge_pending"], false, "nobody reads");
+        }
+        model.apply(&op);
+    }
+    // The last word is a forget, so that versions overwritten before it are gone as well.
+    let last = model.rows.keys().next().unwrap().clone();
+    gone.append(texts.get_mut(&last).unwrap());
+    let op = Op::Forget { ids: vec![last] };
+    workers[0].must(&run("drawers", op.clone()));
+    model.apply(&op);
+    assert_nowhere(&path, gone.iter().map(String::as_str));
+    let [first, second] = workers;
+    first.finish();
+    second.finish();
+    assert_nowhere(&path, gone.iter().map(String::as_str));
+    check(&open(&path), "drawers", &model, &mut rng, true);
+}
+
+#[test]
+fn a_reader_of_an_old_state_makes_the_purge_pending_and_the_next_process_completes_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    let model = fill(&open(&path), "drawers", "a", 100, 8, 1);
+    let mut worker = Worker::serve(&path);
+    // This process holds an old state open, as a long read does.
+    let reader = rusqlite::Connection::open(path.join("palace.sqlite3")).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let count = |reader: &rusqlite::Connection| -> i64 {
+        reader
+            .query_row("SELECT count(*) FROM drawers", [], |row| row.get(0))
+            .unwrap()
+    };
+    assert_eq!(count(&reader), 100);
+    let answer = worker.must(&run(
+        "drawers",
+        Op::Forget {
+            ids: vec!["a5".into()],
+        },
+    ));
+    assert_eq!(answer["purge_pending"], true, "{answer}");
+    assert_eq!(worker.must(&Request::Status)["purge_pending"], true);
+    // Gone from every answer at once, all the same.
+    assert!(!contents(&open(&path), "drawers").contains_key("a5"));
+    assert_eq!(count(&reader), 100);
+    reader.execute_batch("COMMIT").unwrap();
+    drop(reader);
+    worker.kill();
+    Worker::serve(&path).finish();
+    assert!(!open(&path).status().unwrap().state.purge_pending);
+    assert_nowhere(&path, [word(&model.rows["a5"]).as_str()]);
+}
+
+#[test]
+fn forget_reaches_everything_that_repairs_restores_and_killed_processes_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    let model = fill(&open(&path), "drawers", "a", 50, 8, 1);
+    let backup = directory.path().join("backup");
+    open(&path).backup(&backup).unwrap();
+    open(&path).restore(&backup, true).unwrap();
+    // What a restore leaves that was killed while copying, and a verification that was killed.
+    for name in [
+        "palace.sqlite3.restoring.tmp",
+        "verify-0123456789abcdef.tmp",
+        "palace.sqlite3.before-repair-20260101-000000",
+        "index/flat-1-2-0123456789abcdef.snapshot.drift-20260101-000000",
+    ] {
+        let target = path.join(name);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(&backup, target).unwrap();
+    }
+    let mut worker = Worker::serve(&path);
+    worker.must(&run(
+        "drawers",
+        Op::Forget {
+            ids: vec!["a7".into()],
+        },
+    ));
+    worker.finish();
+    assert_nowhere(&path, [word(&model.rows["a7"]).as_str()]);
 }

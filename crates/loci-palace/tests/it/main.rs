@@ -13,6 +13,16 @@
 #[path = "../worker/protocol.rs"]
 mod protocol;
 
+mod collections;
+mod cortexadb;
+mod crowd;
+mod damage;
+mod duplicates;
 mod forget;
+mod format;
+mod freshness;
+mod full_disk;
+mod model;
 mod support;
 mod torture;
+mod truth;

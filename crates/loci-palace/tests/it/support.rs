@@ -92,7 +92,16 @@ impl Worker {
         Self::start(command)
     }
 
-    fn start(mut command: Command) -> Self {
+    /// Or what it said instead of being ready.
+    pub(crate) fn try_serve(palace: &Path) -> Result<Self, String> {
+        Self::try_start(command(palace, &["serve"]))
+    }
+
+    fn start(command: Command) -> Self {
+        Self::try_start(command).unwrap_or_else(|said| panic!("the worker did not start: {said}"))
+    }
+
+    fn try_start(mut command: Command) -> Result<Self, String> {
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -102,8 +111,11 @@ impl Worker {
             output,
         };
         let ready = worker.line();
-        assert_eq!(ready, "\"ready\"", "the worker did not start");
-        worker
+        if ready == "\"ready\"" {
+            Ok(worker)
+        } else {
+            Err(ready)
+        }
     }
 
     fn line(&mut self) -> String {
