@@ -12,6 +12,13 @@ use crate::index::registry;
 use crate::store::Head;
 use crate::store::place::Place;
 
+/// A registered file that failed its check inside the transaction. Another process may have
+/// replaced it since, so the caller looks again before it says so.
+pub(crate) struct Unusable {
+    pub(crate) collection: String,
+    pub(crate) registration: Registration,
+}
+
 pub(crate) fn check(
     db: &Connection,
     place: &Place,
@@ -19,40 +26,37 @@ pub(crate) fn check(
     collection: &CollectionRow,
     deep: bool,
     report: &mut VerifyReport,
-) -> Attempt<()> {
+) -> Attempt<Option<Unusable>> {
     let Some(registration) = registry::find(db, head, collection.id)? else {
-        return Ok(());
+        return Ok(None);
     };
-    let name = Some(collection.name.as_str());
     if registration.covered > head.seq {
         let detail = format!(
             "the truth went back: the index covers {}, the palace ends at {}",
             registration.covered, head.seq
         );
-        report.push("index", name, None, detail);
-        return Ok(());
+        report.push("index", Some(&collection.name), None, detail);
+        return Ok(None);
     }
     let opened = loci_index::open(&place.index_directory(), &registration)
         .and_then(|index| index.warm().map(|_| index));
     match opened {
-        Ok(index) => compare(
-            db,
-            head,
-            collection,
-            &registration,
-            index.as_ref(),
-            deep,
-            report,
-        ),
-        Err(damage) => {
-            report.push(
-                "index",
-                name,
-                None,
-                format!("`{}`: {damage}", registration.name),
-            );
-            Ok(())
+        Ok(index) => {
+            compare(
+                db,
+                head,
+                collection,
+                &registration,
+                index.as_ref(),
+                deep,
+                report,
+            )?;
+            Ok(None)
         }
+        Err(_) => Ok(Some(Unusable {
+            collection: collection.name.clone(),
+            registration,
+        })),
     }
 }
 

@@ -9,13 +9,17 @@ use loci_core::{PalaceRef, Result};
 use rusqlite::Connection;
 use serde::Serialize;
 
+use super::index_check::Unusable;
 use super::{index_check, row_check};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::fault::{Attempt, Fault};
+use crate::index::{recover, registry};
 use crate::store::connection::Db;
 use crate::store::{Head, Store};
 
+/// How often the comparison starts again because another process replaced an index meanwhile.
+const ATTEMPTS: usize = 5;
 /// Findings of one kind that are listed one by one.
 const LISTED: usize = 100;
 
@@ -83,12 +87,18 @@ impl SqliteBackend {
     /// Compares indexes and counters with the truth; with `deep`, recomputes everything. A database
     /// that SQLite cannot read is a finding, not an error.
     pub fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
-        let mut report = VerifyReport {
-            deep,
-            ..VerifyReport::default()
-        };
+        let mut report = VerifyReport::default();
         let result = self.store(palace, false).and_then(|store| {
-            verify_store(&store, deep, &mut report)?;
+            for _ in 0..ATTEMPTS {
+                report = VerifyReport {
+                    deep,
+                    ..VerifyReport::default()
+                };
+                let unusable = verify_store(&store, deep, &mut report)?;
+                if report_unusable(&store, unusable, &mut report)? {
+                    break;
+                }
+            }
             if deep {
                 check_postings_deep(&store, &mut report)?;
             }
@@ -105,7 +115,39 @@ impl SqliteBackend {
     }
 }
 
-pub(crate) fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<()> {
+/// Reports index files that failed their check. False when one of them was replaced since: then
+/// nothing can be said about it, and the comparison starts again.
+fn report_unusable(
+    store: &Store,
+    unusable: Vec<Unusable>,
+    report: &mut VerifyReport,
+) -> Result<bool> {
+    for Unusable {
+        collection,
+        registration,
+    } in unusable
+    {
+        let current = store.read("looking at the index again", |db| {
+            let head = Head::read(&db.sql)?;
+            registry::find(&db.sql, &head, registration.identity.collection as i64)
+        })?;
+        if current.as_ref() != Some(&registration) {
+            return Ok(false);
+        }
+        if let Err(damage) = recover::check(&store.place.index_directory(), &registration) {
+            report.push(
+                "index",
+                Some(&collection),
+                None,
+                format!("`{}`: {damage}", registration.name),
+            );
+        }
+    }
+    Ok(true)
+}
+
+/// Gives the registered index files that could not be used.
+fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<Vec<Unusable>> {
     if deep {
         // On a connection of its own: FTS5 checks itself against what its connection last knew of
         // the postings, and one from the pool may not know what others wrote since.
@@ -126,15 +168,24 @@ pub(crate) fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport)
     store.read("verifying", |db| {
         let head = Head::read(&db.sql)?;
         let collections = CollectionRow::all(&db.sql, &head)?;
+        let mut unusable = Vec::new();
         for row in &collections {
             report.drawers += row.drawers;
             check_counts(&db.sql, row, &head, report)?;
             if deep {
                 row_check::check(&db.sql, row, report)?;
             }
-            index_check::check(&db.sql, &store.place, &head, row, deep, report)?;
+            unusable.extend(index_check::check(
+                &db.sql,
+                &store.place,
+                &head,
+                row,
+                deep,
+                report,
+            )?);
         }
-        check_rows_without_home(db, report)
+        check_rows_without_home(db, report)?;
+        Ok(unusable)
     })
 }
 
