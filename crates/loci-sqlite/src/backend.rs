@@ -13,7 +13,7 @@ use rusqlite::params;
 
 use crate::collection::SqliteCollection;
 use crate::collection::meta::CollectionRow;
-use crate::collection::write::{rebuild_postings, take_row};
+use crate::collection::rows::{rebuild_postings, take_row};
 use crate::fault::Attempt;
 use crate::store::connection::{Db, Durability};
 use crate::store::place::{DATABASE, Place};

@@ -5,10 +5,12 @@ pub(crate) mod meta;
 mod query;
 pub(crate) mod read;
 pub(crate) mod record;
-mod remove;
+pub(crate) mod remove;
+pub(crate) mod rows;
 pub(crate) mod rowset;
 mod stopwords;
-pub(crate) mod write;
+mod write;
+pub(crate) mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

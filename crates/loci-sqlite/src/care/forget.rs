@@ -7,21 +7,19 @@
 use std::fs;
 use std::time::Duration;
 
-use loci_core::{Error, ErrorKind, PalaceRef, Result, Selection, validate_id};
+use loci_core::{Error, ErrorKind, PalaceRef, Result, Selection};
+use rusqlite::Connection;
 
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
-use crate::collection::read::rows_in_order;
-use crate::collection::rowset::Evaluator;
-use crate::collection::write::Writer;
+use crate::collection::remove::in_slices;
+use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::store::connection::Db;
 use crate::store::lock::FileLock;
 use crate::store::{Head, Store};
 
-/// Drawers removed per transaction.
-const SLICE: usize = 500;
 /// How long the purge waits for readers of an older state.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
@@ -45,58 +43,15 @@ impl SqliteBackend {
         if selection.is_all() {
             return Err(Error::invalid("forget", "needs ids or a filter"));
         }
-        selection
-            .ids
-            .iter()
-            .flatten()
-            .try_for_each(|id| validate_id(id))?;
         let store = self.store(palace, false)?;
-        let mut forgotten = 0;
-        let mut limit = None;
-        loop {
-            let (removed, more) = store.write("forgetting drawers", |db| {
-                let head = Head::read(&db.sql)?;
-                let limit = *limit.get_or_insert(head.seq);
-                let row = CollectionRow::require(&db.sql, &head, collection)?;
-                let evaluator = Evaluator {
-                    db: &db.sql,
-                    epoch: db.epoch,
-                    collection: &row,
-                    cache: &store.row_sets,
-                };
-                let Some(set) = evaluator.selection(selection)? else {
-                    return Ok((0, false));
-                };
-                let mut rows = rows_in_order(&db.sql, &row, Some(&set), 0, Some(SLICE + 1))?;
-                let more = rows.len() > SLICE;
-                rows.truncate(SLICE);
-                rows.retain(|row| *row <= limit);
-                let mut writer = Writer::new(&db.sql, head.seq, row);
-                let mut removed = 0;
-                for row in rows {
-                    remove_copies(db, row)?;
-                    removed += usize::from(writer.remove(row)?);
-                }
-                let (seq, _) = writer.finish(None)?;
-                if removed > 0 {
-                    db.sql.execute(
-                        "UPDATE palace SET purge_pending = ?1 WHERE id = 1",
-                        [seq as i64],
-                    )?;
-                }
-                Ok((removed, more && removed > 0))
-            })?;
-            forgotten += removed;
-            if !more {
-                break;
-            }
-        }
+        let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
+        let removed = in_slices(&store, "forgetting drawers", find, selection, note_purge)?;
         let pending = store.read("looking for a pending purge", |db| {
             Ok(Head::read(&db.sql)?.purge_pending)
         })?;
         let purge_pending = pending > 0 && !purge_if_possible(&store)?;
         Ok(ForgetOutcome {
-            forgotten,
+            forgotten: removed.deleted,
             purge_pending,
         })
     }
@@ -113,14 +68,23 @@ fn purge_if_possible(store: &Store) -> Result<bool> {
     }
 }
 
-/// Copies that an earlier clean-up kept of the same text.
-fn remove_copies(db: &Db, row: u64) -> rusqlite::Result<()> {
-    db.sql
-        .prepare_cached("DELETE FROM removed_duplicates WHERE kept_row = ?1 OR row = ?1")?
-        .execute([row as i64])?;
-    db.sql
-        .prepare_cached("DELETE FROM damaged_drawers WHERE row = ?1")?
-        .execute([row as i64])?;
+/// In the transaction that removes the drawers: a kill after it leaves a palace that knows.
+fn note_purge(db: &Db, rows: &[u64], seq: u64) -> Attempt<()> {
+    for row in rows {
+        // Copies that an earlier clean-up or repair kept of the same text.
+        db.sql
+            .prepare_cached("DELETE FROM removed_duplicates WHERE kept_row = ?1 OR row = ?1")?
+            .execute([*row as i64])?;
+        db.sql
+            .prepare_cached("DELETE FROM damaged_drawers WHERE row = ?1")?
+            .execute([*row as i64])?;
+    }
+    if !rows.is_empty() {
+        db.sql.execute(
+            "UPDATE palace SET purge_pending = ?1 WHERE id = 1",
+            [seq as i64],
+        )?;
+    }
     Ok(())
 }
 

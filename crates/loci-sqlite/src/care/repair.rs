@@ -15,7 +15,7 @@ use super::{backup, free_path};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
-use crate::collection::write::{insert_labels, insert_tombstone};
+use crate::collection::rows::{insert_labels, insert_tombstone};
 use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;

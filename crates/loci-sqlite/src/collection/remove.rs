@@ -1,59 +1,84 @@
 //! delete: by ids, by filter, by both. Up to five hundred drawers go in one transaction; more go in
 //! slices, each atomic, so that no other writer waits long.
 
-use loci_core::{DeleteResult, Error, Selection};
+use loci_core::{DeleteResult, Error, Result, Selection, validate_id};
+use rusqlite::Connection;
 
 use super::SqliteCollection;
+use super::meta::CollectionRow;
+use super::read::rows_in_order;
 use super::rowset::Evaluator;
-use super::write::Writer;
-use crate::store::Head;
+use super::writer::Writer;
+use crate::fault::Attempt;
+use crate::store::connection::Db;
+use crate::store::{Head, Store};
 
 /// Drawers removed per transaction.
 const SLICE: usize = 500;
 
-pub(crate) fn delete(
-    collection: &SqliteCollection,
-    selection: &Selection,
-) -> loci_core::Result<DeleteResult> {
+pub(crate) fn delete(collection: &SqliteCollection, selection: &Selection) -> Result<DeleteResult> {
     if selection.is_all() {
         return Err(Error::invalid(
             "delete",
             "needs ids or a filter; to remove everything delete the collection",
         ));
     }
-    if let Some(ids) = &selection.ids {
-        ids.iter().try_for_each(|id| loci_core::validate_id(id))?;
-    }
+    let find = |db: &Connection, head: &Head| collection.require(db, head);
+    in_slices(
+        &collection.store,
+        "deleting drawers",
+        find,
+        selection,
+        |_, _, _| Ok(()),
+    )
+}
+
+/// Removes the selected drawers. `also` runs in the transaction of each slice, with the rows that
+/// went and the last number drawn.
+pub(crate) fn in_slices(
+    store: &Store,
+    doing: &str,
+    find: impl Fn(&Connection, &Head) -> Attempt<CollectionRow>,
+    selection: &Selection,
+    also: impl Fn(&Db, &[u64], u64) -> Attempt<()>,
+) -> Result<DeleteResult> {
+    selection
+        .ids
+        .iter()
+        .flatten()
+        .try_for_each(|id| validate_id(id))?;
     let mut result = DeleteResult::default();
     // Drawers added while slices run are newer than the call and stay.
     let mut newest = None;
     loop {
-        let (deleted, seq, more, limit) = collection.store.write("deleting drawers", |db| {
+        let (deleted, seq, more) = store.write(doing, |db| {
             let head = Head::read(&db.sql)?;
-            let row = collection.require(&db.sql, &head)?;
-            let limit = newest.unwrap_or(head.seq);
+            let row = find(&db.sql, &head)?;
+            let newest = *newest.get_or_insert(head.seq);
             let evaluator = Evaluator {
                 db: &db.sql,
                 epoch: db.epoch,
                 collection: &row,
-                cache: &collection.store.row_sets,
+                cache: &store.row_sets,
             };
-            let rows = match evaluator.selection(selection)? {
-                Some(set) => {
-                    super::read::rows_in_order(&db.sql, &row, Some(&set), 0, Some(SLICE + 1))?
-                }
+            let mut rows = match evaluator.selection(selection)? {
+                Some(set) => rows_in_order(&db.sql, &row, Some(&set), 0, Some(SLICE + 1))?,
                 None => Vec::new(),
             };
             let more = rows.len() > SLICE;
+            rows.truncate(SLICE);
+            rows.retain(|row| *row <= newest);
             let mut writer = Writer::new(&db.sql, head.seq, row);
-            let mut deleted = 0;
-            for row in rows.into_iter().take(SLICE).filter(|row| *row <= limit) {
-                deleted += usize::from(writer.remove(row)?);
+            let mut removed = Vec::with_capacity(rows.len());
+            for row in rows {
+                if writer.remove(row)? {
+                    removed.push(row);
+                }
             }
             let (seq, _) = writer.finish(None)?;
-            Ok((deleted, seq, more && deleted > 0, limit))
+            also(db, &removed, seq)?;
+            Ok((removed.len(), seq, more && !removed.is_empty()))
         })?;
-        newest = Some(limit);
         result.deleted += deleted;
         result.seq = seq;
         if !more {

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 
-use crate::collection::write::{insert_tombstone, rebuild_postings, take_row};
+use crate::collection::rows::{insert_tombstone, rebuild_postings, take_row};
 use crate::fault::Attempt;
 
 /// Keeps, per key, the row most used, then the oldest, then the smallest id. Runs in the caller's

@@ -1,0 +1,126 @@
+//! The parts of a row, each where it lives: postings, labels, vector, tombstone. Called inside a write
+//! transaction; whoever calls keeps the counters.
+
+use loci_core::Metadata;
+use rusqlite::{Connection, params};
+
+use super::record::{Stored, ensure_key, labels};
+use crate::fault::Attempt;
+
+/// What [`take_row`] found.
+pub(crate) struct Removed {
+    pub(crate) had_vector: bool,
+    /// The text is not what was written, so its postings could not be named and taken out: the
+    /// caller rebuilds them in the same transaction.
+    pub(crate) postings_left: bool,
+}
+
+/// Deletes postings, labels, vector and usage before the row itself. Also takes rows whose bytes
+/// are damaged.
+pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Option<Removed>> {
+    let Some(found) = super::read::fetch(db, row)? else {
+        return Ok(None);
+    };
+    let intact = found.ok().filter(Stored::is_intact);
+    if let Some(stored) = &intact {
+        delete_postings(db, row, stored.text.as_deref())?;
+    }
+    match intact.as_ref().and_then(Stored::metadata) {
+        Some(metadata) => delete_labels(db, collection, row, &metadata)?,
+        None => {
+            db.execute(
+                "DELETE FROM labels WHERE collection = ?1 AND row = ?2",
+                params![collection, row as i64],
+            )?;
+        }
+    }
+    let had_vector = delete_vector(db, row)?;
+    db.prepare_cached("DELETE FROM usage WHERE row = ?1")?
+        .execute([row as i64])?;
+    db.prepare_cached("DELETE FROM drawers WHERE row = ?1")?
+        .execute([row as i64])?;
+    Ok(Some(Removed {
+        had_vector,
+        postings_left: intact.is_none(),
+    }))
+}
+
+/// Makes the postings anew from the texts.
+pub(crate) fn rebuild_postings(db: &Connection) -> Attempt<()> {
+    db.execute("INSERT INTO postings (postings) VALUES ('rebuild')", [])?;
+    Ok(())
+}
+
+pub(crate) fn insert_postings(db: &Connection, row: u64, text: Option<&str>) -> Attempt<()> {
+    db.prepare_cached("INSERT INTO postings (rowid, text) VALUES (?1, ?2)")?
+        .execute(params![row as i64, text])?;
+    Ok(())
+}
+
+/// Postings of external content are removed by naming the old text exactly.
+pub(crate) fn delete_postings(db: &Connection, row: u64, text: Option<&str>) -> Attempt<()> {
+    db.prepare_cached("INSERT INTO postings (postings, rowid, text) VALUES ('delete', ?1, ?2)")?
+        .execute(params![row as i64, text])?;
+    Ok(())
+}
+
+pub(crate) fn insert_labels(
+    db: &Connection,
+    collection: i64,
+    row: u64,
+    metadata: &Metadata,
+) -> Attempt<()> {
+    let mut statement = db.prepare_cached(
+        "INSERT INTO labels (collection, key, type, value, row) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (collection, key, type, value, row) DO NOTHING",
+    )?;
+    for (key, kind, value) in labels(metadata) {
+        statement.execute(params![
+            collection,
+            ensure_key(db, key)?,
+            kind.0,
+            value,
+            row as i64
+        ])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn delete_labels(
+    db: &Connection,
+    collection: i64,
+    row: u64,
+    metadata: &Metadata,
+) -> Attempt<()> {
+    let mut statement = db.prepare_cached(
+        "DELETE FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4 AND row = ?5",
+    )?;
+    for (key, kind, value) in labels(metadata) {
+        statement.execute(params![
+            collection,
+            ensure_key(db, key)?,
+            kind.0,
+            value,
+            row as i64
+        ])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn delete_vector(db: &Connection, row: u64) -> Attempt<bool> {
+    Ok(db
+        .prepare_cached("DELETE FROM vectors WHERE row = ?1")?
+        .execute([row as i64])?
+        > 0)
+}
+
+pub(crate) fn insert_tombstone(
+    db: &Connection,
+    seq: u64,
+    collection: i64,
+    row: u64,
+) -> Attempt<()> {
+    db.prepare_cached("INSERT INTO tombstones (seq, collection, row) VALUES (?1, ?2, ?3)")?
+        .execute(params![seq as i64, collection, row as i64])?;
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! Applies changes record by record inside a write transaction and keeps the counters that are
+//! written at its end.
+
+use loci_core::{Error, Metadata, Outcome, Warning, validate_metadata};
+use rusqlite::{Connection, params};
+
+use super::meta::CollectionRow;
+use super::record::{MinedKey, STORED_COLUMNS, Stored, checksum, vector_bytes};
+use super::rows::{
+    delete_labels, delete_postings, delete_vector, insert_labels, insert_postings,
+    insert_tombstone, rebuild_postings, take_row,
+};
+use super::write::{EMBED_AGAIN, Mode};
+use crate::fault::{Attempt, Fault};
+use crate::store::now_ms;
+
+/// What is asked for one record.
+pub(crate) struct Change<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) text: Option<&'a str>,
+    pub(crate) patch: Option<&'a loci_core::MetadataPatch>,
+    pub(crate) vector: Option<&'a [f32]>,
+    pub(crate) has_embedder: bool,
+}
+
+/// Applies changes inside a write transaction and keeps the counters that are written at its end.
+pub(crate) struct Writer<'a> {
+    db: &'a Connection,
+    collection: CollectionRow,
+    first_seq: u64,
+    seq: u64,
+    now: i64,
+    drawers: i64,
+    vectors: i64,
+    dimension: Option<usize>,
+    dropped_vectors: Vec<String>,
+    postings_left: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(db: &'a Connection, seq: u64, collection: CollectionRow) -> Self {
+        Self {
+            db,
+            dimension: collection.dimension,
+            collection,
+            first_seq: seq,
+            seq,
+            now: now_ms(),
+            drawers: 0,
+            vectors: 0,
+            dropped_vectors: Vec::new(),
+            postings_left: false,
+        }
+    }
+
+    pub(crate) fn record(&mut self, change: &Change<'_>, mode: Mode) -> Attempt<Outcome> {
+        match (self.find(change.id)?, mode) {
+            (Some(_), Mode::Add) => Ok(Outcome::Exists),
+            (None, Mode::Update) => Ok(Outcome::Unknown),
+            (None, Mode::Add | Mode::Upsert) => self.insert(change),
+            (Some(old), Mode::Upsert | Mode::Update) => self.change(&old, change, mode),
+        }
+    }
+
+    fn find(&self, id: &str) -> Attempt<Option<Stored>> {
+        let mut statement = self.db.prepare_cached(&format!(
+            "SELECT {STORED_COLUMNS} FROM drawers d LEFT JOIN vectors v ON v.row = d.row
+             WHERE d.collection = ?1 AND d.id = ?2"
+        ))?;
+        let mut rows = statement.query(params![self.collection.id, id])?;
+        Ok(match rows.next()? {
+            Some(row) => Some(Stored::read(row)?),
+            None => None,
+        })
+    }
+
+    fn insert(&mut self, change: &Change<'_>) -> Attempt<Outcome> {
+        let metadata = change
+            .patch
+            .map(|patch| Metadata::default().merged(patch))
+            .unwrap_or_default();
+        validate_metadata(change.id, &metadata)?;
+        let metadata_text = metadata.to_json_text();
+        let key = MinedKey::of(change.text, &metadata);
+        let bytes = change.vector.map(vector_bytes);
+        let row = self.seq + 1;
+        let inserted = self.db
+            .prepare_cached(
+                "INSERT INTO drawers (row, collection, id, text, metadata, seq, checksum, created_at, updated_at,
+                                      wing, source_file, content_hash, start_line)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?1, ?6, ?7, ?7, ?8, ?9, ?10, ?11)
+                 ON CONFLICT (collection, wing, source_file, content_hash, start_line) WHERE source_file <> ''
+                 DO NOTHING",
+            )?
+            .execute(params![
+                row as i64,
+                self.collection.id,
+                change.id,
+                change.text,
+                metadata_text,
+                checksum(change.id, change.text, &metadata_text, bytes.as_deref()),
+                self.now,
+                key.wing,
+                key.source_file,
+                key.content_hash,
+                key.start_line,
+            ])?;
+        if inserted == 0 {
+            return Ok(Outcome::DuplicateOf(
+                self.holder(&key, 0)?.unwrap_or_default(),
+            ));
+        }
+        self.seq = row;
+        self.drawers += 1;
+        insert_postings(self.db, row, change.text)?;
+        insert_labels(self.db, self.collection.id, row, &metadata)?;
+        if let Some(bytes) = bytes {
+            self.insert_vector(row, &bytes)?;
+        }
+        Ok(Outcome::Added)
+    }
+
+    fn change(&mut self, old: &Stored, change: &Change<'_>, mode: Mode) -> Attempt<Outcome> {
+        // Recomputing the checksum of a damaged row would make the damage look healthy.
+        let Some(old_metadata) = old.metadata().filter(|_| old.is_intact()) else {
+            return Err(damaged(&old.id));
+        };
+        let text = change.text.or(old.text.as_deref());
+        let metadata = change
+            .patch
+            .map_or_else(|| old_metadata.clone(), |patch| old_metadata.merged(patch));
+        validate_metadata(change.id, &metadata)?;
+        let metadata_text = metadata.to_json_text();
+        let text_changed = text != old.text.as_deref();
+        let new_vector = change.vector.map(vector_bytes);
+        if text_changed && new_vector.is_none() && change.has_embedder && text.is_some() {
+            return Err(Error::Internal {
+                doing: EMBED_AGAIN.into(),
+                detail: change.id.into(),
+            }
+            .into());
+        }
+        // A vector of another text is worse than none.
+        let drop_vector = text_changed && new_vector.is_none() && old.vector.is_some();
+        let vector_changed = drop_vector
+            || new_vector
+                .as_ref()
+                .is_some_and(|bytes| Some(bytes) != old.vector.as_ref());
+        if !text_changed && !vector_changed && metadata_text == old.metadata_text {
+            return Ok(Outcome::Unchanged);
+        }
+        let key = MinedKey::of(text, &metadata);
+        if key.is_mined()
+            && let Some(holder) = self.holder(&key, old.row)?
+        {
+            return match mode {
+                Mode::Update => Err(Error::Conflict {
+                    what: format!(
+                        "`{}` would become the same drawer as `{holder}` (same text, same place)",
+                        change.id
+                    ),
+                }
+                .into()),
+                Mode::Add | Mode::Upsert => Ok(Outcome::DuplicateOf(holder)),
+            };
+        }
+        let vector = if drop_vector {
+            None
+        } else {
+            new_vector.as_ref().or(old.vector.as_ref())
+        };
+        self.seq += 1;
+        if text_changed {
+            delete_postings(self.db, old.row, old.text.as_deref())?;
+        }
+        self.db
+            .prepare_cached(
+                "UPDATE drawers SET text = ?2, metadata = ?3, seq = ?4, checksum = ?5, updated_at = ?6,
+                                    wing = ?7, source_file = ?8, content_hash = ?9, start_line = ?10
+                 WHERE row = ?1",
+            )?
+            .execute(params![
+                old.row as i64,
+                text,
+                metadata_text,
+                self.seq as i64,
+                checksum(change.id, text, &metadata_text, vector.map(Vec::as_slice)),
+                self.now,
+                key.wing,
+                key.source_file,
+                key.content_hash,
+                key.start_line,
+            ])?;
+        if text_changed {
+            insert_postings(self.db, old.row, text)?;
+        }
+        if metadata_text != old.metadata_text {
+            delete_labels(self.db, self.collection.id, old.row, &old_metadata)?;
+            insert_labels(self.db, self.collection.id, old.row, &metadata)?;
+        }
+        if drop_vector {
+            self.drop_vector(old)?;
+        } else if let Some(bytes) = new_vector.filter(|_| vector_changed) {
+            if old.vector.is_some() {
+                delete_vector(self.db, old.row)?;
+                self.vectors -= 1;
+            }
+            self.insert_vector(old.row, &bytes)?;
+        }
+        Ok(Outcome::Updated)
+    }
+
+    /// The tombstone tells every index that the row's old vector no longer counts.
+    fn drop_vector(&mut self, old: &Stored) -> Attempt<()> {
+        delete_vector(self.db, old.row)?;
+        insert_tombstone(self.db, self.seq, self.collection.id, old.row)?;
+        self.vectors -= 1;
+        self.dropped_vectors.push(old.id.clone());
+        Ok(())
+    }
+
+    fn insert_vector(&mut self, row: u64, bytes: &[u8]) -> Attempt<()> {
+        self.db
+            .prepare_cached(
+                "INSERT INTO vectors (row, collection, seq, vector) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![
+                row as i64,
+                self.collection.id,
+                self.seq as i64,
+                bytes
+            ])?;
+        self.vectors += 1;
+        self.dimension.get_or_insert(bytes.len() / 4);
+        Ok(())
+    }
+
+    /// Who holds this key, other than `row` itself.
+    fn holder(&self, key: &MinedKey, row: u64) -> Attempt<Option<String>> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT id FROM drawers
+             WHERE collection = ?1 AND wing = ?2 AND source_file = ?3 AND content_hash = ?4 AND start_line = ?5
+               AND source_file <> '' AND row <> ?6",
+        )?;
+        let mut rows = statement.query(params![
+            self.collection.id,
+            key.wing,
+            key.source_file,
+            key.content_hash,
+            key.start_line,
+            row as i64
+        ])?;
+        Ok(match rows.next()? {
+            Some(found) => Some(found.get(0)?),
+            None => None,
+        })
+    }
+
+    /// Removes a row from everywhere; only the tombstone stays.
+    pub(crate) fn remove(&mut self, row: u64) -> Attempt<bool> {
+        let Some(removed) = take_row(self.db, self.collection.id, row)? else {
+            return Ok(false);
+        };
+        self.seq += 1;
+        insert_tombstone(self.db, self.seq, self.collection.id, row)?;
+        self.drawers -= 1;
+        self.vectors -= i64::from(removed.had_vector);
+        self.postings_left |= removed.postings_left;
+        Ok(true)
+    }
+
+    /// Writes the counters; gives the last number drawn, or the collection's own if none was.
+    pub(crate) fn finish(
+        self,
+        embedder: Option<&loci_core::EmbedderIdentity>,
+    ) -> Attempt<(u64, Vec<Warning>)> {
+        if let Some(identity) = embedder.filter(|_| self.collection.embedder.is_none()) {
+            let json = serde_json::to_string(identity).map_err(|error| Error::Internal {
+                doing: "pinning the embedder".into(),
+                detail: error.to_string(),
+            })?;
+            self.db
+                .prepare_cached("UPDATE collections SET embedder = ?2 WHERE id = ?1")?
+                .execute(params![self.collection.id, json])?;
+        }
+        if self.postings_left {
+            rebuild_postings(self.db)?;
+        }
+        if self.seq == self.first_seq {
+            return Ok((self.collection.seq, Vec::new()));
+        }
+        self.db
+            .prepare_cached(
+                "UPDATE collections SET drawers = drawers + ?2, vectors = vectors + ?3, seq = ?4, dimension = ?5
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                self.collection.id,
+                self.drawers,
+                self.vectors,
+                self.seq as i64,
+                self.dimension.map(|dimension| dimension as i64)
+            ])?;
+        self.db
+            .prepare_cached("UPDATE palace SET seq = ?1 WHERE id = 1")?
+            .execute([self.seq as i64])?;
+        let mut warnings = Vec::new();
+        if let Some(first) = self.dropped_vectors.first() {
+            warnings.push(Warning::new(
+                "vector_dropped",
+                format!(
+                    "{} drawer(s), among them `{first}`, have new text and no new vector; the old vector was dropped",
+                    self.dropped_vectors.len()
+                ),
+            ));
+        }
+        Ok((self.seq, warnings))
+    }
+}
+
+fn damaged(id: &str) -> Fault {
+    Error::Corrupt {
+        what: format!("drawer `{id}`"),
+        path: crate::store::place::DATABASE.into(),
+        detail: "its checksum does not match".into(),
+    }
+    .into()
+}
