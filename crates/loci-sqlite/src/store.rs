@@ -174,7 +174,7 @@ impl Store {
     /// Runs `work` in one read transaction.
     pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
         let (mark, db) = self.begin_read(doing)?;
-        let result = db.watch(work(&db));
+        let result = self.watch(work(&db));
         let ended = db
             .sql
             .execute_batch("COMMIT")
@@ -192,7 +192,7 @@ impl Store {
             let (mark, db) = self.reader(doing)?;
             // The first read fixes what the transaction sees.
             let begun = begin(&db.sql);
-            match db.watch(begun) {
+            match self.watch(begun) {
                 Ok(()) => return Ok((mark, db)),
                 Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
@@ -216,7 +216,7 @@ impl Store {
             let Some((_, db)) = slot.as_ref() else {
                 continue;
             };
-            let result = db.watch(in_transaction(db, &mut work));
+            let result = self.watch(in_transaction(db, &mut work));
             if matches!(&result, Err(Fault::Sql(_))) {
                 // A connection that saw a failed write or a damaged page starts afresh next time.
                 *slot = None;
@@ -288,21 +288,32 @@ impl Store {
         self.release();
     }
 
-    /// From now on connections leave the files alone when they close: the database is damaged.
+    /// From now on the files are left as they are: the database is damaged, and moving the log into
+    /// it could overwrite what can still be saved.
     pub(crate) fn leave_files_alone(&self) {
         self.damaged.store(true, Ordering::Release);
     }
 
-    /// Drops every connection of this process to the database file.
+    /// Passes a result on; damage found by SQLite makes us leave the files alone.
+    fn watch<T>(&self, result: Attempt<T>) -> Attempt<T> {
+        if result.as_ref().is_err_and(Fault::is_damage) {
+            self.leave_files_alone();
+        }
+        result
+    }
+
+    /// Drops every connection of this process to the database file, after one of them has emptied
+    /// the log.
     pub(crate) fn release(&self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut connections = self.lock_connections();
-        if self.damaged.load(Ordering::Acquire) {
-            connections.idle.iter().for_each(Db::leave_files_alone);
-            writer.iter().for_each(|(_, db)| db.leave_files_alone());
+        let mut idle = std::mem::take(&mut self.lock_connections().idle);
+        let last = writer.take().map(|(_, db)| db).or_else(|| idle.pop());
+        drop(idle);
+        if let Some(mut db) = last.filter(|_| !self.damaged.load(Ordering::Acquire))
+            && let Err(fault) = db.checkpoint()
+        {
+            tracing::debug!(?fault, "the log stays for the next process");
         }
-        connections.idle.clear();
-        *writer = None;
     }
 
     /// The in-memory side of a collection's index.

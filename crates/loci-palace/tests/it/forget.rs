@@ -174,7 +174,8 @@ fn forget_reaches_everything_that_repairs_restores_and_killed_processes_left() {
     open(&path).restore(&backup, true).unwrap();
     // What a restore leaves that was killed while copying, and a verification that was killed.
     for name in [
-        "palace.sqlite3.restoring.tmp",
+        "palace.sqlite3.staging-20260101-000000",
+        "palace.sqlite3.restoring-20260101-000000",
         "verify-0123456789abcdef.tmp",
         "palace.sqlite3.before-repair-20260101-000000",
         "index/flat-1-2-0123456789abcdef.snapshot.drift-20260101-000000",

@@ -26,3 +26,4 @@ mod model;
 mod support;
 mod torture;
 mod truth;
+mod upkeep;

@@ -214,7 +214,9 @@ impl Model {
                     .filter(|row| row.meta.get(key) == Some(value))
                     .map(|row| row.id.clone())
                     .collect();
-                ids.iter().for_each(|id| self.remove(id));
+                for id in &ids {
+                    self.remove(id);
+                }
             }
             Op::Reindex | Op::Compact | Op::Analyze => {}
         }
@@ -419,12 +421,13 @@ pub(crate) fn check(palace: &Palace, name: &str, model: &Model, rng: &mut Rng, d
             }
             assert_eq!(
                 words(&unique(row)),
-                [row.id.clone()],
+                std::slice::from_ref(&row.id),
                 "words do not find it"
             );
         }
         ask(&rng.vector(dimension), 10, None);
     }
+    ask(&rng.vector(dimension), 400, None);
 }
 
 fn pick<'a>(rng: &mut Rng, rows: &'a BTreeMap<String, Row>) -> Option<&'a Row> {

@@ -108,12 +108,12 @@ fn settle(path: &Path, model: &mut Model, pending: &[Op]) {
 fn nothing_acknowledged_is_lost_and_nothing_else_is_visible_after_kill_9() {
     let seed = Seeded(seed());
     let mut rng = Rng(seed.0);
-    let kills = 120 * effort();
+    let kills = 200 * effort();
     let directory = tempfile::tempdir().unwrap();
     let (mut path, mut model, mut next, mut dimension) =
         (directory.path().join("0"), Model::default(), 0, 8);
     for kill in 0..kills {
-        if kill % 24 == 0 {
+        if kill % 25 == 0 {
             path = directory.path().join(kill.to_string());
             (model, next, dimension) = (Model::default(), 0, [8, 16, 32, 3][rng.below(4)]);
         }
@@ -128,7 +128,7 @@ fn nothing_acknowledged_is_lost_and_nothing_else_is_visible_after_kill_9() {
         std::thread::sleep(Duration::from_micros(rng.next() % 3_000));
         let pending = victim.kill(&mut model, &mut next);
         settle(&path, &mut model, pending.as_slice());
-        let last = kill % 24 == 23;
+        let last = kill % 25 == 24;
         check(
             &open(&path),
             "drawers",
@@ -148,6 +148,9 @@ fn the_death_of_one_writer_takes_nothing_from_the_other() {
     let (mut model, mut next_a, mut next_b) = (Model::default(), 0, 0);
     for round in 0..15 * effort() {
         let mut survivor = Victim::start(&path, rng.next(), "b", 8, next_b);
+        // SQLite may show a commit late whose writer died between log and log index: when the log is
+        // next recovered, if nobody committed since. All of it, or nothing.
+        let mut late = None;
         for _ in 0..3 {
             let mut victim = Victim::start(&path, rng.next(), "a", 8, next_a);
             for _ in 0..rng.below(50) {
@@ -168,22 +171,27 @@ fn the_death_of_one_writer_takes_nothing_from_the_other() {
                     .collect()
             };
             let mut after = model.clone();
-            pending.iter().for_each(|op| after.apply(op));
+            if let Some(op) = &pending {
+                after.apply(op);
+            }
             let found: Vec<_> = found
                 .into_values()
                 .filter(|row| row.id.starts_with('a'))
                 .collect();
             if found == of_a(&after) {
                 model = after;
+                late = None;
             } else {
                 assert_eq!(found, of_a(&model), "in flight: {pending:?}");
+                late = pending;
             }
         }
         for _ in 0..20 {
             assert!(survivor.step(&mut model, &mut next_b), "the survivor died");
         }
         let pending = survivor.kill(&mut model, &mut next_b);
-        settle(&path, &mut model, pending.as_slice());
+        let unsettled: Vec<Op> = late.into_iter().chain(pending).collect();
+        settle(&path, &mut model, &unsettled);
         check(&open(&path), "drawers", &model, &mut rng, round % 5 == 4);
     }
 }
@@ -316,7 +324,11 @@ fn what_a_killed_restore_set_aside_keeps_its_log() {
     };
     worker.must(&run("drawers", op.clone()));
     worker.kill();
-    std::fs::copy(&backup, path.join("palace.sqlite3.restoring")).unwrap();
+    std::fs::copy(
+        &backup,
+        path.join("palace.sqlite3.restoring-20260101-000000"),
+    )
+    .unwrap();
     let aside = path.join("palace.sqlite3.replaced-20260101-000000");
     std::fs::rename(path.join("palace.sqlite3"), &aside).unwrap();
     assert_eq!(contents(&open(&path), "drawers"), model.rows);

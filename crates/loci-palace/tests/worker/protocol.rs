@@ -150,6 +150,9 @@ pub enum Request {
     Restore {
         from: String,
     },
+    Drop {
+        collection: String,
+    },
 }
 
 impl Request {
@@ -218,6 +221,10 @@ impl Request {
             }
             Self::Backup { to } => Ok(json!(palace.backup(to.as_ref())?)),
             Self::Restore { from } => Ok(json!(palace.restore(from.as_ref(), true)?)),
+            Self::Drop { collection } => {
+                palace.delete_collection(collection)?;
+                Ok(json!(null))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! and the functions that SQL may call.
 
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
-use super::lock::FileLock;
 use crate::collection::rowset::RowSet;
-use crate::fault::{Attempt, Fault, busy_limit};
+use crate::fault::{Attempt, busy_limit};
 
 /// How hard a commit tries to reach the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,11 +28,6 @@ pub(crate) struct Db {
     pub(crate) sql: Connection,
     /// Which database file of this store this is: what was cached from another does not count.
     pub(crate) epoch: u64,
-    damaged: Cell<bool>,
-    /// The palace lock; see [`Db::close_under`].
-    lock: Option<PathBuf>,
-    /// Dropped after `sql`, so it is held while that closes.
-    closing: Option<FileLock>,
     allowed: Arc<Mutex<Option<Arc<RowSet>>>>,
 }
 
@@ -47,6 +41,9 @@ impl Db {
         )?;
         sql.busy_handler(Some(wait_for_others))?;
         sql.set_prepared_statement_cache_capacity(96);
+        // On its own the last connection would remove the log, by name: and by then the name may be
+        // that of another palace's log. So closing touches nothing, and the log is emptied explicitly.
+        sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // No user value reaches SQL text, and deep expressions are never generated.
         sql.pragma_update(None, "trusted_schema", false)?;
         sql.pragma_update(None, "mmap_size", 0)?;
@@ -76,33 +73,16 @@ impl Db {
         Ok(Self {
             sql,
             epoch: 0,
-            damaged: Cell::new(false),
-            lock: None,
-            closing: None,
             allowed,
         })
     }
 
-    /// Makes closing wait for a restore that is between its renames: the last connection of a
-    /// database removes the log by name, and the name must still be that of its own log. Not for
-    /// connections that close while this process holds the lock exclusively.
-    pub(crate) fn close_under(mut self, lock: PathBuf) -> Self {
-        self.lock = Some(lock);
-        self
-    }
-
-    /// Leaves the files as they are when this connection closes: SQLite would move the log into a
-    /// database that may be damaged, over what can still be saved.
-    pub(crate) fn leave_files_alone(&self) {
-        self.damaged.set(true);
-    }
-
-    /// Passes a result on; damage found by SQLite makes this connection leave the files alone.
-    pub(crate) fn watch<T>(&self, result: Attempt<T>) -> Attempt<T> {
-        if result.as_ref().is_err_and(Fault::is_damage) {
-            self.leave_files_alone();
-        }
-        result
+    /// Moves the log into the database and empties it, as far as nobody needs it. Waits for nobody.
+    pub(crate) fn checkpoint(&mut self) -> Attempt<()> {
+        self.sql.busy_timeout(Duration::ZERO)?;
+        self.sql
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        Ok(())
     }
 
     /// Runs `work` with `loci_allowed` answering from `rows`.
@@ -121,17 +101,6 @@ impl Db {
         let result = work(&self.sql);
         set(outer);
         result
-    }
-}
-
-impl Drop for Db {
-    fn drop(&mut self) {
-        self.closing = self.lock.as_deref().and_then(FileLock::shared);
-        if self.damaged.get() {
-            let _ = self
-                .sql
-                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-        }
     }
 }
 

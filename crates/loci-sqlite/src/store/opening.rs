@@ -47,8 +47,8 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
         place.ensure_database_file()?;
     }
     let db = Db::open(&place.database, durability).map_err(fail)?;
-    db.watch(prepare(&db, place, create)).map_err(fail)?;
-    Ok(db.close_under(place.lock()))
+    prepare(&db, place, create).map_err(fail)?;
+    Ok(db)
 }
 
 pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
