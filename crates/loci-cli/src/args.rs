@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use loci_palace::MAX_RESULTS;
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
@@ -231,13 +231,10 @@ pub(crate) struct UpdateArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("drawers").args(["ids", "metadata"]).required(true))]
 pub(crate) struct ForgetArguments {
     /// Ids of the drawers
-    #[arg(
-        value_name = "ID",
-        required_unless_present = "metadata",
-        conflicts_with = "metadata"
-    )]
+    #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// All drawers whose metadata matches
     #[arg(long = "where", value_name = "JSON")]
@@ -251,14 +248,14 @@ pub(crate) struct ForgetArguments {
 }
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("question").args(["words", "vector"]).required(true))]
 pub(crate) struct QueryArguments {
     /// Words to find
-    #[arg(required_unless_present = "vector", conflicts_with = "vector")]
     pub(crate) words: Vec<String>,
     /// Vector to search near: a JSON array or raw little-endian 32-bit floats; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) vector: Option<PathBuf>,
-    /// Hits at most
+    /// Hits at most, 1 to 10000
     #[arg(short, value_name = "N", default_value = "10",
           value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS as i64))]
     pub(crate) k: u16,
@@ -437,8 +434,9 @@ Examples:
   loci import jsonl - --on-conflict update < palace.jsonl
   loci import jsonl notes.jsonl --collection notes --on-conflict error
 
-A record is {\"id\", \"document\", \"metadata\", \"embedding\"}; all but the document may be missing.
-One that is refused is reported and the rest goes on.";
+A record is {\"id\", \"document\", \"metadata\", \"embedding\"}; an export also has \"collection\" and
+\"metric\". Each of them may be missing; a missing id is drawn. Another field is an error of its
+record. A record that is refused is reported and the rest goes on; the exit code is then 2.";
 
 const BACKUP: &str = "\
 Examples:
@@ -459,7 +457,10 @@ Examples:
 
 const COMPLETIONS: &str = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   loci completions bash > ~/.local/share/bash-completion/completions/loci
+
+  mkdir -p ~/.config/fish/completions
   loci completions fish > ~/.config/fish/completions/loci.fish";
 
 #[cfg(test)]

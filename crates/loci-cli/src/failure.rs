@@ -73,6 +73,14 @@ impl Failure {
         }
     }
 
+    /// More exact than the kind: the name of the error.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Palace(error) => error.code(),
+            Self::Usage { .. } => "usage",
+        }
+    }
+
     /// The message with the causes below it.
     pub(crate) fn message(&self) -> String {
         match self {

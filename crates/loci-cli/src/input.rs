@@ -5,9 +5,8 @@ use std::path::Path;
 
 use loci_palace::{
     DocumentFilter, Error, Filter, MAX_DIMENSION, MAX_DOCUMENT_BYTES, MetaValue, MetadataPatch,
-    Selection, validate_vector,
+    Selection, parse_json, validate_vector,
 };
-use serde_json::Value;
 
 use crate::args::{FilterArguments, PlaceArguments};
 use crate::failure::{Failure, Result};
@@ -115,11 +114,7 @@ pub(crate) fn metadata(
     source: Option<&str>,
 ) -> Result<MetadataPatch> {
     let mut patch = match json {
-        Some(text) => {
-            let value: Value = serde_json::from_str(text)
-                .map_err(|error| Error::invalid("`--metadata`", error.to_string()))?;
-            MetadataPatch::from_json(&value)?
-        }
+        Some(text) => MetadataPatch::from_json(&parse_json("`--metadata`", text)?)?,
         None => MetadataPatch::default(),
     };
     let flags = [

@@ -72,7 +72,12 @@ impl Printer {
         }
         let (message, help) = (failure.message(), failure.help());
         if self.json {
-            to_stderr(&error_object(failure.kind(), &message, help.as_deref()));
+            to_stderr(&error_object(
+                failure.kind(),
+                failure.code(),
+                &message,
+                help.as_deref(),
+            ));
         } else {
             to_stderr(&format!("{} {message}", self.painted_error("error:", "31")));
             if let Some(help) = help {
@@ -179,7 +184,7 @@ pub(crate) fn usage(error: &clap::Error) -> Exit {
         let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
         let message = message.trim().trim_start_matches("error: ");
         let help = (!help.trim().is_empty()).then(|| help.trim());
-        to_stderr(&error_object("usage", message, help));
+        to_stderr(&error_object("usage", "usage", message, help));
     } else {
         let _ = error.print();
     }
@@ -199,8 +204,8 @@ pub(crate) fn start_logs(json: bool) {
         .try_init();
 }
 
-fn error_object(kind: &str, message: &str, help: Option<&str>) -> String {
-    json!({"error": {"kind": kind, "message": message, "help": help}}).to_string()
+fn error_object(kind: &str, code: &str, message: &str, help: Option<&str>) -> String {
+    json!({"error": {"kind": kind, "code": code, "message": message, "help": help}}).to_string()
 }
 
 fn to_stdout(text: &str) -> io::Result<()> {

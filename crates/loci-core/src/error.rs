@@ -237,6 +237,29 @@ impl Error {
         }
     }
 
+    /// Stable name of the variant, for programs that decide on more than the kind.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::PalaceNotFound { .. } => "palace_not_found",
+            Self::CollectionNotInitialized { .. } => "collection_not_initialized",
+            Self::BackendClosed { .. } => "backend_closed",
+            Self::UnsupportedFilter { .. } => "unsupported_filter",
+            Self::UnsupportedCapability { .. } => "unsupported_capability",
+            Self::DimensionMismatch { .. } => "dimension_mismatch",
+            Self::EmbedderMismatch { .. } => "embedder_mismatch",
+            Self::BackendMismatch { .. } => "backend_mismatch",
+            Self::UnknownBackend { .. } => "unknown_backend",
+            Self::Conflict { .. } => "conflict",
+            Self::Busy { .. } => "busy",
+            Self::Corrupt { .. } => "corrupt",
+            Self::NewerFormat { .. } => "newer_format",
+            Self::InvalidInput { .. } => "invalid_input",
+            Self::Io { .. } => "io",
+            Self::Full { .. } => "full",
+            Self::Internal { .. } => "internal",
+        }
+    }
+
     /// What the reader of the message can do, when there is something.
     pub fn help(&self) -> Option<String> {
         Some(match self {
@@ -257,7 +280,9 @@ impl Error {
             Self::EmbedderMismatch { pinned, .. } => {
                 format!("open the collection with embedder `{pinned}`")
             }
-            Self::BackendMismatch { found, .. } => format!("use `--backend {found}`"),
+            Self::BackendMismatch { .. } => {
+                "this is not a palace of Loci; name another directory with `--palace`".into()
+            }
             Self::UnknownBackend { .. } => "use one of the known names".into(),
             Self::Busy { .. } => "try again; another process is writing".into(),
             Self::Corrupt { .. } => {

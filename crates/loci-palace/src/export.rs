@@ -2,30 +2,43 @@
 
 use std::io::Write;
 
-use loci_core::{Collection, Error, Get, Include, Metric, Result, Selection};
+use loci_core::{Collection, Error, Get, Include, Metric, Result, Selection, Warning};
 
 use crate::Palace;
 use crate::record::JsonRecord;
+
+/// What an export wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExportReport {
+    /// Drawers written.
+    pub exported: u64,
+    /// What is missing: an export with warnings is not complete.
+    pub warnings: Vec<Warning>,
+}
 
 /// Drawers read per transaction: no read transaction spans the writing of the output.
 const PAGE: usize = 500;
 
 impl Palace {
-    /// Writes all drawers of the named collection, or of all; gives their number. A collection
-    /// without drawers is one line without an id.
-    pub fn export(&self, collection: Option<&str>, output: &mut dyn Write) -> Result<u64> {
-        let mut written = 0;
+    /// Writes all drawers of the named collection, or of all. A collection without drawers is one
+    /// line without an id. Damaged drawers are left out and said in the warnings.
+    pub fn export(&self, collection: Option<&str>, output: &mut dyn Write) -> Result<ExportReport> {
+        let mut report = ExportReport::default();
         for collection in self.scope(collection)? {
-            written += export_collection(collection.as_ref(), output)?;
+            export_collection(collection.as_ref(), output, &mut report)?;
         }
         output
             .flush()
             .map_err(|source| Error::io("cannot write", "the export", source))?;
-        Ok(written)
+        Ok(report)
     }
 }
 
-fn export_collection(collection: &dyn Collection, output: &mut dyn Write) -> Result<u64> {
+fn export_collection(
+    collection: &dyn Collection,
+    output: &mut dyn Write,
+    report: &mut ExportReport,
+) -> Result<()> {
     let metric =
         (collection.metric() != Metric::default()).then(|| collection.metric().as_str().to_owned());
     let named = |record: JsonRecord| JsonRecord {
@@ -35,17 +48,15 @@ fn export_collection(collection: &dyn Collection, output: &mut dyn Write) -> Res
     };
     // The list of ids is fixed first: a drawer removed meanwhile is left out, one added meanwhile
     // is not in this export, and nothing is skipped because pages shifted.
-    let ids = collection
-        .get(&Get {
-            include: Include::NONE,
-            ..Get::new(Selection::all())
-        })?
-        .ids;
-    if ids.is_empty() {
+    let listed = collection.get(&Get {
+        include: Include::NONE,
+        ..Get::new(Selection::all())
+    })?;
+    report.warnings.extend(listed.warnings);
+    if listed.ids.is_empty() {
         write_line(output, &named(JsonRecord::default()))?;
     }
-    let mut written = 0;
-    for page in ids.chunks(PAGE) {
+    for page in listed.ids.chunks(PAGE) {
         let selection = Selection::ids(page.iter().cloned());
         let include = Include {
             distances: false,
@@ -55,13 +66,7 @@ fn export_collection(collection: &dyn Collection, output: &mut dyn Write) -> Res
             include,
             ..Get::new(selection)
         })?;
-        if let Some(warning) = got.warnings.first() {
-            return Err(Error::Corrupt {
-                what: format!("collection `{}`", collection.name()),
-                path: "the palace".into(),
-                detail: warning.message.clone(),
-            });
-        }
+        report.warnings.extend(got.warnings);
         let vectors = got.embeddings.unwrap_or_default();
         for (((id, document), metadata), vector) in got
             .ids
@@ -77,10 +82,10 @@ fn export_collection(collection: &dyn Collection, output: &mut dyn Write) -> Res
                 output,
                 &named(JsonRecord::of(id, document, metadata, vector)),
             )?;
-            written += 1;
+            report.exported += 1;
         }
     }
-    Ok(written)
+    Ok(())
 }
 
 fn write_line(output: &mut dyn Write, record: &JsonRecord) -> Result<()> {

@@ -1,13 +1,14 @@
 //! import: JSON lines into collections, in small batches, with a report of everything that was
 //! not taken.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Seek, SeekFrom, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Get, Include, MAX_BATCH_TEXT_BYTES,
-    MAX_BATCH_VECTOR_BYTES, Metric, Outcome, Result, Selection,
+    MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result, Selection, Warning,
 };
 use serde::Serialize;
 
@@ -66,6 +67,8 @@ pub struct ImportReport {
     pub failed: u64,
     /// The refused records.
     pub lost: Vec<Loss>,
+    /// What changed besides, for example a vector that no longer fits its text.
+    pub warnings: Vec<Warning>,
 }
 
 struct Pending {
@@ -99,7 +102,8 @@ impl Palace {
     }
 
     fn refuse_conflicts(&self, input: &mut dyn BufRead, options: &ImportOptions) -> Result<()> {
-        let mut import = Import::new(self, options);
+        let import = Import::new(self, options);
+        let mut seen = HashSet::new();
         let mut lines = Lines { input, number: 0 };
         while let Some((line, text)) = lines.next()? {
             let Ok(record) = text.and_then(|text| JsonRecord::parse(&text)) else {
@@ -108,20 +112,24 @@ impl Palace {
             let (Some(id), name) = (record.id.clone(), import.target(&record)) else {
                 continue;
             };
-            let Ok(collection) = self.collection(&name, false) else {
-                continue;
+            let taken = match self.collection(&name, false) {
+                Ok(collection) => {
+                    let get = Get {
+                        include: Include::NONE,
+                        ..Get::new(Selection::ids([id.clone()]))
+                    };
+                    !collection.get(&get)?.ids.is_empty()
+                }
+                Err(_) => false,
             };
-            let get = Get {
-                include: Include::NONE,
-                ..Get::new(Selection::ids([id.clone()]))
-            };
-            if !collection.get(&get)?.ids.is_empty() {
+            if taken || !seen.insert((name.clone(), id.clone())) {
                 return Err(Error::Conflict {
-                    what: format!("line {line}: `{id}` exists in `{name}`; nothing was imported"),
+                    what: format!(
+                        "line {line}: `{id}` exists in `{name}` or stands twice; nothing was imported"
+                    ),
                 });
             }
         }
-        import.batch.clear();
         Ok(())
     }
 }
@@ -267,15 +275,29 @@ impl<'a> Import<'a> {
     }
 
     fn write(&mut self, collection: &dyn Collection, pending: &[Pending]) -> Result<()> {
-        let batch = batch_of(pending)?;
+        let mut batch = batch_of(pending)?;
+        if self.options.on_conflict == OnConflict::Update {
+            replace_metadata(collection, &mut batch)?;
+        }
         let result = match self.options.on_conflict {
             OnConflict::Update => collection.upsert(&batch)?,
             OnConflict::Skip | OnConflict::Duplicate | OnConflict::Error => {
                 collection.add(&batch)?
             }
         };
+        self.report.warnings.extend(result.warnings);
         for (single, outcome) in pending.iter().zip(result.outcomes) {
             match outcome {
+                // Another process added it after we had looked.
+                Outcome::Exists if self.options.on_conflict == OnConflict::Error => {
+                    let id = single.record.id.as_deref().unwrap_or_default();
+                    return Err(Error::Busy {
+                        what: format!(
+                            "importing `{id}`: it was added meanwhile; what was imported before it stays"
+                        ),
+                        waited: Duration::ZERO,
+                    });
+                }
                 Outcome::Added => self.report.added += 1,
                 Outcome::Updated => self.report.updated += 1,
                 Outcome::Exists if self.options.on_conflict == OnConflict::Duplicate => {
@@ -311,6 +333,23 @@ impl<'a> Import<'a> {
             reason: error.to_string(),
         });
     }
+}
+
+/// Makes the patches of a batch such that the metadata becomes the record's: keys that only the
+/// stored drawer has are removed.
+fn replace_metadata(collection: &dyn Collection, batch: &mut Batch) -> Result<()> {
+    let stored = collection.get(&Get::new(Selection::ids(batch.ids.clone())))?;
+    let stored: HashMap<String, Metadata> = stored.ids.into_iter().zip(stored.metadatas).collect();
+    for (id, patch) in batch.ids.iter().zip(batch.metadatas.iter_mut().flatten()) {
+        for key in stored
+            .get(id)
+            .into_iter()
+            .flat_map(|metadata| metadata.0.keys())
+        {
+            patch.0.entry(key.clone()).or_insert(None);
+        }
+    }
+    Ok(())
 }
 
 /// Whether an error is about the record and not about the store.

@@ -23,10 +23,12 @@ mod palace;
 mod record;
 
 pub use config::{Config, default_palace_path};
+pub use export::ExportReport;
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
 pub use loci_core::*;
 pub use loci_sqlite::{
-    Durability, Finding, ForgetOutcome, PalaceState, RepairReport, SalvageReport, VerifyReport,
+    Durability, Finding, ForgetOutcome, PalaceState, RepairReport, Restored, SalvageReport,
+    VerifyReport,
 };
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};

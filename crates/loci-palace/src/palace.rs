@@ -8,7 +8,7 @@ use loci_core::{
     Metric, PalaceRef, Registry, Result, Selection,
 };
 use loci_sqlite::{
-    Durability, ForgetOutcome, PalaceState, RepairReport, SqliteBackend, VerifyReport,
+    Durability, ForgetOutcome, PalaceState, RepairReport, Restored, SqliteBackend, VerifyReport,
 };
 
 use crate::config::Config;
@@ -205,12 +205,33 @@ impl Palace {
 
     /// Writes a consistent copy to a new file; gives its size.
     pub fn backup(&self, target: &Path) -> Result<u64> {
+        self.refuse_inside(target)?;
         self.local()?.backup(&self.reference, target)
     }
 
-    /// Makes this palace the state of a backup; gives the number of drawers.
-    pub fn restore(&self, backup: &Path, replace: bool) -> Result<u64> {
+    /// Makes this palace the state of a backup.
+    pub fn restore(&self, backup: &Path, replace: bool) -> Result<Restored> {
         self.local()?.restore(backup, &self.reference, replace)
+    }
+
+    /// Refuses a file inside the palace as a target: it could overwrite the palace, and `forget`
+    /// would not know it.
+    pub fn refuse_inside(&self, target: &Path) -> Result<()> {
+        let parent = target
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let inside = match (parent.canonicalize(), self.reference.path.canonicalize()) {
+            (Ok(parent), Ok(palace)) => parent.starts_with(palace),
+            _ => false,
+        };
+        if inside {
+            return Err(Error::invalid(
+                format!("target `{}`", target.display()),
+                "lies inside the palace; choose a place outside",
+            ));
+        }
+        Ok(())
     }
 
     /// Directory of the derived index files.

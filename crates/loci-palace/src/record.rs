@@ -1,7 +1,7 @@
 //! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
 //! `collection` and `metric`.
 
-use loci_core::{Batch, Error, Metadata, MetadataPatch, Result};
+use loci_core::{Batch, Error, Metadata, MetadataPatch, Result, deserialize_strict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +24,11 @@ pub struct JsonRecord {
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "text")]
     pub document: Option<String>,
     /// Flat metadata.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "is_empty",
+        deserialize_with = "deserialize_strict"
+    )]
     pub metadata: Value,
     /// The vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +42,9 @@ fn is_empty(value: &Value) -> bool {
 impl JsonRecord {
     /// Reads a line.
     pub fn parse(line: &str) -> Result<Self> {
-        serde_json::from_str(line).map_err(|error| Error::invalid("record", error.to_string()))
+        // Some editors begin a file with a mark that is no text.
+        serde_json::from_str(line.trim_start_matches('\u{feff}'))
+            .map_err(|error| Error::invalid("record", error.to_string()))
     }
 
     /// A line that only says that a collection exists.

@@ -30,12 +30,12 @@ pub struct DatabaseFile {
 
 impl DatabaseFile {
     /// Opens the file at `path` and lays the committed frames of `<path>-wal` over it, as SQLite's
-    /// recovery would. The page size comes from the header; if that is damaged, from the WAL's own
-    /// checksummed header, then from `page_size_hint`, then from what the pages look like. Damage is
-    /// no error, and neither is an empty file; a missing file, an unreadable one and a hint that is
-    /// no page size are.
-    pub fn open(path: &Path, page_size_hint: Option<u32>) -> Result<Self, SalvageError> {
-        if let Some(hint) = page_size_hint.filter(|&hint| !is_page_size(hint)) {
+    /// recovery would. The page size is `known_page_size` if the caller knows it; else it comes from
+    /// the header, if that is damaged from the WAL's own checksummed header, then from what the pages
+    /// look like. Damage is no error, and neither is an empty file; a missing file, an unreadable one
+    /// and a known size that is no page size are.
+    pub fn open(path: &Path, known_page_size: Option<u32>) -> Result<Self, SalvageError> {
+        if let Some(hint) = known_page_size.filter(|&hint| !is_page_size(hint)) {
             return Err(SalvageError::PageSizeHint { hint });
         }
         // SQLite keeps WAL and journal beside the file itself, not beside a link to it.
@@ -62,11 +62,11 @@ impl DatabaseFile {
             .ok()
             .and_then(|()| Header::parse(&start));
         let mut wal = open_wal(path, &mut found)?;
-        let page_size = match (in_file, &wal, page_size_hint) {
-            (Some(header), _, _) => header.page_size,
-            (None, Some((_, wal)), _) if wal.applied > 0 => wal.page_size,
-            (None, _, Some(hint)) => hint,
-            (None, _, None) => Sample::take(&mut file, file_bytes).page_size(),
+        let page_size = match (known_page_size, in_file, &wal) {
+            (Some(known), _, _) => known,
+            (None, Some(header), _) => header.page_size,
+            (None, None, Some((_, wal))) if wal.applied > 0 => wal.page_size,
+            (None, None, _) => Sample::take(&mut file, file_bytes).page_size(),
         };
         if let Some((_, other)) = wal.take_if(|(_, wal)| wal.page_size != page_size) {
             found.note(

@@ -46,3 +46,4 @@ pub use record::Value;
 pub use report::{Damage, MAX_DAMAGES, Report};
 pub use scan::{IndexRecord, Record};
 pub use schema::SchemaEntry;
+pub use wal::{DamagedLog, damaged_log};

@@ -7,6 +7,7 @@ use crate::header::is_page_size;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::path::Path;
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
@@ -24,6 +25,10 @@ pub(crate) struct Wal {
     pub(crate) database_pages: u32,
     /// For each page, where in the WAL its newest committed image starts.
     pub(crate) images: BTreeMap<u32, u64>,
+    /// The header's salts, which every frame of this run of the log carries.
+    salts: [u8; 8],
+    /// Commits behind the first frame that does not hold.
+    lost_commits: u32,
 }
 
 /// What a WAL file turned out to be.
@@ -69,6 +74,8 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
         applied: 0,
         database_pages: 0,
         images: BTreeMap::new(),
+        salts,
+        lost_commits: 0,
     };
     let mut pending = Vec::new();
     let frame_bytes = FRAME_HEADER_BYTES + page_size as usize;
@@ -83,6 +90,7 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
         sums.add(frame.get(..8)?);
         sums.add(frame.get(FRAME_HEADER_BYTES..)?);
         if page == 0 || array(&frame, 8) != Some(salts) || !sums.stored_at(&frame, 16) {
+            wal.lost_commits = commits_behind(reader, &mut frame, salts);
             break;
         }
         let frame_at = HEADER_BYTES as u64 + u64::from(index) * frame_bytes as u64;
@@ -94,6 +102,43 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
         }
     }
     Some(wal)
+}
+
+/// Commit frames of the same run of the log that come after a frame that does not hold. A writer
+/// that died leaves none: frames are written one after the other.
+fn commits_behind(reader: &mut impl Read, frame: &mut [u8], salts: [u8; 8]) -> u32 {
+    let mut commits = 0;
+    while reader.read_exact(frame).is_ok() {
+        let commit = be_u32(frame, 4).is_some_and(|pages| pages != 0);
+        commits += u32::from(commit && array(frame, 8) == Some(salts));
+    }
+    commits
+}
+
+/// A log in which a frame is damaged and commits come after it. SQLite's recovery stops at the
+/// damaged frame and drops those commits without a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLog {
+    /// Commits behind the damage.
+    pub lost_commits: u32,
+    /// Tells this run of the log from any other: its salts.
+    pub run: u64,
+}
+
+/// Looks whether a WAL file has lost commits. A missing, empty or healthy one has not, and neither
+/// has one that ends in a write that was cut short.
+pub fn damaged_log(path: &Path) -> io::Result<Option<DamagedLog>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    Ok(match read(&file) {
+        Found::Wal(wal) if wal.lost_commits > 0 => Some(DamagedLog {
+            lost_commits: wal.lost_commits,
+            run: u64::from_be_bytes(wal.salts),
+        }),
+        _ => None,
+    })
 }
 
 /// The running checksum over header and frames, in the byte order that the magic number names.

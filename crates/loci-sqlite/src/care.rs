@@ -16,6 +16,7 @@ mod verify;
 
 pub use forget::ForgetOutcome;
 pub use repair::RepairReport;
+pub use restore::Restored;
 pub use salvage::SalvageReport;
 pub use status::PalaceState;
 pub use verify::{Finding, VerifyReport};

@@ -13,7 +13,9 @@ mod index;
 mod store;
 
 pub use backend::SqliteBackend;
-pub use care::{Finding, ForgetOutcome, PalaceState, RepairReport, SalvageReport, VerifyReport};
+pub use care::{
+    Finding, ForgetOutcome, PalaceState, RepairReport, Restored, SalvageReport, VerifyReport,
+};
 pub use collection::SqliteCollection;
 pub use store::connection::Durability;
 

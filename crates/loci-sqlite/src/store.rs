@@ -7,7 +7,7 @@
 pub(crate) mod connection;
 pub(crate) mod duplicates;
 pub(crate) mod lock;
-mod opening;
+pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod schema;
 
@@ -22,7 +22,7 @@ use rusqlite::Connection;
 
 use self::connection::{Db, Durability};
 use self::lock::FileLock;
-use self::opening::{ensure_ready, open_with_log};
+use self::opening::{ensure_ready, is_empty, open_with_log};
 use self::place::{FileMark, Place};
 use crate::collection::rowset::RowSetCache;
 use crate::fault::{Attempt, Fault};
@@ -90,6 +90,7 @@ impl Store {
     /// Opens a palace; with `create`, makes it when missing. Without, nothing is created.
     pub(crate) fn open(directory: &Path, create: bool, durability: Durability) -> Result<Self> {
         let place = Place::new(directory);
+        opening::keep_damaged_log(&place)?;
         // The connection that looked is the first of the pool, unless the file was replaced since.
         let mark = place.mark()?;
         let first = ensure_ready(&place, create, durability)?;
@@ -245,6 +246,11 @@ impl Store {
     pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
         loop {
             let mark = self.current_mark()?;
+            if is_empty(&self.place) {
+                // Somebody is creating it anew, or it was emptied and its log must not be touched.
+                ensure_ready(&self.place, false, self.durability)?;
+                continue;
+            }
             let _shared = FileLock::shared(&self.place.lock());
             if self.place.mark()? != Some(mark) {
                 continue;

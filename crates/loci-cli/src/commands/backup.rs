@@ -1,5 +1,7 @@
 //! `loci backup` and `loci restore`.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use crate::args::{BackupArguments, RestoreArguments};
@@ -16,11 +18,23 @@ pub(crate) fn run(arguments: &BackupArguments, session: &Session<'_>) -> Result<
 
 pub(crate) fn restore(arguments: &RestoreArguments, session: &Session<'_>) -> Result<Reply> {
     let palace = session.named()?;
-    let drawers = palace.restore(&arguments.file, arguments.replace)?;
-    let answer = json!({"palace": palace.path().to_string_lossy(), "restored": drawers});
-    let text = format!(
-        "restored {drawers} drawer(s) into the palace `{}`",
+    let restored = palace.restore(&arguments.file, arguments.replace)?;
+    let answer = json!({
+        "palace": palace.path().to_string_lossy(),
+        "restored": restored.drawers,
+        "set_aside": restored.set_aside,
+    });
+    let mut text = format!(
+        "restored {} drawer(s) into the palace `{}`",
+        restored.drawers,
         palace.path().display()
     );
+    if let Some(aside) = &restored.set_aside {
+        let _ = write!(
+            text,
+            "\nwhat was there before is kept as `{}`",
+            aside.display()
+        );
+    }
     Reply::new(&answer, text)
 }

@@ -3,11 +3,11 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use loci_palace::{Error, Palace};
+use loci_palace::{Error, ExportReport, Palace};
 use serde_json::json;
 
 use crate::args::ExportArguments;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::print;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -17,20 +17,38 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
     match &arguments.file {
         Some(file) if file != Path::new("-") => {
             let palace = session.existing()?;
-            let exported = to_file(palace, collection, file, arguments.force)?;
-            let text = format!("exported {exported} drawer(s) to `{}`", file.display());
-            Reply::new(&json!({"exported": exported}), text)
+            let report = to_file(palace, collection, file, arguments.force)?;
+            let text = format!(
+                "exported {} drawer(s) to `{}`",
+                report.exported,
+                file.display()
+            );
+            let answer = json!({"exported": report.exported, "warnings": report.warnings});
+            Ok(incomplete(Reply::new(&answer, text)?, &report))
         }
         _ => {
-            session
+            let report = session
                 .existing()?
                 .export(collection, &mut print::stdout())?;
-            Ok(Reply::printed())
+            Ok(incomplete(Reply::printed(), &report))
         }
     }
 }
 
-fn to_file(palace: &Palace, collection: Option<&str>, file: &Path, force: bool) -> Result<u64> {
+/// An export that had to leave drawers out is not done.
+fn incomplete(reply: Reply, report: &ExportReport) -> Reply {
+    reply
+        .warnings(&report.warnings)
+        .exit_if(!report.warnings.is_empty(), Exit::Error)
+}
+
+fn to_file(
+    palace: &Palace,
+    collection: Option<&str>,
+    file: &Path,
+    force: bool,
+) -> Result<ExportReport> {
+    palace.refuse_inside(file)?;
     let exists = || {
         Failure::from(Error::Conflict {
             what: format!("`{}` exists; pass `--force` to replace it", file.display()),
@@ -50,7 +68,7 @@ fn to_file(palace: &Palace, collection: Option<&str>, file: &Path, force: bool) 
         .tempfile_in(directory)
         .map_err(fail)?;
     let mut output = BufWriter::with_capacity(64 << 10, temporary);
-    let exported = palace.export(collection, &mut output)?;
+    let report = palace.export(collection, &mut output)?;
     output.flush().map_err(fail)?;
     let temporary = output
         .into_inner()
@@ -62,7 +80,7 @@ fn to_file(palace: &Palace, collection: Option<&str>, file: &Path, force: bool) 
         temporary.persist_noclobber(file)
     };
     match kept {
-        Ok(_) => Ok(exported),
+        Ok(_) => Ok(report),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists()),
         Err(error) => Err(fail(error.error).into()),
     }

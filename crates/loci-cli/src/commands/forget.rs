@@ -1,6 +1,6 @@
 //! `loci forget`: drawers go, and with them every trace of their text.
 
-use loci_palace::{Get, Include, Palace, Selection, validate_id};
+use loci_palace::{ForgetOutcome, Get, Include, Palace, Selection, validate_id};
 use serde_json::json;
 
 use crate::args::ForgetArguments;
@@ -26,7 +26,14 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
             .confirm(&format!("forget {total} drawer(s) for good?"))
         {
             Some(true) => {}
-            Some(false) => return reply(0, palace.status()?.state.purge_pending, "nothing done"),
+            Some(false) => {
+                let nothing = ForgetOutcome {
+                    forgotten: 0,
+                    purge_pending: palace.status()?.state.purge_pending,
+                    removed_files: Vec::new(),
+                };
+                return reply(&nothing, "nothing done");
+            }
             None => {
                 return Err(Failure::usage(
                     format!("`--where` matches {total} drawer(s), and nobody is there to ask"),
@@ -35,31 +42,64 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
             }
         }
     }
-    let mut forgotten = 0;
-    let mut pending = None;
-    for (collection, _) in &matches {
-        let outcome = palace.forget(collection, &selection)?;
-        forgotten += outcome.forgotten;
-        pending = Some(outcome.purge_pending);
-    }
-    let pending = match pending {
-        Some(pending) => pending,
-        None => palace.status()?.state.purge_pending,
+    let mut outcome = ForgetOutcome {
+        forgotten: 0,
+        purge_pending: palace.status()?.state.purge_pending,
+        removed_files: Vec::new(),
     };
-    let text = match (forgotten, pending) {
+    // By id, every collection is asked: a repair may have taken the drawer out and kept a copy.
+    let asked: Vec<String> = if arguments.metadata.is_some() {
+        matches
+            .into_iter()
+            .map(|(collection, _)| collection)
+            .collect()
+    } else {
+        let scope = palace.scope(arguments.collection.as_deref())?;
+        scope
+            .iter()
+            .map(|collection| collection.name().to_owned())
+            .collect()
+    };
+    for collection in &asked {
+        let done = palace.forget(collection, &selection)?;
+        outcome.forgotten += done.forgotten;
+        outcome.purge_pending = done.purge_pending;
+        outcome.removed_files.extend(done.removed_files);
+    }
+    let text = match (outcome.forgotten, outcome.purge_pending) {
         (0, _) => "there is nothing to forget".to_owned(),
-        (_, false) => format!("forgot {forgotten} drawer(s)"),
-        (_, true) => format!(
+        (forgotten, false) => format!("forgot {forgotten} drawer(s)"),
+        (forgotten, true) => format!(
             "forgot {forgotten} drawer(s); another process still reads an older state, the next one \
              to use the palace removes the last traces of the text"
         ),
     };
-    reply(forgotten, pending, &text)
+    let mut reply = reply(&outcome, &text)?;
+    if !outcome.removed_files.is_empty() {
+        reply.notes.push(format!(
+            "note: removed {} set-aside file(s) that could hold the text too: {}",
+            outcome.removed_files.len(),
+            outcome.removed_files.join(", ")
+        ));
+    }
+    let kept = palace.status()?.state.set_aside;
+    if outcome.forgotten == 0 && !kept.is_empty() {
+        reply.notes.push(format!(
+            "note: {} set-aside file(s) of earlier repairs and restores are kept and were not searched: {}",
+            kept.len(),
+            kept.join(", ")
+        ));
+    }
+    Ok(reply)
 }
 
-fn reply(forgotten: usize, purge_pending: bool, text: &str) -> Result<Reply> {
-    let answer = json!({"forgotten": forgotten, "purge_pending": purge_pending});
-    Ok(Reply::new(&answer, text)?.exit_if(forgotten == 0, Exit::Nothing))
+fn reply(outcome: &ForgetOutcome, text: &str) -> Result<Reply> {
+    let answer = json!({
+        "forgotten": outcome.forgotten,
+        "purge_pending": outcome.purge_pending,
+        "removed_files": outcome.removed_files,
+    });
+    Ok(Reply::new(&answer, text)?.exit_if(outcome.forgotten == 0, Exit::Nothing))
 }
 
 /// The collections in which something matches, with how much. Forgetting rewrites the palace, so it

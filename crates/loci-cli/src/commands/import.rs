@@ -46,7 +46,9 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
     bar.finish_and_clear();
     let report = report?;
     let text = shown(session.printer, &report);
-    Ok(Reply::new(&report, text)?.exit_if(report.failed > 0, Exit::Error))
+    Ok(Reply::new(&report, text)?
+        .warnings(&report.warnings)
+        .exit_if(report.failed > 0, Exit::Error))
 }
 
 /// The input, and its length where it has one.

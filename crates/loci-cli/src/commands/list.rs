@@ -34,13 +34,14 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
     let mut warnings = Vec::new();
     let mut totals = Vec::with_capacity(collections.len());
     for collection in &collections {
-        totals.push(count(collection.as_ref(), &selection)?);
+        totals.push(count(collection.as_ref(), &selection, &mut warnings)?);
     }
     let drawers = if arguments.recent {
         recent(&collections, &selection, arguments, &mut warnings)?
     } else {
         in_order(&collections, &totals, &selection, arguments, &mut warnings)?
     };
+    warnings.dedup();
     let answer = Answer {
         drawers,
         total: totals.iter().sum(),
@@ -53,7 +54,11 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
         .exit_if(answer.drawers.is_empty(), Exit::Nothing))
 }
 
-fn count(collection: &dyn Collection, selection: &Selection) -> Result<usize> {
+fn count(
+    collection: &dyn Collection,
+    selection: &Selection,
+    warnings: &mut Vec<Warning>,
+) -> Result<usize> {
     if selection.is_all() {
         return Ok(collection.count()? as usize);
     }
@@ -61,7 +66,9 @@ fn count(collection: &dyn Collection, selection: &Selection) -> Result<usize> {
         include: Include::NONE,
         ..Get::new(selection.clone())
     };
-    Ok(collection.get(&get)?.ids.len())
+    let result = collection.get(&get)?;
+    warnings.extend(result.warnings);
+    Ok(result.ids.len())
 }
 
 /// Collection by collection, each in the order added.

@@ -126,13 +126,10 @@ fn shown(printer: Printer, hits: &[Hit]) -> String {
     }
     let mut text = String::new();
     for (hit, rank) in hits.iter().zip(1..) {
-        let _ = write!(
-            text,
-            "{rank}. {}  score {}",
-            printer.strong(&hit.id),
-            digits(hit.score)
-        );
+        let _ = write!(text, "{rank}. {}", printer.strong(&hit.id));
+        // The score of a word search only orders the hits of one answer; JSON has it.
         if let Some(distance) = hit.distance {
+            let _ = write!(text, "  score {}", digits(hit.score));
             let _ = write!(text, "  distance {distance:.4}");
         }
         if !hit.metadata.0.is_empty() {

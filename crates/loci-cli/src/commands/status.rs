@@ -27,6 +27,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         "damaged_drawers": state.damaged_drawers,
         "removed_duplicates": state.removed_duplicates,
         "drift_files": state.drift_files,
+        "set_aside": state.set_aside,
         "indexes": state.indexes,
     });
     Reply::new(&answer, shown(&path, palace.backend_name(), &status))
@@ -88,6 +89,9 @@ fn shown(path: &str, backend: &str, status: &Status) -> String {
     ];
     for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
         let _ = writeln!(text, "kept         {count} {what}");
+    }
+    for file in &state.set_aside {
+        let _ = writeln!(text, "set aside    {file}");
     }
     if state.purge_pending {
         let _ = writeln!(

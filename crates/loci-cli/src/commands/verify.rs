@@ -22,7 +22,15 @@ pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<
     });
     let how = if report.deep { "deep check" } else { "check" };
     let text = if report.ok() {
-        format!("{how} of {} drawer(s): everything agrees", report.drawers)
+        let hint = if report.deep {
+            ""
+        } else {
+            " (`--deep` also recomputes every row, posting and code)"
+        };
+        format!(
+            "{how} of {} drawer(s): everything agrees{hint}",
+            report.drawers
+        )
     } else {
         let mut text = findings(session.printer, &report.findings);
         let total = report.findings.len() as u64 + report.more;

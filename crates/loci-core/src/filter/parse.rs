@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{DocumentFilter, Filter, KeyTest, Ordering};
 use crate::error::{Error, Result};
+use crate::json::parse_json;
 use crate::metadata::MetaValue;
 
 /// Deeper filters are refused, so that no input can exhaust the stack.
@@ -28,9 +29,7 @@ impl Filter {
 
     /// Reads a `where` filter from JSON text.
     pub fn parse_text(text: &str) -> Result<Self> {
-        let value = serde_json::from_str(text)
-            .map_err(|error| Error::invalid("where", format!("not valid JSON: {error}")))?;
-        Self::parse(&value)
+        Self::parse(&parse_json("where", text)?)
     }
 }
 
@@ -42,10 +41,7 @@ impl DocumentFilter {
 
     /// Reads a `where_document` filter from JSON text.
     pub fn parse_text(text: &str) -> Result<Self> {
-        let value = serde_json::from_str(text).map_err(|error| {
-            Error::invalid("where_document", format!("not valid JSON: {error}"))
-        })?;
-        Self::parse(&value)
+        Self::parse(&parse_json("where_document", text)?)
     }
 }
 

@@ -14,6 +14,7 @@
 mod protocol;
 
 mod collections;
+mod compat;
 mod cortexadb;
 mod crowd;
 mod damage;

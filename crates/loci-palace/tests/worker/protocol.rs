@@ -220,7 +220,7 @@ impl Request {
                 Ok(json!({"actions": report.actions, "remaining": report.remaining}))
             }
             Self::Backup { to } => Ok(json!(palace.backup(to.as_ref())?)),
-            Self::Restore { from } => Ok(json!(palace.restore(from.as_ref(), true)?)),
+            Self::Restore { from } => Ok(json!(palace.restore(from.as_ref(), true)?.drawers)),
             Self::Drop { collection } => {
                 palace.delete_collection(collection)?;
                 Ok(json!(null))

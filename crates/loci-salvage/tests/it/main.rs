@@ -13,6 +13,7 @@ mod geometry;
 mod healthy;
 mod interior;
 mod leaf;
+mod log;
 mod noise;
 mod support;
 mod wal;

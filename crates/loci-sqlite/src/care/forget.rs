@@ -5,10 +5,11 @@
 //! later line leaves a palace that finishes the purge.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use loci_core::{Error, ErrorKind, PalaceRef, Result, Selection};
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
@@ -18,18 +19,21 @@ use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::store::connection::Db;
 use crate::store::lock::FileLock;
+use crate::store::place::Place;
 use crate::store::{Head, Store};
 
 /// How long the purge waits for readers of an older state.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What `forget` did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetOutcome {
     /// Drawers removed.
     pub forgotten: usize,
     /// True when a reader kept old pages alive; the next process completes the purge.
     pub purge_pending: bool,
+    /// Set-aside files of the palace that were removed because they could hold the text too.
+    pub removed_files: Vec<String>,
 }
 
 impl SqliteBackend {
@@ -46,26 +50,67 @@ impl SqliteBackend {
         let store = self.store(palace, false)?;
         let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
         let removed = in_slices(&store, "forgetting drawers", find, selection, note_purge)?;
+        let copies = forget_copies(&store, collection, selection)?;
         let pending = store.read("looking for a pending purge", |db| {
             Ok(Head::read(&db.sql)?.purge_pending)
         })?;
-        let purge_pending = pending > 0 && !purge_if_possible(&store)?;
+        let purged = if pending > 0 {
+            purge_if_possible(&store)?
+        } else {
+            Purged::default()
+        };
         Ok(ForgetOutcome {
-            forgotten: removed.deleted,
-            purge_pending,
+            forgotten: removed.deleted + copies,
+            purge_pending: pending > 0 && !purged.complete,
+            removed_files: purged.removed_files,
         })
     }
 }
 
+/// What a purge did.
+#[derive(Debug, Default)]
+pub(crate) struct Purged {
+    /// Nothing of the forgotten text is left.
+    pub(crate) complete: bool,
+    pub(crate) removed_files: Vec<String>,
+}
+
 /// [`purge`], but a full disk or a busy palace only puts it off: the drawers are gone already.
-fn purge_if_possible(store: &Store) -> Result<bool> {
+fn purge_if_possible(store: &Store) -> Result<Purged> {
     match purge(store) {
         Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
             tracing::warn!(%error, "the purge stays pending");
-            Ok(false)
+            Ok(Purged::default())
         }
         result => result,
     }
+}
+
+/// Drawers of these ids that a repair or a clean-up took out of the collection but kept.
+fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Result<usize> {
+    let Some(ids) = &selection.ids else {
+        return Ok(0);
+    };
+    store.write("forgetting copies", |db| {
+        let head = Head::read(&db.sql)?;
+        let row = CollectionRow::require(&db.sql, &head, collection)?;
+        let mut removed = 0;
+        for table in ["damaged_drawers", "removed_duplicates"] {
+            let sql = format!("DELETE FROM {table} WHERE drawer_id = ?1 AND collection = ?2");
+            let mut statement = db.sql.prepare_cached(&sql)?;
+            for id in ids {
+                removed += statement.execute(params![id, row.id])?;
+            }
+        }
+        if removed > 0 {
+            let seq = head.seq.max(1) as i64;
+            db.sql.execute(
+                "UPDATE palace SET purge_pending = max(purge_pending, ?1) WHERE id = 1",
+                [seq],
+            )?;
+        }
+        Ok(removed)
+    })
 }
 
 /// In the transaction that removes the drawers: a kill after it leaves a palace that knows.
@@ -88,11 +133,11 @@ fn note_purge(db: &Db, rows: &[u64], seq: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// Rewrites every file that may hold forgotten text. True when nothing is left; false when a
-/// reader still needs old pages.
-pub(crate) fn purge(store: &Store) -> Result<bool> {
+/// Rewrites every file that may hold forgotten text. Not complete when a reader still needs old
+/// pages.
+pub(crate) fn purge(store: &Store) -> Result<Purged> {
     build::join(store);
-    remove_set_aside(store)?;
+    let removed_files = remove_set_aside(store)?;
     let with_snapshot: Vec<String> = store.read("listing snapshots", |db| {
         let head = Head::read(&db.sql)?;
         let mut names = Vec::new();
@@ -110,12 +155,19 @@ pub(crate) fn purge(store: &Store) -> Result<bool> {
         Ok(Head::read(&db.sql)?.purge_pending)
     })?;
     if !rewrite(store)? {
-        return Ok(false);
+        return Ok(Purged {
+            complete: false,
+            removed_files,
+        });
     }
     // Whatever was forgotten after we looked needs another round.
-    store.write("noting the purge", |db| {
+    let complete = store.write("noting the purge", |db| {
         let noted = "UPDATE palace SET purge_pending = 0 WHERE id = 1 AND purge_pending = ?1";
         Ok(db.sql.execute(noted, [pending as i64])? > 0)
+    })?;
+    Ok(Purged {
+        complete,
+        removed_files,
     })
 }
 
@@ -142,8 +194,9 @@ fn rewrite(store: &Store) -> Result<bool> {
     Ok(busy == 0)
 }
 
-/// Deletes what repairs, restores and killed processes left behind in the palace directory.
-fn remove_set_aside(store: &Store) -> Result<()> {
+/// Deletes what repairs, restores and killed processes left behind in the palace directory; gives
+/// the names.
+fn remove_set_aside(store: &Store) -> Result<Vec<String>> {
     let place = &store.place;
     {
         // What a killed restore left; a running one holds the lock.
@@ -154,25 +207,42 @@ fn remove_set_aside(store: &Store) -> Result<()> {
         super::restore::remove_staging(place)?;
     }
     let _index = FileLock::exclusive(&place.index_lock())?;
-    for path in loci_index::drift_files(&place.index_directory()) {
+    let mut names = Vec::new();
+    for path in set_aside_files(place) {
         remove(&path)?;
+        names.push(
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        );
     }
-    let Ok(entries) = fs::read_dir(&place.directory) else {
-        return Ok(());
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let ours = [
-            "palace.sqlite3.replaced-",
-            "palace.sqlite3.before-repair-",
-            "verify-",
-        ];
+    Ok(names)
+}
+
+/// Files that were set aside instead of being deleted: replaced palaces, copies made before a
+/// repair, derived files that failed their check.
+pub(crate) fn set_aside_files(place: &Place) -> Vec<PathBuf> {
+    let mut files = loci_index::drift_files(&place.index_directory());
+    let ours = [
+        "palace.sqlite3.replaced-",
+        "palace.sqlite3.before-repair-",
+        "palace.sqlite3.damaged-log-",
+        "palace.sqlite3.kept-log-",
+        "verify-",
+    ];
+    for entry in fs::read_dir(&place.directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
         if ours.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".drift-") {
-            remove(&entry.path())?;
+            files.push(entry.path());
         }
     }
-    Ok(())
+    files.sort();
+    files
 }
 
 fn remove(path: &std::path::Path) -> Result<()> {

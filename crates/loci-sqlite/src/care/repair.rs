@@ -69,6 +69,7 @@ impl SqliteBackend {
             return Ok(report);
         }
         let store = self.store(palace, false)?;
+        keep_damaged_logs(&store, &mut report)?;
         mend_truth(&store, &before, &mut report)?;
         mend_indexes(&store, &before, &mut report)?;
         if !report.actions.is_empty() {
@@ -78,6 +79,20 @@ impl SqliteBackend {
         }
         Ok(report)
     }
+}
+
+/// What a damaged log lost cannot be brought back; it is kept under a name that is not reported again.
+fn keep_damaged_logs(store: &Store, report: &mut RepairReport) -> Result<()> {
+    for path in super::verify::damaged_logs(&store.place) {
+        let kept = free_path(&store.place.directory, "palace.sqlite3.kept-log");
+        std::fs::rename(&path, &kept)
+            .map_err(|source| Error::io("cannot rename", &path, source))?;
+        report.actions.push(format!(
+            "kept the damaged log as `{}`; its last commits are lost",
+            kept.display()
+        ));
+    }
+    Ok(())
 }
 
 fn has(report: &VerifyReport, kinds: &[&str]) -> bool {

@@ -18,10 +18,19 @@ use crate::store::lock::FileLock;
 use crate::store::place::{Place, sync_directory};
 use crate::store::{new_generation, schema};
 
+/// What a restore did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// Drawers in the palace now.
+    pub drawers: u64,
+    /// Where the palace that was there before is now.
+    pub set_aside: Option<PathBuf>,
+}
+
 impl SqliteBackend {
     /// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
-    /// within its directory; without, it is a conflict. Gives the number of drawers restored.
-    pub fn restore(&self, backup: &Path, palace: &PalaceRef, replace: bool) -> Result<u64> {
+    /// within its directory; without, it is a conflict.
+    pub fn restore(&self, backup: &Path, palace: &PalaceRef, replace: bool) -> Result<Restored> {
         self.ensure_open()?;
         let place = Place::of(palace)?;
         check_backup(backup)?;
@@ -51,8 +60,12 @@ impl SqliteBackend {
         fs::rename(&temporary, &staged)
             .map_err(|source| Error::io("cannot rename", &temporary, source))?;
         sync_directory(&place.directory)?;
+        let replaced = place.mark()?.is_some();
         swap(&place, &staged)?;
-        Ok(drawers)
+        Ok(Restored {
+            drawers,
+            set_aside: replaced.then_some(aside),
+        })
     }
 }
 
@@ -224,21 +237,39 @@ fn swap(place: &Place, staged: &Path) -> Result<()> {
 /// Finishes a swap that a kill interrupted. One that had not begun is dropped: the old palace is
 /// still whole. The caller holds the palace lock.
 pub(crate) fn finish_interrupted(place: &Place) -> Result<()> {
-    let Ok(entries) = fs::read_dir(&place.directory) else {
-        return Ok(());
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let staged = name
-            .strip_prefix(RESTORING)
-            .is_some_and(|rest| rest.starts_with('-'));
-        if staged && !name.ends_with("-wal") && !name.ends_with("-shm") && place.mark()?.is_none() {
-            swap(place, &entry.path())?;
-        } else if name.starts_with(RESTORING) {
-            remove_database(&entry.path())?;
+    for staged in staged_files(place) {
+        if place.mark()?.is_none() {
+            swap(place, &staged)?;
+        } else {
+            remove_database(&staged)?;
         }
     }
     Ok(())
+}
+
+/// Whether a restore was killed between its renames, or is there right now.
+pub(crate) fn is_interrupted(place: &Place) -> bool {
+    !staged_files(place).is_empty()
+}
+
+/// Complete databases that a restore was about to put in place.
+fn staged_files(place: &Place) -> Vec<PathBuf> {
+    let is_staged = |name: &str| {
+        let suffix = name
+            .strip_prefix(RESTORING)
+            .filter(|suffix| suffix.starts_with('-'));
+        suffix.is_some_and(|suffix| !suffix.ends_with("-wal") && !suffix.ends_with("-shm"))
+    };
+    let entries = fs::read_dir(&place.directory)
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut files: Vec<PathBuf> = entries
+        .filter(|entry| is_staged(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .collect();
+    files.sort();
+    files
 }
 
 /// Removes what a killed restore was still copying. The caller holds the restore lock.

@@ -65,6 +65,8 @@ pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<Sal
         store.close();
     }
     let _lock = FileLock::exclusive(&place.lock())?;
+    // With the database gone, its log may still hold everything.
+    place.ensure_database_file()?;
     let file = DatabaseFile::open(&place.database, Some(schema::PAGE_SIZE)).map_err(|error| {
         Error::Corrupt {
             what: "the database".into(),

@@ -23,6 +23,8 @@ pub struct PalaceState {
     pub bytes: u64,
     /// Index files that failed their check and were set aside.
     pub drift_files: usize,
+    /// All files that were set aside instead of being deleted; only `forget` removes them.
+    pub set_aside: Vec<String>,
     /// Registered index files.
     pub indexes: Vec<String>,
 }
@@ -50,6 +52,17 @@ impl SqliteBackend {
             damaged_drawers: damaged as u64,
             removed_duplicates: duplicates as u64,
             bytes: bytes_below(&store.place.directory),
+            set_aside: super::forget::set_aside_files(&store.place)
+                .iter()
+                .filter_map(|path| {
+                    Some(
+                        path.strip_prefix(&store.place.directory)
+                            .ok()?
+                            .display()
+                            .to_string(),
+                    )
+                })
+                .collect(),
             drift_files: loci_index::drift_files(&store.place.index_directory()).len(),
             indexes,
         })

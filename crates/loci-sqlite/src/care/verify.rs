@@ -4,6 +4,7 @@
 //! would otherwise run inside a write transaction.
 
 use std::fs;
+use std::path::PathBuf;
 
 use loci_core::{PalaceRef, Result};
 use rusqlite::Connection;
@@ -16,6 +17,8 @@ use crate::collection::meta::CollectionRow;
 use crate::fault::{Attempt, Fault};
 use crate::index::{recover, registry};
 use crate::store::connection::Db;
+use crate::store::opening::DAMAGED_LOG;
+use crate::store::place::Place;
 use crate::store::{Head, Store};
 
 /// How often the comparison starts again because another process replaced an index meanwhile.
@@ -26,7 +29,8 @@ const LISTED: usize = 100;
 /// Something that does not agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `labels`, `index` or `database`.
+    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `labels`, `index`, `log`
+    /// or `database`.
     pub kind: &'static str,
     /// The collection, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,6 +103,7 @@ impl SqliteBackend {
                     break;
                 }
             }
+            report_damaged_logs(&store, &mut report);
             if deep {
                 check_postings_deep(&store, &mut report)?;
             }
@@ -113,6 +118,34 @@ impl SqliteBackend {
             Ok(()) => Ok(report),
         }
     }
+}
+
+/// Logs that lost commits when the palace was opened.
+fn report_damaged_logs(store: &Store, report: &mut VerifyReport) {
+    for path in damaged_logs(&store.place) {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let detail = format!(
+            "the log was damaged and commits behind the damage are lost; it is kept as `{name}`"
+        );
+        report.push("log", None, None, detail);
+    }
+}
+
+/// The kept logs that nobody has taken note of yet.
+pub(crate) fn damaged_logs(place: &Place) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(&place.directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(DAMAGED_LOG))
+        .map(|entry| entry.path())
+        .collect();
+    files.sort();
+    files
 }
 
 /// Reports index files that failed their check. False when one of them was replaced since: then

@@ -77,6 +77,13 @@ impl Db {
         })
     }
 
+    /// Lets SQLite remove the log when this connection is the last, as it does by default.
+    pub(crate) fn remove_log_on_close(&self) {
+        let _ = self
+            .sql
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+    }
+
     /// Moves the log into the database and empties it, as far as nobody needs it. Waits for nobody.
     pub(crate) fn checkpoint(&mut self) -> Attempt<()> {
         self.sql.busy_timeout(Duration::ZERO)?;

@@ -16,7 +16,10 @@ use crate::fault::{Attempt, Fault};
 pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Db> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
-    if place.mark()?.is_some() {
+    // SQLite takes an empty file for a new database and removes the log beside it: so it is looked
+    // at before SQLite opens anything.
+    let empty = is_empty(place);
+    if !empty && place.mark()?.is_some() {
         match open_current(place, durability) {
             Ok(Some(db)) => return Ok(db),
             // After an error too, look again under the lock: somebody may be creating, migrating or
@@ -26,7 +29,9 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
         }
     }
     // Without a lock file nobody is creating or restoring, so an empty file is no palace either.
-    let empty = std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0);
+    if empty && !is_locked(place) {
+        refuse_lost_database(place)?;
+    }
     if !create && empty && !place.lock().exists() {
         return Err(Error::PalaceNotFound {
             path: place.directory.clone(),
@@ -37,6 +42,9 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     }
     let _lock = FileLock::exclusive(&place.lock())?;
     crate::care::restore::finish_interrupted(place)?;
+    if is_empty(place) {
+        refuse_lost_database(place)?;
+    }
     // An empty file is what a process leaves that was killed while creating.
     if place.mark()?.is_none() {
         if !create {
@@ -51,6 +59,72 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     Ok(db)
 }
 
+/// Name of a kept log that `verify` still reports.
+pub(crate) const DAMAGED_LOG: &str = "palace.sqlite3.damaged-log-";
+
+/// Keeps a copy of a log whose commits SQLite is about to drop because a frame before them is
+/// damaged. `verify` reports it from then on. Called before this process opens the database.
+pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
+    let [log, _] = place.companions();
+    let _shared = FileLock::shared(&place.lock());
+    let fail = |source| Error::io("cannot read", &log, source);
+    let Some(damaged) = loci_salvage::damaged_log(&log).map_err(fail)? else {
+        return Ok(());
+    };
+    let copy = place
+        .directory
+        .join(format!("{DAMAGED_LOG}{:016x}", damaged.run));
+    if std::fs::symlink_metadata(&copy).is_ok() {
+        return Ok(());
+    }
+    // The mode of the log, 0600, comes along.
+    std::fs::copy(&log, &copy)
+        .map_err(|source| Error::io("cannot keep the damaged log as", &copy, source))?;
+    tracing::warn!(
+        "the log is damaged: {} commit(s) behind the damage are lost; it is kept as `{}`",
+        damaged.lost_commits,
+        copy.display()
+    );
+    Ok(())
+}
+
+/// Whether the database file is missing or has no bytes.
+pub(crate) fn is_empty(place: &Place) -> bool {
+    std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0)
+}
+
+/// Whether somebody is creating, migrating or restoring: a restore between its renames looks like
+/// a palace that has lost its database.
+fn is_locked(place: &Place) -> bool {
+    place.lock().exists() && FileLock::try_exclusive(&place.lock()).is_ok_and(|lock| lock.is_none())
+}
+
+/// Without its database, a log or an index is what is left of a palace, not the start of a new one:
+/// creating one over them would destroy what can still be saved.
+fn refuse_lost_database(place: &Place) -> Result<()> {
+    let [log, _] = place.companions();
+    let log_bytes = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
+    // A killed restore is finished under the lock.
+    if crate::care::restore::is_interrupted(place) {
+        return Ok(());
+    }
+    let indexed = std::fs::read_dir(place.index_directory())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.file_name().to_string_lossy().ends_with(".snapshot"));
+    if log_bytes == 0 && !indexed {
+        return Ok(());
+    }
+    Err(Error::Corrupt {
+        what: "the database".into(),
+        path: place.database.clone(),
+        detail: format!(
+            "it is missing or empty, but its log of {log_bytes} bytes or its index is there"
+        ),
+    })
+}
+
 pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
     let db = Db::open(&place.database, durability)?;
     db.sql
@@ -62,7 +136,14 @@ pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db
 fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
     let _shared = FileLock::shared(&place.lock());
     let db = open_with_log(place, durability)?;
-    check_owner(&db.sql, place)?;
+    if let Err(fault) = check_owner(&db.sql, place) {
+        // Not ours: nothing of our look at it may stay beside it.
+        let [log, _] = place.companions();
+        if std::fs::metadata(log).is_ok_and(|metadata| metadata.len() == 0) {
+            db.remove_log_on_close();
+        }
+        return Err(fault);
+    }
     let current = schema::format(&db.sql)? == schema::FORMAT && schema::has_mined_index(&db.sql)?;
     Ok(current.then_some(db))
 }

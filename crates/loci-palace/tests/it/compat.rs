@@ -1,0 +1,47 @@
+//! A palace of every format opens, whole and searchable. `tests/compat/format-N.sqlite3` is a
+//! backup made by the version that introduced format N, `format-N.jsonl` its own export.
+
+use std::path::Path;
+
+use loci_palace::{Filter, OpenOptions, Palace, Query, Selection};
+
+fn fixture(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/compat")
+        .join(name)
+}
+
+#[test]
+fn a_palace_of_format_1_opens_with_everything_it_held() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    std::fs::create_dir(&path).unwrap();
+    std::fs::copy(fixture("format-1.sqlite3"), path.join("palace.sqlite3")).unwrap();
+    let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
+    let mut exported = Vec::new();
+    let report = palace.export(None, &mut exported).unwrap();
+    assert_eq!((report.exported, report.warnings.len()), (59, 0));
+    let expected = std::fs::read_to_string(fixture("format-1.jsonl")).unwrap();
+    assert_eq!(String::from_utf8(exported).unwrap(), expected);
+    let drawers = palace.collection("drawers", false).unwrap();
+    let alice = Selection::matching(Filter::eq("wing", "alice"));
+    let found = drawers
+        .query(&Query::vector(vec![1.0; 8]).k(3).selection(alice))
+        .unwrap();
+    assert_eq!(found.ids.concat().len(), 3);
+    let words = drawers
+        .lexical_search("changed text", 1, &Selection::all())
+        .unwrap();
+    assert_eq!(words.hits[0].id, "d7");
+    let verified = palace.verify(true).unwrap();
+    assert!(verified.ok(), "{:?}", verified.findings);
+}
+
+#[test]
+fn a_backup_of_format_1_restores() {
+    let directory = tempfile::tempdir().unwrap();
+    let palace = Palace::connect(&directory.path().join("palace"), &OpenOptions::create()).unwrap();
+    let restored = palace.restore(&fixture("format-1.sqlite3"), false).unwrap();
+    assert_eq!((restored.drawers, restored.set_aside), (59, None));
+    assert!(palace.verify(true).unwrap().ok());
+}
