@@ -22,10 +22,10 @@ impl FileLock {
         Ok(Self { _file: file })
     }
 
-    /// Waits while somebody holds the lock exclusively. `None` where there is no lock file and none
-    /// can be made: then nobody can hold it either.
+    /// Waits while somebody holds the lock exclusively. `None` where there is no lock file: then
+    /// nobody holds it, and a look at a directory makes nothing in it.
     pub(crate) fn shared(path: &Path) -> Option<Self> {
-        let file = File::open(path).or_else(|_| open(path)).ok()?;
+        let file = File::open(path).ok()?;
         file.lock_shared().ok()?;
         Some(Self { _file: file })
     }
