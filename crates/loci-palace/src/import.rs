@@ -118,9 +118,12 @@ impl Palace {
                         include: Include::NONE,
                         ..Get::new(Selection::ids([id.clone()]))
                     };
-                    !collection.get(&get)?.ids.is_empty()
+                    let found = collection.get(&get)?;
+                    // A damaged drawer holds its id too; it is only said in the warnings.
+                    !found.ids.is_empty() || !found.warnings.is_empty()
                 }
-                Err(_) => false,
+                Err(Error::CollectionNotInitialized { .. }) => false,
+                Err(error) => return Err(error),
             };
             if taken || !seen.insert((name.clone(), id.clone())) {
                 return Err(Error::Conflict {
@@ -167,7 +170,7 @@ impl<'a> Import<'a> {
         let mut lines = Lines { input, number: 0 };
         while let Some((line, text)) = lines.next()? {
             match text.and_then(|text| {
-                if text.trim().is_empty() {
+                if text.trim_start_matches('\u{feff}').trim().is_empty() {
                     Ok(None)
                 } else {
                     JsonRecord::parse(&text).map(Some)

@@ -6,7 +6,7 @@ use crate::bytes::{array, be_u32};
 use crate::header::is_page_size;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
 const HEADER_BYTES: usize = 32;
@@ -126,19 +126,31 @@ pub struct DamagedLog {
 }
 
 /// Looks whether a WAL file has lost commits. A missing, empty or healthy one has not, and neither
-/// has one that ends in a write that was cut short.
+/// has one that ends in a write that was cut short, nor one that somebody is writing right now.
 pub fn damaged_log(path: &Path) -> io::Result<Option<DamagedLog>> {
-    let file = match File::open(path) {
+    let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    Ok(match read(&file) {
-        Found::Wal(wal) if wal.lost_commits > 0 => Some(DamagedLog {
-            lost_commits: wal.lost_commits,
-            run: u64::from_be_bytes(wal.salts),
-        }),
-        _ => None,
-    })
+    let look = |file: &mut File| -> io::Result<_> {
+        file.seek(io::SeekFrom::Start(0))?;
+        let found = match read(file) {
+            Found::Wal(wal) if wal.lost_commits > 0 => Some(DamagedLog {
+                lost_commits: wal.lost_commits,
+                run: u64::from_be_bytes(wal.salts),
+            }),
+            _ => None,
+        };
+        let metadata = file.metadata()?;
+        Ok((found, metadata.len(), metadata.modified()?))
+    };
+    // A log that is started over while it is read shows frames of two runs: only what stays the
+    // same is damage.
+    let first = look(&mut file)?;
+    if first.0.is_none() || look(&mut file)? != first {
+        return Ok(None);
+    }
+    Ok(first.0)
 }
 
 /// The running checksum over header and frames, in the byte order that the magic number names.

@@ -330,14 +330,14 @@ impl Store {
 
     fn current_mark(&self) -> Result<FileMark> {
         self.ensure_open()?;
-        if let Some(mark) = self.place.mark()? {
-            return Ok(mark);
+        loop {
+            if let Some(mark) = self.place.mark()? {
+                return Ok(mark);
+            }
+            // Missing: deleted, or a restore is between its renames. The latter holds the lock, and
+            // the former is an error once we have it.
+            ensure_ready(&self.place, false, self.durability)?;
         }
-        // Missing: deleted, or a restore is between its renames. The latter holds the lock.
-        ensure_ready(&self.place, false, self.durability)?;
-        self.place.mark()?.ok_or_else(|| Error::PalaceNotFound {
-            path: self.place.directory.clone(),
-        })
     }
 
     fn reader(&self, doing: &str) -> Result<(FileMark, Db)> {

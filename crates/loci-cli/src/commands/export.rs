@@ -30,7 +30,14 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
             let report = session
                 .existing()?
                 .export(collection, &mut print::stdout())?;
-            Ok(incomplete(Reply::printed(), &report))
+            match report.warnings.first() {
+                None => Ok(Reply::printed()),
+                Some(warning) => Err(Failure::from(Error::Corrupt {
+                    what: "what was to be exported".into(),
+                    path: session.existing()?.path().into(),
+                    detail: warning.message.clone(),
+                })),
+            }
         }
     }
 }

@@ -1,24 +1,13 @@
 //! `forget`: what is forgotten is in no file any more.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
-use crate::support::{Dir, texts, vector};
+use crate::support::{Dir, names, texts, vector};
 
 /// Begins like nothing else in a palace, so that no compression of postings can hide it.
 const MARKER: &str = "qzxvsecretword";
-
-fn files_with_marker(dir: &Dir) -> Vec<String> {
-    Dir::files(&dir.palace())
-        .into_iter()
-        .filter(|path| {
-            let bytes = std::fs::read(path).unwrap();
-            bytes
-                .windows(MARKER.len())
-                .any(|window| window.eq_ignore_ascii_case(MARKER.as_bytes()))
-        })
-        .map(|path| path.display().to_string())
-        .collect()
-}
 
 #[test]
 fn forgotten_text_is_in_no_file_of_the_palace() {
@@ -41,13 +30,22 @@ fn forgotten_text_is_in_no_file_of_the_palace() {
     let index = dir.index_files().remove(0);
     std::fs::write(&index, MARKER).unwrap();
     dir.nearest(1);
-    assert!(!files_with_marker(&dir).is_empty());
+    assert!(!dir.files_with(MARKER).is_empty());
+    let aside = names(&dir.json(0, &["status"])["set_aside"]);
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    let aside = &aside[0];
     let one = dir.json(0, &["forget", "secret-0"]);
-    assert_eq!(one, json!({"forgotten": 1, "purge_pending": false}));
+    assert_eq!(
+        one,
+        json!({"forgotten": 1, "purge_pending": false, "removed_files": [aside]})
+    );
     let room = json!({"room": MARKER}).to_string();
     let rest = dir.json(0, &["forget", "--where", &room, "--yes"]);
-    assert_eq!(rest, json!({"forgotten": 39, "purge_pending": false}));
-    assert_eq!(files_with_marker(&dir), Vec::<String>::new());
+    assert_eq!(
+        rest,
+        json!({"forgotten": 39, "purge_pending": false, "removed_files": []})
+    );
+    assert_eq!(dir.files_with(MARKER), Vec::<PathBuf>::new());
     assert_eq!(dir.json(1, &["query", MARKER])["hits"], json!([]));
     assert_eq!(dir.json(0, &["verify", "--deep"])["ok"], true);
     assert_eq!(dir.json(0, &["status"])["drawers"], crate::support::INDEXED);
@@ -76,7 +74,13 @@ fn a_filter_needs_a_yes_when_nobody_can_be_asked() {
         dir.json(0, &[&filter[..], &["--yes"]].concat())["forgotten"],
         1
     );
-    assert_eq!(dir.error(64, &["forget"])["kind"], "usage");
+    let error = dir.error(64, &["forget"]);
+    assert_eq!(error["kind"], "usage");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("ID") && message.contains("--where"),
+        "{error}"
+    );
     assert_eq!(
         dir.error(64, &["forget", "a", "--where", "{}"])["kind"],
         "usage"
@@ -96,4 +100,68 @@ fn forget_covers_all_collections_unless_one_is_named() {
     let left = dir.json(0, &["list"]);
     assert_eq!(texts(&left["drawers"], "collection"), ["one", "three"]);
     assert_eq!(dir.json(0, &["forget", "a"])["forgotten"], 2);
+}
+
+/// A palace in which `b` was added after the backup that was then restored, and the names of the
+/// files that were set aside.
+fn restored() -> (Dir, Vec<String>) {
+    let dir = Dir::new();
+    dir.json(0, &["add", "first", "--id", "a"]);
+    dir.json(0, &["add", "second", "--id", "c"]);
+    dir.json(0, &["backup", "b.backup"]);
+    dir.json(0, &["add", MARKER, "--id", "b"]);
+    dir.json(0, &["restore", "b.backup", "--replace"]);
+    let aside = names(&dir.json(0, &["status"])["set_aside"]);
+    assert!(
+        aside
+            .iter()
+            .all(|name| name.starts_with("palace.sqlite3.replaced-")),
+        "{aside:?}"
+    );
+    assert!(!dir.files_with(MARKER).is_empty());
+    (dir, aside)
+}
+
+#[test]
+fn forget_names_the_set_aside_files_that_it_removes() {
+    let (dir, aside) = restored();
+    let answer = dir.json(0, &["forget", "a"]);
+    assert_eq!(names(&answer["removed_files"]), aside);
+    assert_eq!(dir.json(0, &["status"])["set_aside"], json!([]));
+    assert_eq!(dir.files_with(MARKER), Vec::<PathBuf>::new());
+    let (dir, aside) = restored();
+    let human = dir.run(&["forget", "a"]).ok();
+    assert_eq!(human.stdout, "forgot 1 drawer(s)\n");
+    assert_eq!(
+        human.stderr,
+        format!(
+            "note: removed {} set-aside file(s) that could hold the text too: {}\n",
+            aside.len(),
+            aside.join(", ")
+        )
+    );
+    let again = dir.run(&["forget", "c"]).ok();
+    assert_eq!(again.stderr, "", "there is nothing left to tell");
+}
+
+#[test]
+fn forgetting_an_unknown_id_keeps_what_was_set_aside_and_says_so() {
+    let (dir, aside) = restored();
+    let human = dir.run(&["forget", "b"]);
+    assert_eq!(
+        (human.code, human.stdout.as_str()),
+        (1, "there is nothing to forget\n")
+    );
+    assert!(human.stderr.starts_with("note: "), "{human:?}");
+    assert_eq!(human.stderr.lines().count(), 1, "{human:?}");
+    for name in &aside {
+        assert!(human.stderr.contains(name), "{human:?}");
+        assert!(dir.palace().join(name).is_file(), "{name}");
+    }
+    let answer = dir.json(1, &["forget", "b"]);
+    assert_eq!(
+        answer,
+        json!({"forgotten": 0, "purge_pending": false, "removed_files": []})
+    );
+    assert_eq!(names(&dir.json(0, &["status"])["set_aside"]), aside);
 }

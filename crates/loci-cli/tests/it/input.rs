@@ -1,6 +1,6 @@
 //! Input that makes no sense: a clear error, nothing changed, never a panic.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Dir;
 
@@ -185,6 +185,102 @@ fn bad_arguments_are_refused_and_change_nothing() {
         let error = dir.error(code, arguments);
         assert_eq!(error["kind"], kind, "{arguments:?}: {error}");
         assert!(message(&error).contains(part), "{arguments:?}: {error}");
+    }
+    assert_eq!(dir.run(&["export"]).ok().stdout, before);
+}
+
+#[test]
+fn an_error_has_a_code_that_says_more_than_its_kind() {
+    let dir = Dir::new();
+    assert_eq!(dir.error(2, &["status"])["code"], "palace_not_found");
+    let good = dir.write("good.json", "[1, 0]");
+    let good = good.to_str().unwrap();
+    dir.json(0, &["add", "x", "--id", "a", "--vector", good]);
+    dir.write("long.json", "[1, 2, 3]");
+    for (kind, code, arguments) in [
+        (
+            "invalid_input",
+            "unsupported_filter",
+            &["list", "--where", r#"{"a": {"$near": 1}}"#][..],
+        ),
+        (
+            "invalid_input",
+            "dimension_mismatch",
+            &["query", "--vector", "long.json"],
+        ),
+        (
+            "invalid_input",
+            "unknown_backend",
+            &["list", "--backend", "nonsense"],
+        ),
+        ("invalid_input", "invalid_input", &["get", ""]),
+        (
+            "not_found",
+            "collection_not_initialized",
+            &["list", "--collection", "nowhere"],
+        ),
+        ("conflict", "conflict", &["backup", "good.json"]),
+        ("unavailable", "io", &["restore", "missing", "--replace"]),
+    ] {
+        let error = dir.error(2, arguments);
+        assert_eq!(
+            (&error["kind"], &error["code"]),
+            (&json!(kind), &json!(code)),
+            "{arguments:?}"
+        );
+    }
+    let usage = dir.error(64, &["list", "--nonsense"]);
+    assert_eq!(
+        (&usage["kind"], &usage["code"]),
+        (&json!("usage"), &json!("usage"))
+    );
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused() {
+    let dir = Dir::new();
+    dir.json(0, &["add", "x", "--id", "a", "--wing", "w"]);
+    dir.json(0, &["add", "y", "--id", "b", "--wing", "v"]);
+    let before = dir.run(&["export"]).ok().stdout;
+    for (key, arguments) in [
+        (
+            "wing",
+            &["list", "--where", r#"{"wing": "v", "wing": "w"}"#][..],
+        ),
+        (
+            "$gt",
+            &["query", "x", "--where", r#"{"n": {"$gt": 1, "$gt": 0}}"#],
+        ),
+        (
+            "wing",
+            &[
+                "forget",
+                "--yes",
+                "--where",
+                r#"{"$or": [{"n": 1}, {"wing": "v", "wing": "w"}]}"#,
+            ],
+        ),
+        (
+            "$contains",
+            &[
+                "list",
+                "--where-document",
+                r#"{"$contains": "x", "$contains": "y"}"#,
+            ],
+        ),
+        (
+            "year",
+            &["add", "z", "--metadata", r#"{"year": 1, "year": 2}"#],
+        ),
+        (
+            "year",
+            &["update", "a", "--metadata", r#"{"year": 1, "year": null}"#],
+        ),
+    ] {
+        let error = dir.error(2, arguments);
+        assert_eq!(error["kind"], "invalid_input", "{arguments:?}: {error}");
+        let wanted = format!("key `{key}` stands twice");
+        assert!(message(&error).contains(&wanted), "{arguments:?}: {error}");
     }
     assert_eq!(dir.run(&["export"]).ok().stdout, before);
 }

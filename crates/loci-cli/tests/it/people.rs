@@ -38,10 +38,22 @@ fn a_session_reads_as_documented() {
              Alice moved to Lyon in May.\n"
                 .to_owned(),
         ),
+        (
+            &["query", "Lyon"],
+            0,
+            "1. move  {\"room\":\"home\",\"wing\":\"alice\"}\n   Alice moved to Lyon in May.\n".to_owned(),
+        ),
         (&["query", "Rome"], 1, "nothing found\n".to_owned()),
         (&["update", "move", "--room", "addresses"], 0, "updated move\n".to_owned()),
         (&["update", "nobody", "--room", "x"], 1, "there is no `nobody` in collection `drawers`\n".to_owned()),
-        (&["verify"], 0, "check of 1 drawer(s): everything agrees\n".to_owned()),
+        (
+            &["verify"],
+            0,
+            "check of 1 drawer(s): everything agrees \
+             (`--deep` also recomputes every row, posting and code)\n"
+                .to_owned(),
+        ),
+        (&["verify", "--deep"], 0, "deep check of 1 drawer(s): everything agrees\n".to_owned()),
         (&["repair"], 0, "1 drawer(s): nothing to repair\n".to_owned()),
         (&["export", "e.jsonl"], 0, "exported 1 drawer(s) to `e.jsonl`\n".to_owned()),
         (&["import", "jsonl", "e.jsonl"], 0, "added 0, updated 0, skipped 1, failed 0\n".to_owned()),

@@ -118,9 +118,29 @@ fn no_hits_is_exit_1_with_a_reason() {
 #[test]
 fn words_and_a_vector_together_or_neither_are_usage_errors() {
     let (dir, file) = two_vectors("cosine");
-    assert_eq!(dir.error(64, &["query"])["kind"], "usage");
+    let error = dir.error(64, &["query"]);
+    assert_eq!(error["kind"], "usage");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("WORDS") && message.contains("--vector"),
+        "{error}"
+    );
     assert_eq!(
         dir.error(64, &["query", "words", "--vector", &file])["kind"],
         "usage"
     );
+}
+
+#[test]
+fn the_help_names_the_limits_of_k() {
+    let (dir, file) = two_vectors("cosine");
+    let help = dir.run(&["query", "--help"]).ok().stdout;
+    assert!(help.contains("1 to 10000"), "{help}");
+    for k in ["1", "10000"] {
+        dir.json(0, &["query", "--vector", &file, "-k", k]);
+    }
+    for k in ["0", "10001"] {
+        let error = dir.error(64, &["query", "--vector", &file, "-k", k]);
+        assert_eq!(error["kind"], "usage", "{k}");
+    }
 }

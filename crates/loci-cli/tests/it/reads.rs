@@ -101,6 +101,7 @@ fn status_tells_counts_settings_and_the_state_of_the_index() {
     assert_eq!(status["palace"], dir.palace().to_str().unwrap());
     assert_eq!(status["backend"], "sqlite");
     assert_eq!(status["purge_pending"], false);
+    assert_eq!(status["set_aside"], json!([]));
     assert!(status["bytes"].as_u64().unwrap() > 0 && status["format"].is_u64());
     let human = dir.run(&["status"]).ok();
     assert!(

@@ -127,6 +127,44 @@ impl Dir {
         files
     }
 
+    /// All files of the palace with what is in them.
+    pub(crate) fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let read = |path: PathBuf| {
+            let bytes = std::fs::read(&path).unwrap();
+            (path, bytes)
+        };
+        Self::files(&self.palace()).into_iter().map(read).collect()
+    }
+
+    /// Files of the palace in which these letters stand, in upper or lower case.
+    pub(crate) fn files_with(&self, letters: &str) -> Vec<PathBuf> {
+        let holds = |bytes: &[u8]| {
+            bytes
+                .windows(letters.len())
+                .any(|window| window.eq_ignore_ascii_case(letters.as_bytes()))
+        };
+        let files = self.contents().into_iter();
+        files
+            .filter(|(_, bytes)| holds(bytes))
+            .map(|(path, _)| path)
+            .collect()
+    }
+
+    /// Flips one bit in the last letter of a stored text, which stands in the database once. Nobody
+    /// may have the palace open.
+    pub(crate) fn damage(&self, text: &str) {
+        let mut bytes = std::fs::read(self.database()).unwrap();
+        let found: Vec<usize> = bytes
+            .windows(text.len())
+            .enumerate()
+            .filter(|(_, window)| *window == text.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(found.len(), 1, "`{text}` stands at {found:?}");
+        bytes[found[0] + text.len() - 1] ^= 1;
+        std::fs::write(self.database(), &bytes).unwrap();
+    }
+
     /// Index files that are in use, which those set aside are not.
     pub(crate) fn index_files(&self) -> Vec<PathBuf> {
         Self::files(&self.palace().join("index"))
@@ -196,6 +234,11 @@ pub(crate) fn texts(list: &Value, field: &str) -> Vec<String> {
         .collect()
 }
 
+/// A list of strings.
+pub(crate) fn names(list: &Value) -> Vec<String> {
+    serde_json::from_value(list.clone()).unwrap()
+}
+
 /// Waits until a condition holds.
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let since = Instant::now();
@@ -232,7 +275,9 @@ impl Ran {
             serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error}: {self:?}"));
         let error = answer["error"].clone();
         assert!(
-            error["kind"].is_string() && error["message"].is_string(),
+            ["kind", "code", "message"]
+                .iter()
+                .all(|field| error[field].is_string()),
             "{answer}"
         );
         assert!(error.get("help").is_some(), "{answer}");

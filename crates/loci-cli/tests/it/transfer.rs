@@ -18,7 +18,7 @@ fn rich(dir: &Dir) {
     let report = dir.json(0, &["import", "jsonl", file.to_str().unwrap()]);
     assert_eq!(
         report,
-        json!({"added": 4, "updated": 0, "skipped": 0, "failed": 0, "lost": []})
+        json!({"added": 4, "updated": 0, "skipped": 0, "failed": 0, "lost": [], "warnings": []})
     );
 }
 
@@ -32,7 +32,10 @@ fn an_export_imports_to_exactly_the_same_palace() {
     );
     let file = dir.path("e.jsonl");
     let file = file.to_str().unwrap();
-    assert_eq!(dir.json(0, &["export", file]), json!({"exported": 4}));
+    assert_eq!(
+        dir.json(0, &["export", file]),
+        json!({"exported": 4, "warnings": []})
+    );
     let other = dir.path("other");
     let other = ["--palace", other.to_str().unwrap()];
     dir.json(0, &[&["import", "jsonl", file][..], &other].concat());
@@ -141,9 +144,49 @@ fn on_conflict_update_changes_what_is_there() {
     assert_eq!(imported(&dir, &file, "update"), [1, 2, 0, 0]);
     assert_eq!(text_of(&dir, "a"), "new");
     let metadata = dir.json(0, &["get", "a"])["drawers"][0]["metadata"].clone();
+    // Exactly the record's: a key that only the old drawer had is gone.
+    assert_eq!(metadata, json!({"year": 1, "source_file": "s.md"}));
+    let gone = r#"{"keep": 1}"#;
+    assert_eq!(dir.json(1, &["list", "--where", gone])["total"], 0);
+}
+
+#[test]
+fn an_update_that_changes_only_the_text_warns_that_the_vector_is_dropped() {
+    let dir = Dir::new();
+    let import = |record: serde_json::Value| {
+        let file = dir.write("r.jsonl", lines([record]));
+        let file = file.to_str().unwrap().to_owned();
+        ["import", "jsonl", &file, "--on-conflict", "update"].map(str::to_owned)
+    };
+    let json = |record| dir.json(0, &import(record).each_ref().map(String::as_str));
+    let first = json(json!({"id": "a", "document": "old", "embedding": [1, 0]}));
     assert_eq!(
-        metadata,
-        json!({"keep": 1, "year": 1, "source_file": "s.md"})
+        (&first["added"], &first["warnings"]),
+        (&json!(1), &json!([]))
+    );
+    // The vector alone, or text with its vector, is no reason to warn.
+    let moved = json(json!({"id": "a", "embedding": [0, 1]}));
+    assert_eq!(
+        (&moved["updated"], &moved["warnings"]),
+        (&json!(1), &json!([]))
+    );
+    let both = json(json!({"id": "a", "document": "newer", "embedding": [1, 1]}));
+    assert_eq!(both["warnings"], json!([]));
+    assert_eq!(text_of(&dir, "a"), "newer");
+    let dropped = json(json!({"id": "a", "document": "newest"}));
+    assert_eq!(dropped["updated"], 1);
+    assert_eq!(texts(&dropped["warnings"], "code"), ["vector_dropped"]);
+    let message = dropped["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("`a`"), "{dropped}");
+    let got = dir.json(0, &["get", "a", "--vectors"]);
+    assert_eq!(got["drawers"][0]["embedding"], json!([]));
+    json(json!({"id": "a", "embedding": [0, 1]}));
+    let arguments = import(json!({"id": "a", "document": "last"}));
+    let human = dir.run(&arguments.each_ref().map(String::as_str)).ok();
+    assert_eq!(human.stdout, "added 0, updated 1, skipped 0, failed 0\n");
+    assert!(
+        human.stderr.starts_with("warning: 1 drawer(s)"),
+        "{human:?}"
     );
 }
 
@@ -167,6 +210,103 @@ fn on_conflict_error_imports_nothing_at_all() {
     let fresh = ["--palace", fresh.to_str().unwrap()];
     let rule = ["import", "jsonl", &file, "--on-conflict", "error"];
     assert_eq!(dir.json(0, &[&rule[..], &fresh].concat())["added"], 3);
+}
+
+#[test]
+fn on_conflict_error_imports_nothing_when_an_id_stands_twice_in_the_file() {
+    let dir = Dir::new();
+    dir.json(0, &["init"]);
+    // Far apart: no batch holds both.
+    let records =
+        (0..500).map(|n| json!({"id": format!("d{}", n % 499), "document": n.to_string()}));
+    let file = dir.write("twice.jsonl", lines(records));
+    let rule = ["--on-conflict", "error"];
+    let import = [&["import", "jsonl", file.to_str().unwrap()][..], &rule].concat();
+    let error = dir.error(2, &import);
+    assert_eq!(error["kind"], "conflict");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains("line 500") && message.contains("`d0`"),
+        "{error}"
+    );
+    let status = dir.json(0, &["status"]);
+    assert_eq!((&status["drawers"], &status["seq"]), (&json!(0), &json!(1)));
+    // The same id in two collections is no conflict.
+    let records = ["one", "two"]
+        .map(|collection| json!({"collection": collection, "id": "a", "document": collection}));
+    let file = dir.write("two.jsonl", lines(records));
+    let import = [&["import", "jsonl", file.to_str().unwrap()][..], &rule].concat();
+    assert_eq!(dir.json(0, &import)["added"], 2);
+}
+
+#[test]
+fn a_field_that_no_record_has_is_an_error_of_that_record() {
+    let dir = Dir::new();
+    let records = [
+        json!({"id": "a", "document": "kept"}),
+        json!({"id": "b", "document": "x", "embeding": [1, 0]}),
+        json!({"id": "c", "text": "kept too"}),
+    ];
+    let file = dir.write("r.jsonl", lines(records));
+    let report = dir.json(2, &["import", "jsonl", file.to_str().unwrap()]);
+    assert_eq!(
+        (&report["added"], &report["failed"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(report["lost"][0]["line"], 2);
+    let reason = report["lost"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("`embeding`"), "{report}");
+    let list = dir.json(0, &["list"]);
+    assert_eq!(texts(&list["drawers"], "id"), ["a", "c"]);
+}
+
+#[test]
+fn a_record_with_a_key_that_stands_twice_is_refused() {
+    let dir = Dir::new();
+    let lines = concat!(
+        r#"{"id": "a", "document": "x", "metadata": {"year": 1, "room": "r", "year": 2}}"#,
+        "\n",
+        r#"{"id": "b", "id": "c", "document": "x"}"#,
+        "\n",
+        r#"{"id": "d", "document": "x", "text": "y"}"#,
+        "\n",
+        r#"{"id": "e", "document": "x", "metadata": {"year": 1}}"#,
+        "\n"
+    );
+    let file = dir.write("twice.jsonl", lines);
+    let report = dir.json(2, &["import", "jsonl", file.to_str().unwrap()]);
+    assert_eq!(
+        (&report["added"], &report["failed"]),
+        (&json!(1), &json!(3))
+    );
+    let reasons = texts(&report["lost"], "reason");
+    assert!(
+        reasons[0].contains("key `year` stands twice"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].contains("`id`"), "{reasons:?}");
+    assert!(reasons[2].contains("`document`"), "{reasons:?}");
+    assert_eq!(texts(&dir.json(0, &["list"])["drawers"], "id"), ["e"]);
+}
+
+#[test]
+fn a_byte_order_mark_loses_nothing() {
+    let dir = Dir::new();
+    let records = ["a", "b"].map(|id| json!({"id": id, "document": format!("\u{feff}text {id}")}));
+    let file = dir.write("bom.jsonl", format!("\u{feff}{}", lines(records)));
+    for (rule, added) in [("skip", 2), ("skip", 0), ("update", 0)] {
+        let report = dir.json(0, &["import", "jsonl", "bom.jsonl", "--on-conflict", rule]);
+        assert_eq!(
+            (&report["added"], &report["lost"]),
+            (&json!(added), &json!([]))
+        );
+    }
+    // Within the text it is text.
+    assert_eq!(text_of(&dir, "a"), "\u{feff}text a");
+    let fresh = ["--on-conflict", "error", "--palace", "fresh"];
+    let import = [&["import", "jsonl", file.to_str().unwrap()][..], &fresh].concat();
+    assert_eq!(dir.json(0, &import)["added"], 2);
+    assert_eq!(dir.error(2, &import)["kind"], "conflict");
 }
 
 #[test]
@@ -228,4 +368,25 @@ fn import_puts_everything_into_the_named_collection() {
     let status = dir.json(0, &["status", "--palace", other.to_str().unwrap()]);
     assert_eq!(texts(&status["collections"], "name"), ["all"]);
     assert_eq!(status["drawers"], 3);
+}
+
+#[test]
+fn every_field_of_a_record_may_be_missing_as_the_help_says() {
+    let dir = Dir::new();
+    let help = dir.run(&["import", "--help"]).ok().stdout;
+    for part in ["Each of them may be missing", "the exit code is then 2"] {
+        assert!(help.contains(part), "{help}");
+    }
+    let records = [
+        json!({"document": "only text"}),
+        json!({"metadata": {"only": "metadata"}}),
+        json!({"embedding": [1, 0]}),
+        json!({"id": "only-id"}),
+    ];
+    let file = dir.write("r.jsonl", lines(records));
+    let report = dir.json(0, &["import", "jsonl", file.to_str().unwrap()]);
+    assert_eq!((&report["added"], &report["lost"]), (&json!(4), &json!([])));
+    let ids = texts(&dir.json(0, &["list"])["drawers"], "id");
+    assert!(ids.iter().all(|id| !id.is_empty()), "{ids:?}");
+    assert_eq!(ids[3], "only-id");
 }

@@ -169,3 +169,23 @@ fn a_first_page_of_noise_is_a_finding_and_not_a_refusal() {
     let report = dir.json(1, &["repair"]);
     assert_eq!(report["salvage"]["saved"], INDEXED);
 }
+
+#[test]
+fn a_wrong_page_size_in_the_header_costs_no_drawer() {
+    let dir = Dir::with_index();
+    let mut bytes = std::fs::read(dir.database()).unwrap();
+    assert_eq!(bytes[16..18], [0x20, 0x00], "8,192, big-endian");
+    bytes[16..18].copy_from_slice(&[0x10, 0x00]);
+    std::fs::write(dir.database(), &bytes).unwrap();
+    assert_eq!(dir.json(1, &["verify"])["findings"][0]["kind"], "database");
+    let report = dir.json(1, &["repair"]);
+    let salvage = &report["salvage"];
+    assert_eq!(salvage["saved"], INDEXED, "{salvage}");
+    for lost in ["without_vector", "damaged"] {
+        assert_eq!(salvage[lost], json!([]), "{salvage}");
+    }
+    assert!(std::fs::read(dir.database()).unwrap() == bytes);
+    let palace = ["--palace", salvage["palace"].as_str().unwrap()];
+    let check = dir.json(0, &[&["verify", "--deep"][..], &palace].concat());
+    assert_eq!(check["drawers"], INDEXED);
+}

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use loci_core::{Error, ErrorKind, PalaceRef, Result, Selection};
-use rusqlite::{Connection, params};
+use loci_core::{Error, ErrorKind, Metadata, PalaceRef, Result, Selection};
+use rusqlite::Connection;
 
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
@@ -86,20 +86,17 @@ fn purge_if_possible(store: &Store) -> Result<Purged> {
     }
 }
 
-/// Drawers of these ids that a repair or a clean-up took out of the collection but kept.
+/// Selected drawers that a repair or a clean-up took out of the collection but kept.
 fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Result<usize> {
-    let Some(ids) = &selection.ids else {
-        return Ok(0);
-    };
     store.write("forgetting copies", |db| {
         let head = Head::read(&db.sql)?;
         let row = CollectionRow::require(&db.sql, &head, collection)?;
         let mut removed = 0;
         for table in ["damaged_drawers", "removed_duplicates"] {
-            let sql = format!("DELETE FROM {table} WHERE drawer_id = ?1 AND collection = ?2");
-            let mut statement = db.sql.prepare_cached(&sql)?;
-            for id in ids {
-                removed += statement.execute(params![id, row.id])?;
+            for copy in selected_copies(db, table, row.id, selection)? {
+                removed += db
+                    .sql
+                    .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy])?;
             }
         }
         if removed > 0 {
@@ -111,6 +108,46 @@ fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Resu
         }
         Ok(removed)
     })
+}
+
+fn selected_copies(
+    db: &Db,
+    table: &str,
+    collection: i64,
+    selection: &Selection,
+) -> Attempt<Vec<i64>> {
+    let sql = format!("SELECT id, drawer_id, metadata, text FROM {table} WHERE collection = ?1");
+    let mut statement = db.sql.prepare(&sql)?;
+    let mut rows = statement.query([collection])?;
+    let mut selected = Vec::new();
+    while let Some(columns) = rows.next()? {
+        let text_of = |at| {
+            columns
+                .get_ref(at)
+                .ok()
+                .and_then(|value| value.as_str().ok())
+        };
+        let (id, text) = (text_of(1).unwrap_or_default(), text_of(3));
+        let metadata: Metadata = text_of(2)
+            .and_then(|json| serde_json::from_str(json).ok())
+            .unwrap_or_default();
+        let by_id = selection
+            .ids
+            .as_ref()
+            .is_none_or(|ids| ids.iter().any(|wanted| wanted == id));
+        let by_filter = selection
+            .filter
+            .as_ref()
+            .is_none_or(|filter| filter.matches(&metadata, text));
+        let by_text = selection
+            .document
+            .as_ref()
+            .is_none_or(|filter| filter.matches(text));
+        if by_id && by_filter && by_text {
+            selected.push(columns.get(0)?);
+        }
+    }
+    Ok(selected)
 }
 
 /// In the transaction that removes the drawers: a kill after it leaves a palace that knows.
@@ -210,12 +247,8 @@ fn remove_set_aside(store: &Store) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for path in set_aside_files(place) {
         remove(&path)?;
-        names.push(
-            path.file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-        );
+        let name = path.strip_prefix(&place.directory).unwrap_or(&path);
+        names.push(name.display().to_string());
     }
     Ok(names)
 }

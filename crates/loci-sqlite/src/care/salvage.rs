@@ -14,10 +14,10 @@ use loci_salvage::{DatabaseFile, Value};
 use rusqlite::params;
 
 use crate::SqliteBackend;
-use crate::collection::record::{checksum, vector_from_bytes};
+use crate::collection::record::{checksum, content_hash, vector_from_bytes};
 use crate::store::lock::FileLock;
 use crate::store::place::Place;
-use crate::store::{now_ms, schema};
+use crate::store::{Store, now_ms, schema};
 
 /// What a salvage saved.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ pub struct SalvageReport {
     pub palace: PathBuf,
     /// Drawers in it.
     pub saved: u64,
-    /// Of those, drawers whose vector was lost, by id.
+    /// Of those, drawers whose vector was lost, by id; their text was checked by its own hash.
     pub without_vector: Vec<String>,
     /// Drawers whose bytes are damaged, by id where it could be read; kept in `damaged_drawers`.
     pub damaged: Vec<String>,
@@ -46,6 +46,7 @@ struct Found {
     metadata: String,
     seq: i64,
     checksum: i64,
+    content_hash: Vec<u8>,
 }
 
 #[derive(Default)]
@@ -117,7 +118,7 @@ impl Finds {
                 Value::Integer(_),
                 Value::Text(_),
                 Value::Text(_),
-                _,
+                hash,
                 _,
             ] => {
                 let text = match text {
@@ -132,6 +133,10 @@ impl Finds {
                     metadata: metadata.clone(),
                     seq: *seq,
                     checksum: *checksum,
+                    content_hash: match hash {
+                        Value::Blob(hash) => hash.clone(),
+                        _ => Vec::new(),
+                    },
                 });
             }
             [
@@ -183,7 +188,10 @@ impl Finds {
             }
         }
         let newest = newest_first.first()?;
-        let verdict = if vectors.is_empty() {
+        // Without its vector the checksum cannot be tested, but the text has a hash of its own.
+        let text_is_whole =
+            newest.text.as_deref().map(content_hash).unwrap_or_default() == newest.content_hash;
+        let verdict = if vectors.is_empty() && text_is_whole {
             Verdict::VectorLost
         } else {
             Verdict::Damaged
@@ -215,22 +223,6 @@ fn write_all(
         let Some((found, verdict)) = finds.best(*row, versions) else {
             continue;
         };
-        let metadata = serde_json::from_str::<Metadata>(&found.metadata);
-        let (Ok(metadata), Ok(vector)) = (metadata, saved_vector(&verdict)) else {
-            store.write("keeping a damaged drawer", |db| {
-                db.sql.execute(
-                    "INSERT INTO damaged_drawers (removed_at, row, collection, drawer_id, text, metadata, checksum)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                    params![now_ms(), row, found.collection, found.id, found.text, found.metadata, found.checksum],
-                )?;
-                Ok(())
-            })?;
-            report.damaged.push(found.id);
-            continue;
-        };
-        if matches!(verdict, Verdict::VectorLost) {
-            report.without_vector.push(found.id.clone());
-        }
         let writer = match writers.entry(found.collection) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::btree_map::Entry::Vacant(entry) => {
@@ -238,12 +230,33 @@ fn write_all(
                 entry.insert(Writer::open(&backend, &palace, &name, Metric::default())?)
             }
         };
+        let metadata = serde_json::from_str::<Metadata>(&found.metadata);
+        let (Ok(metadata), Ok(vector)) = (metadata, saved_vector(&verdict)) else {
+            keep_damaged(&store, writer.collection.name(), *row, &found)?;
+            report.damaged.push(found.id);
+            continue;
+        };
+        if matches!(verdict, Verdict::VectorLost) {
+            report.without_vector.push(found.id.clone());
+        }
         writer.push(found, metadata, vector, report)?;
     }
     for writer in writers.values_mut() {
         writer.flush(report)?;
     }
     backend.close()
+}
+
+/// Puts a drawer whose bytes are wrong into the side table, under the collection it would be in.
+fn keep_damaged(store: &Store, collection: &str, row: i64, found: &Found) -> Result<()> {
+    store.write("keeping a damaged drawer", |db| {
+        db.sql.execute(
+            "INSERT INTO damaged_drawers (removed_at, row, collection, drawer_id, text, metadata, checksum)
+             SELECT ?1, ?2, id, ?4, ?5, ?6, ?7 FROM collections WHERE name = ?3",
+            params![now_ms(), row, collection, found.id, found.text, found.metadata, found.checksum],
+        )?;
+        Ok(())
+    })
 }
 
 /// The drawer may not be saved: its bytes are not what was written.

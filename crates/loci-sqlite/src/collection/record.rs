@@ -47,8 +47,8 @@ pub(crate) fn vector_from_bytes(bytes: &[u8]) -> Option<Vec<f32>> {
     })
 }
 
-/// What makes a mined drawer unique in its collection. All empty for other drawers: NULLs would
-/// be distinct in UNIQUE.
+/// What makes a mined drawer unique in its collection. Empty for other drawers, but for the hash:
+/// NULLs would be distinct in UNIQUE.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct MinedKey {
     pub(crate) wing: String,
@@ -57,17 +57,31 @@ pub(crate) struct MinedKey {
     pub(crate) start_line: String,
 }
 
+/// The first half of the text's BLAKE3 hash. Kept for every drawer: it vouches for the text where
+/// the vector, and with it the checksum of the whole row, is lost.
+pub(crate) fn content_hash(text: &str) -> Vec<u8> {
+    blake3::hash(text.as_bytes())
+        .as_bytes()
+        .iter()
+        .take(16)
+        .copied()
+        .collect()
+}
+
 impl MinedKey {
     pub(crate) fn of(text: Option<&str>, metadata: &Metadata) -> Self {
+        let content_hash = text.map(content_hash).unwrap_or_default();
         let source_file = metadata.get_str("source_file").unwrap_or_default();
-        let (Some(text), false) = (text, source_file.is_empty()) else {
-            return Self::default();
-        };
-        let hash = blake3::hash(text.as_bytes());
+        if text.is_none() || source_file.is_empty() {
+            return Self {
+                content_hash,
+                ..Self::default()
+            };
+        }
         Self {
             wing: key_part(metadata, "wing"),
             source_file: source_file.to_owned(),
-            content_hash: hash.as_bytes().iter().take(16).copied().collect(),
+            content_hash,
             start_line: key_part(metadata, "start_line"),
         }
     }

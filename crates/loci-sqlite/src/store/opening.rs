@@ -18,8 +18,7 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
     // SQLite takes an empty file for a new database and removes the log beside it: so it is looked
     // at before SQLite opens anything.
-    let empty = is_empty(place);
-    if !empty && place.mark()?.is_some() {
+    if !is_empty(place) {
         match open_current(place, durability) {
             Ok(Some(db)) => return Ok(db),
             // After an error too, look again under the lock: somebody may be creating, migrating or
@@ -28,14 +27,18 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
             Err(fault) => return Err(fail(fault)),
         }
     }
-    // Without a lock file nobody is creating or restoring, so an empty file is no palace either.
-    if empty && !is_locked(place) {
-        refuse_lost_database(place)?;
-    }
-    if !create && empty && !place.lock().exists() {
-        return Err(Error::PalaceNotFound {
-            path: place.directory.clone(),
-        });
+    {
+        // A restore between its renames looks like a palace that has lost its database.
+        let lock = FileLock::shared(&place.lock());
+        if is_empty(place) {
+            refuse_lost_database(place)?;
+            // Without a lock file nobody is creating or restoring, so an empty file is no palace.
+            if !create && lock.is_none() {
+                return Err(Error::PalaceNotFound {
+                    path: place.directory.clone(),
+                });
+            }
+        }
     }
     if create {
         place.ensure_directory()?;
@@ -91,12 +94,6 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
 /// Whether the database file is missing or has no bytes.
 pub(crate) fn is_empty(place: &Place) -> bool {
     std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0)
-}
-
-/// Whether somebody is creating, migrating or restoring: a restore between its renames looks like
-/// a palace that has lost its database.
-fn is_locked(place: &Place) -> bool {
-    place.lock().exists() && FileLock::try_exclusive(&place.lock()).is_ok_and(|lock| lock.is_none())
 }
 
 /// Without its database, a log or an index is what is left of a palace, not the start of a new one:
