@@ -1,5 +1,6 @@
 //! A palace that is deleted, replaced or restored under a running process is noticed at its next call.
 
+use loci_palace::{MaintenanceKind, Query, Selection};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -298,4 +299,37 @@ fn restores_under_busy_writers_never_mix_two_histories() {
         errors.len(),
         errors.first()
     );
+}
+
+#[test]
+fn a_view_below_the_trimmed_tombstones_starts_anew_instead_of_showing_ghosts() {
+    // Deletes below the floor are no longer listed, so a process that still holds an older view
+    // cannot learn of them one by one.
+    for indexed in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("palace");
+        let (reader, writer) = (open(&path), open(&path));
+        let model = fill(&writer, "drawers", "a", 50, 8, 1);
+        let drawers = writer.collection("drawers", false).unwrap();
+        let seen = reader.collection("drawers", false).unwrap();
+        if indexed {
+            drawers.run_maintenance(MaintenanceKind::Reindex).unwrap();
+        }
+        let (id, row) = model.rows.iter().next().unwrap();
+        let query = Query::vector(row.vector.clone().unwrap()).k(50);
+        assert_eq!(seen.query(&query).unwrap().ids[0].len(), 50);
+        drawers.delete(&Selection::ids([id.clone()])).unwrap();
+        if indexed {
+            drawers.run_maintenance(MaintenanceKind::Reindex).unwrap();
+        }
+        let trimmed = drawers.run_maintenance(MaintenanceKind::Compact).unwrap();
+        assert_eq!(trimmed.stats["tombstones_trimmed"], 1);
+        let found = seen.query(&query).unwrap();
+        assert_eq!(found.ids[0].len(), 49);
+        assert!(
+            !found.ids[0].contains(id) && found.warnings.is_empty(),
+            "{:?}",
+            found.warnings
+        );
+    }
 }
