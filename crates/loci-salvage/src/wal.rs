@@ -129,7 +129,14 @@ pub struct DamagedLog {
 /// has one that ends in a write that was cut short, nor one that somebody is writing right now.
 pub fn damaged_log(path: &Path) -> io::Result<Option<DamagedLog>> {
     let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
         other => other?,
     };
     let look = |file: &mut File| -> io::Result<_> {

@@ -209,12 +209,13 @@ impl Store {
     ) -> Result<T> {
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let mark = self.current_mark()?;
-            if slot.as_ref().is_none_or(|(opened, _)| *opened != mark) {
+            let current = self.current_mark()?;
+            if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
                 *slot = None;
-                *slot = Some((mark, self.connect(doing)?));
+                *slot = Some(self.connect_marked(doing)?);
             }
-            let Some((_, db)) = slot.as_ref() else {
+            // The mark of the file that is really written to: it may be newer than the one looked at.
+            let Some((mark, db)) = slot.as_ref().map(|(mark, db)| (*mark, db)) else {
                 continue;
             };
             let result = self.watch(in_transaction(db, &mut work));
@@ -244,6 +245,11 @@ impl Store {
     /// SQLite opens the log by name, and only at the first read. Until then no restore may swap the
     /// files: the palace lock is shared meanwhile.
     pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
+        self.connect_marked(doing).map(|(_, db)| db)
+    }
+
+    /// [`Store::connect`], with the mark of the file that was opened.
+    fn connect_marked(&self, doing: &str) -> Result<(FileMark, Db)> {
         loop {
             let mark = self.current_mark()?;
             if is_empty(&self.place) {
@@ -258,7 +264,7 @@ impl Store {
             match open_with_log(&self.place, self.durability) {
                 Ok(mut db) => {
                     db.epoch = self.note(mark);
-                    return Ok(db);
+                    return Ok((mark, db));
                 }
                 Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
@@ -346,14 +352,14 @@ impl Store {
         if let Some(db) = self.lock_connections().idle.pop() {
             return Ok((mark, db));
         }
-        let db = self.connect(doing)?;
+        let (mark, db) = self.connect_marked(doing)?;
         // A palace that was replaced may be of another format or half made.
         let format = schema::format(&db.sql)
             .map_err(|fault| fault.into_error(&self.place.database, doing))?;
         if format != schema::FORMAT {
             drop(db);
             ensure_ready(&self.place, false, self.durability)?;
-            return Ok((mark, self.connect(doing)?));
+            return self.connect_marked(doing);
         }
         Ok((mark, db))
     }

@@ -12,7 +12,8 @@ use super::place::Place;
 use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema};
 use crate::fault::{Attempt, Fault};
 
-/// Makes sure that the palace exists in the current format. The fast path takes no lock.
+/// Makes sure that the palace exists in the current format. One that is current is opened under the
+/// shared lock alone.
 pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Db> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
@@ -80,8 +81,13 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
     if std::fs::symlink_metadata(&copy).is_ok() {
         return Ok(());
     }
-    // The mode of the log, 0600, comes along.
-    std::fs::copy(&log, &copy)
+    // Whole or not at all: a kill must not leave half a copy under a name that says it was kept. The
+    // mode of the log, 0600, comes along.
+    let temporary = place
+        .directory
+        .join(format!("verify-log-{:016x}.tmp", fastrand::u64(..)));
+    std::fs::copy(&log, &temporary)
+        .and_then(|_| std::fs::rename(&temporary, &copy))
         .map_err(|source| Error::io("cannot keep the damaged log as", &copy, source))?;
     tracing::warn!(
         "the log is damaged: {} commit(s) behind the damage are lost; it is kept as `{}`",
