@@ -17,9 +17,8 @@ mod kernels;
 mod minilm;
 mod static_embedder;
 mod table;
-mod wordpiece;
 
+pub use loci_text::{TokenId, Tokenizer};
 pub use minilm::{MINILM_MAX_TOKENS, MINILM_NAME, MiniLm};
 pub use static_embedder::{STATIC_NAME, StaticEmbedder};
 pub use table::{Table, TableError, write_table};
-pub use wordpiece::{TokenId, Tokenizer};

@@ -11,8 +11,8 @@ mod weights;
 use std::path::{Path, PathBuf};
 
 use loci_core::{Embedder, EmbedderIdentity, Error, Result};
+use loci_text::{BEGIN, END, TokenId, Tokenizer};
 
-use crate::wordpiece::{BEGIN, END, TokenId, Tokenizer};
 use encoder::{Encoder, Scratch};
 pub(crate) use weights::Shape;
 

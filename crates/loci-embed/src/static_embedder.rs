@@ -10,7 +10,7 @@ use loci_core::{Embedder, EmbedderIdentity, Result};
 
 use crate::kernels;
 use crate::table::Table;
-use crate::wordpiece::{TokenId, Tokenizer};
+use loci_text::{TokenId, Tokenizer};
 
 /// Name of the static embedder in an [`EmbedderIdentity`].
 pub const STATIC_NAME: &str = "static";

@@ -18,7 +18,7 @@
 //!
 //! [`Table`] borrows the bytes and reads nothing but the header.
 
-use crate::wordpiece::TokenId;
+use loci_text::TokenId;
 
 const MAGIC: &[u8; 8] = b"LOCISTAT";
 const VERSION: u32 = 1;

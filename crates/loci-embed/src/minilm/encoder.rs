@@ -2,7 +2,7 @@
 
 use super::Shape;
 use crate::kernels::{self, Packed};
-use crate::wordpiece::TokenId;
+use loci_text::TokenId;
 
 /// Scale and shift of a layer norm.
 #[derive(Debug)]

@@ -8,4 +8,3 @@
 )]
 
 mod minilm;
-mod tokens;

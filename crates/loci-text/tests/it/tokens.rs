@@ -1,6 +1,6 @@
 //! Token ids against the `tokenizers` package.
 
-use loci_embed::{TokenId, Tokenizer};
+use loci_text::{TokenId, Tokenizer};
 
 #[derive(serde::Deserialize)]
 struct Case {

@@ -10,8 +10,8 @@ mod vocabulary;
 use std::sync::OnceLock;
 
 use normalise::Words;
-pub use vocabulary::TokenId;
-pub(crate) use vocabulary::{BEGIN, END};
+pub use vocabulary::{BEGIN, END, TokenId};
+
 use vocabulary::{SPECIALS, UNKNOWN, Vocabulary};
 
 /// Characters of a word beyond which it counts as unknown.
@@ -50,7 +50,7 @@ impl Tokenizer {
     /// The tokens of `text`, without special tokens around them.
     ///
     /// ```
-    /// use loci_embed::Tokenizer;
+    /// use loci_text::Tokenizer;
     /// let tokenizer = Tokenizer::builtin();
     /// let pieces: Vec<_> = tokenizer.encode("Café palaces").into_iter().filter_map(|id| tokenizer.token(id)).collect();
     /// assert_eq!(pieces, ["cafe", "palaces"]);
@@ -62,7 +62,7 @@ impl Tokenizer {
     }
 
     /// Appends at most `limit` tokens of `text`; reads no further than it must.
-    pub(crate) fn encode_up_to(&self, text: &str, limit: usize, ids: &mut Vec<TokenId>) {
+    pub fn encode_up_to(&self, text: &str, limit: usize, ids: &mut Vec<TokenId>) {
         let end = ids.len().saturating_add(limit);
         let mut words = Words::default();
         let mut rest = text;

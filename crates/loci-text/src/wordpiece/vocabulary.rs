@@ -7,11 +7,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub type TokenId = u16;
 
 /// Stands for a word that cannot be made of pieces.
-pub(crate) const UNKNOWN: TokenId = 100;
+pub(super) const UNKNOWN: TokenId = 100;
 /// Begins a text.
-pub(crate) const BEGIN: TokenId = 101;
+pub const BEGIN: TokenId = 101;
 /// Ends a text.
-pub(crate) const END: TokenId = 102;
+pub const END: TokenId = 102;
 
 /// Tokens that are recognised in text as they are written.
 pub(super) const SPECIALS: [(&str, TokenId); 5] = [

@@ -1,0 +1,4 @@
+//! Tests of loci-text.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
+
+mod tokens;
