@@ -27,10 +27,37 @@ impl fmt::Display for EmbedderIdentity {
     }
 }
 
+/// How the vectors of one embedder relate to those of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kinship {
+    /// The same vectors for the same text.
+    Same,
+    /// Its query vectors find the other's vectors, less well; its own vectors must not be mixed with them.
+    Compatible,
+    /// Comparing the two means nothing.
+    Foreign,
+}
+
 /// Turns texts into vectors. Never called inside a transaction.
 pub trait Embedder: Send + Sync {
     /// Who this is.
     fn identity(&self) -> EmbedderIdentity;
     /// One vector per text, each of the identity's dimension.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
+
+    /// How its vectors relate to those of `other`.
+    fn kinship(&self, other: &EmbedderIdentity) -> Kinship {
+        if self.identity() == *other {
+            Kinship::Same
+        } else {
+            Kinship::Foreign
+        }
+    }
+
+    /// One query vector per text, to search vectors that `space` made. Only called where
+    /// [`Embedder::kinship`] with it is not foreign.
+    fn embed_queries(&self, texts: &[&str], space: &EmbedderIdentity) -> Result<Vec<Vec<f32>>> {
+        let _ = space;
+        self.embed(texts)
+    }
 }

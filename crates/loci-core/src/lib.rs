@@ -36,7 +36,7 @@ pub use batch::{
     validate_collection_name, validate_id, validate_metadata, validate_vector,
 };
 pub use collection::{Collection, Get, Metric, Query, QueryInput, Selection};
-pub use embedder::{Embedder, EmbedderIdentity};
+pub use embedder::{Embedder, EmbedderIdentity, Kinship};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
 pub use json::{deserialize_strict, parse_json};

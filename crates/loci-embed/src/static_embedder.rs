@@ -6,9 +6,10 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Embedder, EmbedderIdentity, Result};
+use loci_core::{Embedder, EmbedderIdentity, Kinship, Result};
 
 use crate::kernels;
+use crate::minilm::MINILM_NAME;
 use crate::table::Table;
 use loci_text::{TokenId, Tokenizer};
 
@@ -142,6 +143,23 @@ impl Embedder for StaticEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         Ok(texts.iter().map(|text| self.embed_one(text)).collect())
+    }
+
+    fn kinship(&self, other: &EmbedderIdentity) -> Kinship {
+        if self.identity() == *other {
+            Kinship::Same
+        } else if other.name == MINILM_NAME && other.dimension == self.table.dimension() {
+            Kinship::Compatible
+        } else {
+            Kinship::Foreign
+        }
+    }
+
+    fn embed_queries(&self, texts: &[&str], space: &EmbedderIdentity) -> Result<Vec<Vec<f32>>> {
+        if space.name == MINILM_NAME {
+            return Ok(texts.iter().map(|text| self.embed_centred(text)).collect());
+        }
+        self.embed(texts)
     }
 }
 
