@@ -151,6 +151,7 @@ pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
         ids: None,
         filter: Filter::all(conditions),
         document,
+        period: None,
     })
 }
 

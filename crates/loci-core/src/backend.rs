@@ -40,6 +40,8 @@ pub enum Capability {
     RangeFilters,
     /// `lexical_search`.
     LexicalSearch,
+    /// `recall` and access counts.
+    Recall,
     /// `get_recent` orders by sequence number.
     RecencyOrder,
     /// `facet_counts`.

@@ -5,6 +5,7 @@ use crate::embedder::EmbedderIdentity;
 use crate::error::{Error, Result};
 use crate::filter::{DocumentFilter, Filter};
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
+use crate::recall::{Judge, Probe, RecallResult};
 use crate::result::{
     Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalResult, QueryResult,
     WriteResult,
@@ -83,6 +84,23 @@ impl QueryInput {
     }
 }
 
+/// A span of time, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Period {
+    /// From this moment on.
+    pub since: Option<i64>,
+    /// Before this moment.
+    pub before: Option<i64>,
+}
+
+impl Period {
+    /// Whether a moment lies in it.
+    pub fn contains(&self, moment: i64) -> bool {
+        self.since.is_none_or(|since| moment >= since)
+            && self.before.is_none_or(|before| moment < before)
+    }
+}
+
 /// Which drawers a call is about. Empty means all of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
@@ -92,6 +110,8 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Only drawers whose text matches.
     pub document: Option<DocumentFilter>,
+    /// Only drawers whose date lies in it: [`crate::Metadata::authored_at`], else when they were added.
+    pub period: Option<Period>,
 }
 
 impl Selection {
@@ -118,7 +138,10 @@ impl Selection {
 
     /// Whether nothing restricts it.
     pub fn is_all(&self) -> bool {
-        self.ids.is_none() && self.filter.is_none() && self.document.is_none()
+        self.ids.is_none()
+            && self.filter.is_none()
+            && self.document.is_none()
+            && self.period.is_none()
     }
 }
 
@@ -223,6 +246,24 @@ pub trait Collection: Send + Sync {
     /// The best drawers by words.
     fn lexical_search(&self, query: &str, k: usize, selection: &Selection)
     -> Result<LexicalResult>;
+
+    /// Lets `judge` choose among what both arms find; all of it, and the chosen drawers, as of one commit.
+    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
+        let _ = (probe, judge);
+        Err(Error::UnsupportedCapability {
+            capability: "recall".into(),
+            reason: format!("the backend of collection `{}` cannot search", self.name()),
+        })
+    }
+    /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written later, and what was not
+    /// yet written when a process is killed is lost.
+    fn note_access(&self, records: &[u64]) {
+        let _ = records;
+    }
+    /// How often drawers were shown, by id, as far as that is written.
+    fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
+        Ok(vec![0; ids.len()])
+    }
 
     /// Exact number of drawers.
     fn count(&self) -> Result<u64>;

@@ -24,6 +24,7 @@ mod filter;
 mod json;
 mod maintenance;
 mod metadata;
+mod recall;
 mod registry;
 mod result;
 
@@ -35,13 +36,17 @@ pub use batch::{
     MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MAX_RESULTS,
     validate_collection_name, validate_id, validate_metadata, validate_vector,
 };
-pub use collection::{Collection, Get, Metric, Query, QueryInput, Selection};
+pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selection};
 pub use embedder::{Embedder, EmbedderIdentity, Kinship};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
 pub use json::{deserialize_strict, parse_json};
 pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
 pub use metadata::{MetaValue, Metadata, MetadataPatch};
+pub use recall::{
+    Evidence, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm, RecallResult,
+    Recalled, SourceEvidence,
+};
 pub use registry::{BackendChoice, DEFAULT_BACKEND, Registry};
 pub use result::{
     Change, Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalHit,

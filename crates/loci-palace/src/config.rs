@@ -7,6 +7,8 @@ use loci_core::{Error, Result};
 use loci_sqlite::Durability;
 use serde::Deserialize;
 
+use crate::embedders::OpenAiConfig;
+
 /// Settings from a file. Every key may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,12 @@ pub struct Config {
     pub backend: Option<String>,
     /// `normal` or `full`.
     pub durability: Option<String>,
+    /// Embedder of new collections: `static`, `minilm`, `openai` or `none`.
+    pub embedder: Option<String>,
+    /// Directory of the models (user's file only).
+    pub models: Option<PathBuf>,
+    /// The endpoint of the embedder `openai`.
+    pub openai: Option<OpenAiConfig>,
 }
 
 impl Config {
@@ -73,8 +81,13 @@ pub fn default_palace_path() -> Result<PathBuf> {
     if let Some(path) = Config::of_user()?.palace {
         return Ok(path);
     }
+    Ok(data_directory()?.join("palace"))
+}
+
+/// `$XDG_DATA_HOME/loci`.
+pub(crate) fn data_directory() -> Result<PathBuf> {
     xdg("XDG_DATA_HOME", ".local/share")
-        .map(|directory| directory.join("loci").join("palace"))
+        .map(|directory| directory.join("loci"))
         .ok_or_else(|| {
             Error::invalid(
                 "palace",

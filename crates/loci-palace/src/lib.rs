@@ -17,18 +17,27 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod embedders;
 mod export;
 mod import;
 mod palace;
 mod record;
+mod search;
 
 pub use config::{Config, default_palace_path};
+pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
 pub use loci_core::*;
+pub use loci_embed::{MINILM_NAME, ModelStore, STATIC_NAME, StoredModel};
+pub use loci_recall::{
+    Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Step, TermInfo,
+    Verdict, count_tokens,
+};
 pub use loci_sqlite::{
     Durability, Finding, ForgetOutcome, PalaceState, RepairReport, Restored, SalvageReport,
     VerifyReport,
 };
-pub use palace::{CollectionStatus, DEFAULT_COLLECTION, OpenOptions, Palace, Status};
+pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};
+pub use search::{Found, Scope};

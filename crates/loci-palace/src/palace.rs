@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::{
-    Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Error, MaintenanceState,
-    Metric, PalaceRef, Registry, Result, Selection,
+    Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Embedder, Error,
+    MaintenanceState, Metric, PalaceRef, Registry, Result, Selection, Warning,
 };
+use loci_embed::ModelStore;
 use loci_sqlite::{
     Durability, ForgetOutcome, PalaceState, RepairReport, Restored, SqliteBackend, VerifyReport,
 };
 
 use crate::config::Config;
+use crate::embedders::Embedders;
 
 /// Collection used when none is named.
 pub const DEFAULT_COLLECTION: &str = "drawers";
@@ -25,6 +27,8 @@ pub struct OpenOptions {
     pub backend: Option<String>,
     /// How hard commits try to reach the disk; otherwise configuration and default decide.
     pub durability: Option<Durability>,
+    /// Embedder by name (`static`, `minilm`, `openai`, `none`); otherwise what made a collection's vectors decides.
+    pub embedder: Option<String>,
 }
 
 impl OpenOptions {
@@ -47,6 +51,15 @@ pub struct Palace {
     reference: PalaceRef,
     backend: Arc<dyn Backend>,
     sqlite: Arc<SqliteBackend>,
+    embedders: Embedders,
+}
+
+/// A collection together with the embedder that it is used with.
+pub struct Memory {
+    /// The collection, opened with the embedder.
+    pub collection: Arc<dyn Collection>,
+    /// `None`: words only.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// A collection with the state of its index.
@@ -99,6 +112,7 @@ impl Palace {
         let environment = std::env::var("LOCI_BACKEND")
             .ok()
             .filter(|name| !name.is_empty());
+        let embedders = Embedders::new(options.embedder.as_deref(), path, &of_palace, &of_user)?;
         let config = of_palace.backend.or(of_user.backend);
         let choice = BackendChoice {
             explicit: options.backend.as_deref(),
@@ -110,6 +124,7 @@ impl Palace {
             reference: PalaceRef::local(path),
             backend,
             sqlite,
+            embedders,
         })
     }
 
@@ -123,7 +138,41 @@ impl Palace {
         self.backend.name()
     }
 
-    /// A collection; with `create`, made when missing.
+    /// A collection with its embedder: texts that come without a vector get one. The warnings say when that is another
+    /// embedder than expected, or none.
+    pub fn memory(&self, name: &str, create: bool) -> Result<(Memory, Vec<Warning>)> {
+        let plain = self.collection(name, create)?;
+        let resolved =
+            self.embedders
+                .resolve(name, plain.embedder()?.as_ref(), plain.dimension()?)?;
+        let collection = match &resolved.embedder {
+            None => plain,
+            Some(embedder) => {
+                let options = CollectionOptions {
+                    metric: None,
+                    embedder: Some(Arc::clone(embedder)),
+                };
+                self.collection_with(name, false, &options)?
+            }
+        };
+        let memory = Memory {
+            collection,
+            embedder: resolved.embedder,
+        };
+        Ok((memory, resolved.warnings))
+    }
+
+    /// An embedder by name; nothing for `none`.
+    pub fn embedder(&self, name: &str) -> Result<Option<Arc<dyn Embedder>>> {
+        self.embedders.open(name)
+    }
+
+    /// The models that were added on this machine.
+    pub fn models(&self) -> &ModelStore {
+        self.embedders.models()
+    }
+
+    /// A collection as it is, without an embedder; with `create`, made when missing.
     pub fn collection(&self, name: &str, create: bool) -> Result<Arc<dyn Collection>> {
         self.collection_with(name, create, &CollectionOptions::default())
     }

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
-    Health, PalaceRef, Result, validate_collection_name,
+    Health, Kinship, PalaceRef, Result, validate_collection_name,
 };
 use rusqlite::params;
 
 use crate::collection::SqliteCollection;
-use crate::collection::meta::CollectionRow;
+use crate::collection::meta::{CollectionRow, mismatch};
 use crate::collection::rows::{rebuild_postings, take_row};
 use crate::fault::Attempt;
 use crate::store::connection::{Db, Durability};
@@ -192,19 +192,14 @@ fn check_options(row: &CollectionRow, options: &CollectionOptions) -> Result<()>
             ),
         });
     }
-    let Some(given) = options
-        .embedder
-        .as_ref()
-        .map(|embedder| embedder.identity())
-    else {
+    let Some(embedder) = &options.embedder else {
         return Ok(());
     };
+    let given = embedder.identity();
     match (&row.embedder, row.dimension) {
-        (Some(pinned), _) if *pinned != given => Err(Error::EmbedderMismatch {
-            collection: row.name.clone(),
-            pinned: pinned.to_string(),
-            given: given.to_string(),
-        }),
+        (Some(pinned), _) if embedder.kinship(pinned) == Kinship::Foreign => {
+            Err(mismatch(row, &given))
+        }
         (None, Some(expected)) if expected != given.dimension => Err(Error::DimensionMismatch {
             collection: row.name.clone(),
             expected,
@@ -256,6 +251,10 @@ fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
     }
     for table in [
         "vectors",
+        "passages",
+        "other_vectors",
+        "fresh_vectors",
+        "reembeddings",
         "labels",
         "tombstones",
         "snapshots",
@@ -285,6 +284,7 @@ impl Backend for SqliteBackend {
             Capability::MetadataFilters,
             Capability::RangeFilters,
             Capability::LexicalSearch,
+            Capability::Recall,
             Capability::RecencyOrder,
             Capability::MetadataFacets,
             Capability::ChangeFeed,

@@ -2,13 +2,16 @@
 
 mod lexical;
 pub(crate) mod meta;
+pub(crate) mod other;
+pub(crate) mod passage;
 mod query;
 pub(crate) mod read;
+mod recall;
 pub(crate) mod record;
 pub(crate) mod remove;
 pub(crate) mod rows;
 pub(crate) mod rowset;
-mod stopwords;
+pub(crate) mod usage;
 mod write;
 pub(crate) mod writer;
 
@@ -17,9 +20,9 @@ use std::sync::Arc;
 
 use loci_core::{
     Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get,
-    GetResult, Health, Include, LexicalResult, MaintenanceKind, MaintenanceResult,
-    MaintenanceState, MaintenanceStatus, Metric, Query, QueryResult, Result, Selection,
-    WriteResult,
+    GetResult, Health, Include, Judge, Kinship, LexicalResult, MaintenanceKind, MaintenanceResult,
+    MaintenanceState, MaintenanceStatus, Metric, Probe, Query, QueryResult, RecallResult, Result,
+    Selection, WriteResult,
 };
 
 use rusqlite::Connection;
@@ -55,6 +58,14 @@ impl SqliteCollection {
             .into());
         }
         Ok(row)
+    }
+
+    /// How the vectors of this handle's embedder relate to those of the collection.
+    pub(crate) fn kinship(&self, row: &CollectionRow) -> Kinship {
+        match (&self.embedder, &row.embedder) {
+            (Some(given), Some(pinned)) => given.kinship(pinned),
+            _ => Kinship::Same,
+        }
     }
 
     /// One read transaction with the collection's row.
@@ -159,6 +170,19 @@ impl Collection for SqliteCollection {
         selection: &Selection,
     ) -> Result<LexicalResult> {
         lexical::search(self, query, k, selection)
+    }
+
+    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
+        recall::recall(self, probe, judge)
+    }
+
+    fn note_access(&self, records: &[u64]) {
+        self.store.usage.note(records);
+        usage::write_later(&self.store);
+    }
+
+    fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
+        usage::counts(self, ids)
     }
 
     fn count(&self) -> Result<u64> {
@@ -301,13 +325,11 @@ mod plans {
             let plan = plan(&store, sql);
             assert_eq!(plan, expected, "{sql}");
         }
-        for sql in [lexical::RANK, lexical::RANK_IN_COLLECTION] {
-            let plan = plan(&store, sql);
-            assert!(
-                plan.starts_with("SCAN postings VIRTUAL TABLE INDEX"),
-                "{plan}"
-            );
-            assert!(!plan.contains("SCAN drawers"), "{plan}");
-        }
+        let plan = plan(&store, lexical::NEWEST);
+        assert!(
+            plan.starts_with("SCAN postings VIRTUAL TABLE INDEX"),
+            "{plan}"
+        );
+        assert!(!plan.contains("SCAN passages"), "{plan}");
     }
 }

@@ -25,6 +25,7 @@ use self::lock::FileLock;
 use self::opening::{ensure_ready, is_empty, open_with_log};
 use self::place::{FileMark, Place};
 use crate::collection::rowset::RowSetCache;
+use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
 use crate::index::build::{self, When};
 use crate::index::live::Live;
@@ -46,6 +47,7 @@ pub(crate) struct Store {
     writer: Mutex<Option<(FileMark, Db)>>,
     live: Mutex<HashMap<String, Arc<Mutex<Live>>>>,
     pub(crate) row_sets: RowSetCache,
+    pub(crate) usage: Usage,
     pub(crate) builder: Mutex<Option<std::thread::JoinHandle<()>>>,
     /// Collections that this process wrote to or queried: at close their index is brought up.
     touched: Mutex<BTreeSet<String>>,
@@ -112,6 +114,7 @@ impl Store {
             writer: Mutex::new(None),
             live: Mutex::default(),
             row_sets: RowSetCache::default(),
+            usage: Usage::default(),
             builder: Mutex::new(None),
             touched: Mutex::default(),
             written: AtomicU64::new(0),
@@ -141,12 +144,13 @@ impl Store {
             .is_ok()
     }
 
-    /// What a process does before it goes: joins a running build, brings the indexes it touched
+    /// What a process does before it goes: writes access counts, joins a running build, brings the indexes it touched
     /// up, completes a pending purge.
     pub(crate) fn finish(&self) {
         if self.ensure_open().is_err() {
             return;
         }
+        usage::flush(self);
         build::join(self);
         let touched =
             std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));

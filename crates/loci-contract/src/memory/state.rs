@@ -44,6 +44,8 @@ pub(super) struct Drawer {
     pub(super) embedding: Option<Vec<f32>>,
     /// Sequence number of its last change.
     pub(super) seq: u64,
+    /// When it was added, in milliseconds since 1970.
+    pub(super) created_at: i64,
 }
 
 impl Palace {
@@ -160,6 +162,9 @@ impl Drawer {
                 .document
                 .as_ref()
                 .is_none_or(|filter| filter.matches(document))
+            && selection.period.is_none_or(|period| {
+                period.contains(self.metadata.authored_at().unwrap_or(self.created_at))
+            })
     }
 
     /// What a mined drawer is unique by: wing, source file, text, start line.

@@ -33,6 +33,7 @@ proptest! {
             ids: None,
             filter: Some(filter.clone()),
             document: document_filter.clone(),
+            ..Selection::default()
         };
         let found = collection.get(&Get::new(selection)).unwrap().ids;
 

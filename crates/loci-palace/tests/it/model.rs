@@ -139,6 +139,7 @@ fn selection(scope: &Scope) -> Selection {
             .document
             .as_ref()
             .map(|json| DocumentFilter::parse(json).unwrap()),
+        ..Selection::default()
     }
 }
 

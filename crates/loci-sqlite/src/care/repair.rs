@@ -16,6 +16,7 @@ use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
 use crate::collection::rows::{insert_labels, insert_tombstone};
+use crate::collection::{other, passage};
 use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
@@ -105,7 +106,9 @@ fn has(report: &VerifyReport, kinds: &[&str]) -> bool {
 fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
     if !has(
         before,
-        &["damaged", "orphan", "labels", "count", "postings"],
+        &[
+            "damaged", "orphan", "labels", "count", "postings", "passages",
+        ],
     ) {
         return Ok(());
     }
@@ -139,7 +142,13 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
                 "moved {orphans} vector(s) without a drawer to the side table `damaged_drawers`"
             ));
         }
-        sql.execute("INSERT INTO postings (postings) VALUES ('rebuild')", [])?;
+        passage::rebuild(sql)?;
+        let strays = remove_broken_strays(sql)?;
+        if strays > 0 {
+            actions.push(format!(
+                "removed {strays} unusable vector(s) of other embedders; `loci reembed` makes them anew"
+            ));
+        }
         sql.execute(
             "UPDATE collections SET
                  drawers = (SELECT count(*) FROM drawers d WHERE d.collection = collections.id),
@@ -150,7 +159,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
             "UPDATE palace SET seq = max(seq, ?1) WHERE id = 1",
             [seq as i64],
         )?;
-        actions.push("rebuilt postings, labels and counters from the drawers".into());
+        actions.push("rebuilt postings, passages, labels and counters from the drawers".into());
         let left = count("SELECT count(*) FROM drawers")?;
         if left + set_aside.len() as i64 != drawers {
             return Err(Error::Internal {
@@ -204,7 +213,14 @@ fn set_damaged_aside(
              FROM drawers d LEFT JOIN vectors v ON v.row = d.row WHERE d.row = ?1",
             params![row, now_ms()],
         )?;
-        for table in ["vectors", "usage", "drawers"] {
+        for table in [
+            "vectors",
+            "other_vectors",
+            "fresh_vectors",
+            "passages",
+            "usage",
+            "drawers",
+        ] {
             db.execute(&format!("DELETE FROM {table} WHERE row = ?1"), [row])?;
         }
         *seq += 1;
@@ -228,6 +244,28 @@ fn set_orphans_aside(db: &Connection) -> Attempt<usize> {
         [now_ms()],
     )?;
     Ok(db.execute(&format!("DELETE FROM vectors WHERE {orphan}"), [])?)
+}
+
+/// Vectors of other embedders are derived: what is damaged or belongs to no drawer goes.
+fn remove_broken_strays(db: &Connection) -> Attempt<usize> {
+    let mut broken = Vec::new();
+    let mut statement = db.prepare(
+        "SELECT v.row, v.checksum, v.vector, d.row IS NULL FROM other_vectors v
+         LEFT JOIN drawers d ON d.row = v.row",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(columns) = rows.next()? {
+        let row: i64 = columns.get(0)?;
+        let bytes = columns.get_ref(2)?.as_blob().unwrap_or_default();
+        let checksum = columns.get_ref(1)?.as_i64().unwrap_or_default();
+        if columns.get::<_, bool>(3)? || !other::is_intact(row as u64, bytes, checksum) {
+            broken.push(row);
+        }
+    }
+    for row in &broken {
+        other::remove(db, *row as u64)?;
+    }
+    Ok(broken.len())
 }
 
 fn rebuild_labels(db: &Connection, collection: &CollectionRow) -> Attempt<()> {

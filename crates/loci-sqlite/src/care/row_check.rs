@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::verify::VerifyReport;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
 use crate::collection::record::{find_key, labels};
+use crate::collection::{other, passage};
 use crate::fault::Attempt;
 
 pub(crate) fn check(
@@ -93,6 +94,27 @@ fn judge(
             "damaged",
             id,
             format!("the vector has {} bytes", bytes.len()),
+        )));
+    }
+    let passage = passage::expected(collection.id, &stored, &metadata);
+    if !passage.is_stored(db, collection.id, row)? {
+        return Ok(Some((
+            "passages",
+            id,
+            "the passage is not what text and metadata give".into(),
+        )));
+    }
+    let other: Option<(i64, Vec<u8>)> = db
+        .prepare_cached("SELECT checksum, vector FROM other_vectors WHERE row = ?1")?
+        .query_row([row as i64], |columns| {
+            Ok((columns.get(0)?, columns.get(1)?))
+        })
+        .optional()?;
+    if other.is_some_and(|(checksum, bytes)| !other::is_intact(row, &bytes, checksum)) {
+        return Ok(Some((
+            "passages",
+            id,
+            "its vector of another embedder does not match its checksum".into(),
         )));
     }
     for (key, kind, value) in labels(&metadata) {

@@ -16,7 +16,7 @@ use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::fault::{Attempt, Fault};
 use crate::index::{recover, registry};
-use crate::store::connection::Db;
+use crate::store::connection::{Db, add_terms_function};
 use crate::store::opening::DAMAGED_LOG;
 use crate::store::place::Place;
 use crate::store::{Head, Store};
@@ -29,7 +29,7 @@ const LISTED: usize = 100;
 /// Something that does not agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `labels`, `index`, `log`
+    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `passages`, `labels`, `index`, `log`
     /// or `database`.
     pub kind: &'static str,
     /// The collection, where there is one.
@@ -248,6 +248,11 @@ fn check_counts(
             row.vectors,
             "SELECT count(*) FROM vectors WHERE collection = ?1",
         ),
+        (
+            "terms",
+            row.terms,
+            "SELECT coalesce(sum(terms), 0) FROM passages WHERE collection = ?1",
+        ),
     ] {
         let found = db.query_row(sql, [row.id], |columns| columns.get::<_, i64>(0))? as u64;
         if found != kept {
@@ -289,6 +294,26 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
         );
     }
     let drawers = count("SELECT count(*) FROM drawers")?;
+    let passages = count("SELECT count(*) FROM passages p JOIN drawers d ON d.row = p.row")?;
+    if drawers != passages || passages != count("SELECT count(*) FROM passages")? {
+        report.push(
+            "passages",
+            None,
+            None,
+            format!("{passages} drawers have a passage, there are {drawers}"),
+        );
+    }
+    let strays = count(
+        "SELECT count(*) FROM other_vectors v WHERE NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = v.row)",
+    )?;
+    if strays > 0 {
+        report.push(
+            "passages",
+            None,
+            None,
+            format!("{strays} vector(s) of other embedders belong to no drawer"),
+        );
+    }
     let postings = count("SELECT count(*) FROM postings_docsize")?;
     if drawers != postings {
         report.push(
@@ -318,6 +343,7 @@ fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     let result = super::backup::copy_to(store, &copy).and_then(|()| {
         let check = || -> Attempt<()> {
             let db = Connection::open(&copy)?;
+            add_terms_function(&db)?;
             db.execute(
                 "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",
                 [],

@@ -1,26 +1,36 @@
-//! Word search: BM25 over the postings, under the same row set as every other arm.
+//! The lexical arm: BM25 over the postings, under the same row set as every other arm.
 //!
-//! Ranking a match costs about a microsecond, finding one a thirtieth of that. So very common words
-//! do not choose the candidates when rarer ones can; they only help to rank them.
+//! FTS5 keeps the postings; its own ranking is not used. It costs about a microsecond per match, gives a word that
+//! stands in half of the drawers no weight at all, and cannot weigh terms. Reading the instances of a term costs a
+//! tenth of that, and the rest is arithmetic here.
 
-use std::sync::Arc;
-
-use loci_core::{LexicalHit, LexicalResult, MAX_RESULTS, Selection, Warning};
-use rusqlite::{Connection, params};
+use loci_core::{LexicalHit, LexicalResult, MAX_RESULTS, ProbedTerm, Selection, Warning};
+use loci_text::TermKind;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::SqliteCollection;
 use super::meta::CollectionRow;
 use super::query::excludes_all;
 use super::read::Damaged;
 use super::rowset::RowSet;
-use super::stopwords::is_stop_word;
 use crate::fault::Attempt;
 use crate::store::connection::Db;
 
-/// Matches that are ranked by score at most.
-const RANKED: usize = 10_000;
-/// Different words of a query that are used at most.
+/// A term that stands in more than this share of the drawers does not choose candidates while others can; nor does one
+/// that stands in more drawers than the upper bound, whatever the share.
+const COMMON_SHARE: u64 = 5;
+const COMMON_LEAST: u64 = 2_000;
+const COMMON_MOST: u64 = 20_000;
+/// Different terms of a query that are used at most.
 const MAX_TERMS: usize = 128;
+/// How much a longer term counts that begins like one of the query's, and a part of a compound word.
+const PREFIX_WEIGHT: f32 = 0.5;
+const PART_WEIGHT: f32 = 0.5;
+/// Shortest beginning that is extended, in bytes.
+const PREFIX_BYTES: usize = 3;
+/// BM25: how soon further mentions stop to count, and how much length counts.
+pub(crate) const K1: f32 = 0.9;
+pub(crate) const B: f32 = 0.4;
 
 pub(crate) fn search(
     collection: &SqliteCollection,
@@ -34,10 +44,11 @@ pub(crate) fn search(
             format!("{k}; must be 1 to {MAX_RESULTS}"),
         ));
     }
-    let mut warnings = Vec::new();
-    let terms = terms(query, &mut warnings);
     collection.read("searching words", |db, row| {
-        if terms.is_empty() {
+        let mut warnings = Vec::new();
+        let set = collection.evaluator(db, row).selection(selection)?;
+        let arm = Lexical::new(db, row, query, set.as_ref(), k, &mut warnings)?;
+        if arm.terms.is_empty() {
             warnings.push(Warning::new(
                 "empty_query",
                 "the query holds no word to search for",
@@ -47,18 +58,11 @@ pub(crate) fn search(
                 warnings,
             });
         }
-        let set = collection.evaluator(db, row).selection(selection)?;
         warnings.extend(excludes_all(row, set.as_ref()));
-        let scope = Scope {
-            db,
-            collection: row,
-            shared: shares_palace(&db.sql, row)?,
-        };
-        let ranked =
-            db.with_allowed(set.map(Arc::new), |_| scope.rank(&terms, k, &mut warnings))?;
         let mut damaged = Damaged::default();
         let mut hits = Vec::new();
-        for (candidate, score) in ranked {
+        // A few more than asked for, in case some turn out damaged.
+        for (candidate, score) in arm.best(&db.sql, k + 16)? {
             if hits.len() == k {
                 break;
             }
@@ -67,7 +71,7 @@ pub(crate) fn search(
                     id: drawer.id,
                     document: drawer.text,
                     metadata: drawer.metadata,
-                    score,
+                    score: f64::from(score),
                 });
             }
         }
@@ -76,261 +80,342 @@ pub(crate) fn search(
     })
 }
 
-/// The words of a query: each once, stop words dropped unless nothing else is left.
-fn terms(query: &str, warnings: &mut Vec<Warning>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    let mut left_out = 0_usize;
-    for word in query
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-    {
-        let word = word.to_lowercase();
-        if all.contains(&word) {
-            continue;
-        }
-        if all.len() < MAX_TERMS {
-            all.push(word);
-        } else {
-            left_out += 1;
-        }
-    }
-    if left_out > 0 {
-        warnings.push(Warning::new(
-            "long_query",
-            format!(
-                "only the first {MAX_TERMS} different words were searched, {left_out} were left out"
-            ),
-        ));
-    }
-    let content: Vec<String> = all
-        .iter()
-        .filter(|word| !is_stop_word(word))
-        .cloned()
-        .collect();
-    if content.is_empty() { all } else { content }
-}
+/// One mention of a term of the query: the row, which term, how often.
+type Mention = (u64, usize, u32);
 
-/// Whether other collections have postings too.
-fn shares_palace(db: &Connection, collection: &CollectionRow) -> Attempt<bool> {
-    let mut statement = db.prepare_cached(
-        "SELECT EXISTS (SELECT 1 FROM collections WHERE id <> ?1 AND drawers > 0)",
-    )?;
-    Ok(statement.query_row([collection.id], |row| row.get(0))?)
-}
-
-struct Scope<'a> {
-    db: &'a Db,
+/// Everything that the postings say about a query.
+pub(crate) struct Lexical<'a> {
     collection: &'a CollectionRow,
-    shared: bool,
+    set: Option<&'a RowSet>,
+    pub(crate) terms: Vec<ProbedTerm>,
+    pub(crate) only_stop_words: bool,
+    /// Drawers of the palace.
+    pub(crate) drawers: u64,
+    /// By row, also rows outside the set and of other collections.
+    mentions: Vec<Mention>,
 }
 
-impl Scope<'_> {
-    fn rank(
-        &self,
-        terms: &[String],
-        k: usize,
+impl<'a> Lexical<'a> {
+    /// Reads the postings of every term. `wanted` is how many candidates there should be: if rarer terms do not give so
+    /// many, the newest drawers of common ones are added.
+    pub(crate) fn new(
+        db: &'a Db,
+        collection: &'a CollectionRow,
+        query: &str,
+        set: Option<&'a RowSet>,
+        wanted: usize,
         warnings: &mut Vec<Warning>,
-    ) -> Attempt<Vec<(u64, f64)>> {
-        // A few more than asked for, in case some turn out damaged.
-        let wanted = k + 16;
-        let mut sized = Vec::with_capacity(terms.len());
-        for term in terms {
-            sized.push((
-                self.matches(&match_any(std::slice::from_ref(term)))?,
-                term.clone(),
-            ));
-        }
-        sized.sort();
-        let mut total = 0;
-        let rare: Vec<String> = sized
-            .iter()
-            .take_while(|(size, _)| {
-                total += size;
-                total <= RANKED
-            })
-            .map(|(_, term)| term.clone())
-            .collect();
-        if rare.len() == terms.len() {
-            return self.by_score(&match_any(terms), 0, wanted);
-        }
-        let mut weighty = rare.clone();
-        for (_, term) in sized.iter().skip(rare.len()) {
-            if !self.is_weightless(term)? {
-                weighty.push(term.clone());
-            }
-        }
-        let pool = if rare.is_empty() {
-            Vec::new()
-        } else {
-            self.by_score(&match_any(&rare), 0, wanted.max(100))?
-        };
-        let rescore = |pool: Vec<(u64, f64)>| {
-            if weighty.len() == rare.len() {
-                return Ok(pool);
-            }
-            self.rescore(&match_any(&weighty), &pool)
-        };
-        if pool.len() >= k {
-            return rescore(pool);
-        }
-        // Too few hold a rarer word: add the newest of those that hold the common ones.
-        let everything = match_any(terms);
-        let floor = self.nth_newest(&everything, RANKED)?;
-        if floor > 0 {
+    ) -> Attempt<Self> {
+        let asked = loci_text::query_terms(query, MAX_TERMS);
+        if asked.left_out > 0 {
             warnings.push(Warning::new(
-                "common_words",
+                "long_query",
                 format!(
-                    "the words stand in so many drawers that only the newest {RANKED} of them were ranked"
+                    "only the first {MAX_TERMS} different words were searched, {} were left out",
+                    asked.left_out
                 ),
             ));
         }
-        let mut ranked = self.by_score(&everything, floor, wanted)?;
-        let missing = pool
-            .into_iter()
-            .filter(|(row, _)| ranked.iter().all(|(other, _)| other != row))
-            .collect();
-        ranked.extend(rescore(missing)?);
-        sort_by_score(&mut ranked);
-        Ok(ranked)
-    }
-
-    /// Whether a word stands in half of all drawers or more: BM25 gives it no weight.
-    fn is_weightless(&self, term: &str) -> Attempt<bool> {
-        let count = |sql: &str, parameters: &[&dyn rusqlite::ToSql]| -> Attempt<i64> {
-            Ok(self
-                .db
+        let mut arm = Self {
+            collection,
+            set,
+            terms: Vec::with_capacity(asked.terms.len()),
+            only_stop_words: asked.only_stop_words,
+            drawers: db
                 .sql
-                .prepare_cached(sql)?
-                .query_row(parameters, |row| row.get(0))?)
+                .prepare_cached("SELECT coalesce(sum(drawers), 0) FROM collections")?
+                .query_row([], |row| row.get::<_, i64>(0))? as u64,
+            mentions: Vec::new(),
         };
-        let expression = match_any(std::slice::from_ref(&term.to_owned()));
-        let holding = count(
-            "SELECT count(*) FROM postings WHERE postings MATCH ?1",
-            &[&expression],
-        )?;
-        let drawers = count("SELECT coalesce(sum(drawers), 0) FROM collections", &[])?;
-        Ok(holding * 2 >= drawers)
-    }
-
-    fn matches(&self, expression: &str) -> Attempt<usize> {
-        let mut statement = self.db.sql.prepare_cached(if self.shared {
-            COUNT_IN_COLLECTION
-        } else {
-            COUNT
-        })?;
-        let count: i64 = statement.query_row(
-            params![expression, RANKED as i64 + 1, self.collection.id],
-            |row| row.get(0),
-        )?;
-        Ok(count as usize)
-    }
-
-    fn by_score(&self, expression: &str, floor: u64, limit: usize) -> Attempt<Vec<(u64, f64)>> {
-        let mut statement = self.db.sql.prepare_cached(if self.shared {
-            RANK_IN_COLLECTION
-        } else {
-            RANK
-        })?;
-        let mut rows = statement.query(params![
-            expression,
-            floor as i64,
-            limit as i64,
-            self.collection.id
-        ])?;
-        let mut ranked = Vec::new();
-        while let Some(row) = rows.next()? {
-            ranked.push((row.get::<_, i64>(0)? as u64, -row.get::<_, f64>(1)?));
+        let limit = (arm.drawers / COMMON_SHARE).clamp(COMMON_LEAST, COMMON_MOST) as usize;
+        if asked.terms.is_empty() {
+            return Ok(arm);
         }
-        Ok(ranked)
+        let postings = Postings::open(&db.sql, limit)?;
+        let mut common = Vec::new();
+        for term in asked.terms {
+            let weight = match term.kind {
+                TermKind::Part => PART_WEIGHT,
+                _ => 1.0,
+            };
+            arm.add(
+                &postings,
+                &term.term,
+                &term.word,
+                weight,
+                false,
+                &mut common,
+            )?;
+            if term.prefix && (term.term.len() >= PREFIX_BYTES || !term.term.is_ascii()) {
+                let weight = weight * PREFIX_WEIGHT;
+                arm.add(&postings, &term.term, &term.word, weight, true, &mut common)?;
+            }
+        }
+        // Runs of ascending rows, one per term: merging them is cheap.
+        arm.mentions.sort();
+        // Where other collections have postings too, rows cannot be counted as ours without looking them up.
+        if !common.is_empty() && (arm.drawers > collection.drawers || arm.admitted() < wanted) {
+            arm.add_newest(&postings, &common, warnings)?;
+            arm.mentions.sort();
+        }
+        Ok(arm)
     }
 
-    /// Scores of the same rows under more words. One pass over all matches is cheaper than a
-    /// query per row, each of which would count the matches of every word again.
-    fn rescore(&self, expression: &str, pool: &[(u64, f64)]) -> Attempt<Vec<(u64, f64)>> {
-        let rows = RowSet::of_rows(pool.iter().map(|(row, _)| *row));
-        let mut ranked = self.db.with_allowed(Some(Arc::new(rows)), |_| {
-            self.by_score(expression, 0, pool.len())
-        })?;
-        sort_by_score(&mut ranked);
-        Ok(ranked)
-    }
-
-    fn nth_newest(&self, expression: &str, n: usize) -> Attempt<u64> {
-        let mut statement = self.db.sql.prepare_cached(if self.shared {
-            NEWEST_IN_COLLECTION
+    fn add(
+        &mut self,
+        postings: &Postings<'_>,
+        term: &str,
+        word: &str,
+        weight: f32,
+        longer: bool,
+        common: &mut Vec<usize>,
+    ) -> Attempt<()> {
+        let at = self.terms.len();
+        let start = self.mentions.len();
+        let found = if longer {
+            postings.longer(term, at, &mut self.mentions)?
         } else {
-            NEWEST
-        })?;
-        let mut rows = statement.query(params![expression, n as i64, self.collection.id])?;
-        Ok(match rows.next()? {
-            Some(row) => row.get::<_, i64>(0)? as u64,
-            None => 0,
-        })
+            postings.instances(term, at, &mut self.mentions)?
+        };
+        let drawers = match found {
+            Some(drawers) => drawers,
+            None => {
+                self.mentions.truncate(start);
+                common.push(at);
+                postings.drawers(term)?
+            }
+        };
+        if longer && drawers == 0 {
+            return Ok(());
+        }
+        self.terms.push(ProbedTerm {
+            term: if longer {
+                format!("{term}*")
+            } else {
+                term.to_owned()
+            },
+            word: word.to_owned(),
+            weight,
+            drawers,
+        });
+        Ok(())
+    }
+
+    /// Rows that the set admits, as far as that can be told without looking them up.
+    fn admitted(&self) -> usize {
+        self.mentions
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|same| same.first().is_some_and(|first| self.admits(first.0)))
+            .count()
+    }
+
+    fn admits(&self, row: u64) -> bool {
+        self.set.is_none_or(|set| set.contains(row))
+    }
+
+    fn add_newest(
+        &mut self,
+        postings: &Postings<'_>,
+        common: &[usize],
+        warnings: &mut Vec<Warning>,
+    ) -> Attempt<()> {
+        let mut words = Vec::new();
+        for at in common {
+            if let Some(term) = self.terms.get(*at) {
+                let longer = term.term.ends_with('*');
+                words.push(format!("`{}`", term.word));
+                let rows = self.newest(postings, term.term.trim_end_matches('*'), longer)?;
+                self.mentions
+                    .extend(rows.into_iter().map(|row| (row, *at, 1)));
+            }
+        }
+        words.dedup();
+        warnings.push(Warning::new(
+            "common_words",
+            format!(
+                "{} stand(s) in so many drawers that only the newest {COMMON_MOST} of them were ranked",
+                words.join(", ")
+            ),
+        ));
+        Ok(())
+    }
+
+    /// The newest rows of the set that hold a term.
+    fn newest(&self, postings: &Postings<'_>, term: &str, longer: bool) -> Attempt<Vec<u64>> {
+        let star = if longer { "*" } else { "" };
+        let mut statement = postings.db.prepare_cached(NEWEST)?;
+        let mut rows = statement.query(params![format!("\"{term}\"{star}"), self.collection.id])?;
+        let mut newest = Vec::new();
+        while newest.len() < COMMON_MOST as usize {
+            let Some(columns) = rows.next()? else { break };
+            let row = columns.get::<_, i64>(0)? as u64;
+            if self.admits(row) {
+                newest.push(row);
+            }
+        }
+        Ok(newest)
+    }
+
+    /// Terms of a row, and how often it holds them.
+    pub(crate) fn of(&self, row: u64) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let start = self.mentions.partition_point(|mention| mention.0 < row);
+        self.mentions
+            .iter()
+            .skip(start)
+            .take_while(move |mention| mention.0 == row)
+            .map(|(_, term, count)| (*term, *count))
+    }
+
+    /// Mean number of terms of a drawer.
+    pub(crate) fn mean_length(&self) -> f32 {
+        let drawers = self.collection.drawers.max(1);
+        (self.collection.terms as f32 / drawers as f32).max(1.0)
+    }
+
+    /// The best rows of the set, best first. A row's length is looked up only while it can still be among them.
+    pub(crate) fn best(&self, db: &Connection, limit: usize) -> Attempt<Vec<(u64, f32)>> {
+        let weights: Vec<f32> = self
+            .terms
+            .iter()
+            .map(|term| term.weight * rarity(self.drawers, term.drawers))
+            .collect();
+        let score = |same: &[Mention], length: f32| -> f32 {
+            same.iter()
+                .map(|(_, term, count)| {
+                    let count = *count as f32;
+                    let weight = weights.get(*term).copied().unwrap_or_default();
+                    weight * count * (K1 + 1.0)
+                        / (count + K1 * (1.0 - B + B * length / self.mean_length()))
+                })
+                .sum()
+        };
+        let mut bounds: Vec<(f32, &[Mention])> = self
+            .mentions
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|same| same.first().is_some_and(|first| self.admits(first.0)))
+            .map(|same| (score(same, 0.0), same))
+            .collect();
+        bounds.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut lengths =
+            db.prepare_cached("SELECT terms FROM passages WHERE row = ?1 AND collection = ?2")?;
+        let mut best: Vec<(u64, f32)> = Vec::new();
+        let mut floor = f32::NEG_INFINITY;
+        for (bound, same) in bounds {
+            if bound <= floor {
+                break;
+            }
+            let Some(row) = same.first().map(|first| first.0) else {
+                continue;
+            };
+            let length: Option<i64> = lengths
+                .query_row(params![row as i64, self.collection.id], |columns| {
+                    columns.get(0)
+                })
+                .optional()?;
+            let Some(length) = length else { continue };
+            best.push((row, score(same, length as f32)));
+            // Sorting again now and then keeps the floor close enough.
+            if best.len() >= 2 * limit.max(32) {
+                sort_by_score(&mut best);
+                best.truncate(limit);
+                floor = best.last().map_or(floor, |last| last.1);
+            }
+        }
+        sort_by_score(&mut best);
+        best.truncate(limit);
+        Ok(best)
     }
 }
 
-// Each statement has a form for a palace with several collections. It looks the collection up per
-// match: a join would let the planner drive from the other side and run the match once per drawer.
-// The other form names the collection only so that both take the same parameters.
-pub(crate) const RANK: &str = "SELECT rowid, bm25(postings) AS score FROM postings
-     WHERE postings MATCH ?1 AND rowid >= ?2 AND loci_allowed(rowid) AND ?4 IS NOT NULL
-     ORDER BY score, rowid LIMIT ?3";
-pub(crate) const RANK_IN_COLLECTION: &str = "SELECT rowid, bm25(postings) AS score FROM postings
-     WHERE postings MATCH ?1 AND rowid >= ?2 AND loci_allowed(rowid)
-       AND (SELECT collection FROM drawers WHERE row = postings.rowid) = ?4
-     ORDER BY score, rowid LIMIT ?3";
-const COUNT: &str = "SELECT count(*) FROM (SELECT 1 FROM postings
-     WHERE postings MATCH ?1 AND loci_allowed(rowid) AND ?3 IS NOT NULL LIMIT ?2)";
-const COUNT_IN_COLLECTION: &str = "SELECT count(*) FROM (SELECT 1 FROM postings
-     WHERE postings MATCH ?1 AND loci_allowed(rowid)
-       AND (SELECT collection FROM drawers WHERE row = postings.rowid) = ?3 LIMIT ?2)";
-const NEWEST: &str = "SELECT rowid FROM postings
-     WHERE postings MATCH ?1 AND loci_allowed(rowid) AND ?3 IS NOT NULL ORDER BY rowid DESC LIMIT 1 OFFSET ?2";
-const NEWEST_IN_COLLECTION: &str = "SELECT rowid FROM postings
-     WHERE postings MATCH ?1 AND loci_allowed(rowid)
-       AND (SELECT collection FROM drawers WHERE row = postings.rowid) = ?3
-     ORDER BY rowid DESC LIMIT 1 OFFSET ?2";
+/// Looks the collection up per match: a join would let the planner drive from the other side.
+pub(crate) const NEWEST: &str = "SELECT rowid FROM postings WHERE postings MATCH ?1
+     AND (SELECT collection FROM passages WHERE row = postings.rowid) = ?2 ORDER BY rowid DESC";
 
-fn sort_by_score(ranked: &mut [(u64, f64)]) {
+/// BM25's weight of a term by how few drawers hold it. Never zero, never negative.
+pub(crate) fn rarity(drawers: u64, holding: u64) -> f32 {
+    let (drawers, holding) = (drawers.max(holding) as f32, holding as f32);
+    (1.0 + (drawers - holding + 0.5) / (holding + 0.5)).ln()
+}
+
+fn sort_by_score(ranked: &mut [(u64, f32)]) {
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
 }
 
-/// An FTS5 expression that matches any of the words. Each is quoted, so that no word is syntax.
-fn match_any(terms: &[String]) -> String {
-    let quoted: Vec<String> = terms
-        .iter()
-        .map(|term| format!("\"{}\"", term.replace('"', "")))
-        .collect();
-    quoted.join(" OR ")
+/// The postings of terms, through FTS5's own view of its index.
+struct Postings<'a> {
+    db: &'a Connection,
+    /// Drawers of one term that are read at most.
+    limit: usize,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stop_words_are_dropped_unless_nothing_else_is_left() {
-        let mut warnings = Vec::new();
-        assert_eq!(
-            terms("What is the Rollback plan?", &mut warnings),
-            ["rollback", "plan"]
-        );
-        assert_eq!(
-            terms("to be or not to be", &mut warnings),
-            ["to", "be", "or", "not"]
-        );
-        assert!(terms("?! -- \"\" ()", &mut warnings).is_empty());
-        assert!(warnings.is_empty());
+impl<'a> Postings<'a> {
+    fn open(db: &'a Connection, limit: usize) -> Attempt<Self> {
+        db.prepare_cached(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.mentions USING fts5vocab('main', 'postings', 'instance')",
+        )?
+        .execute([])?;
+        db.prepare_cached(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.frequencies USING fts5vocab('main', 'postings', 'row')",
+        )?
+        .execute([])?;
+        Ok(Self { db, limit })
     }
 
-    #[test]
-    fn a_megabyte_of_words_is_cut_and_the_cut_is_said() {
-        let query = (0..100_000)
-            .map(|n| format!("word{n}"))
-            .collect::<Vec<_>>()
-            .join(" ");
-        let mut warnings = Vec::new();
-        assert_eq!(terms(&query, &mut warnings).len(), MAX_TERMS);
-        assert_eq!(warnings.first().unwrap().code, "long_query");
+    /// Appends the mentions of a term in row order; gives the number of drawers, or nothing if there are too many.
+    fn instances(
+        &self,
+        term: &str,
+        at: usize,
+        mentions: &mut Vec<Mention>,
+    ) -> Attempt<Option<u64>> {
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT doc FROM temp.mentions WHERE term = ?1")?;
+        let mut rows = statement.query([term])?;
+        let start = mentions.len();
+        while let Some(columns) = rows.next()? {
+            let row = columns.get::<_, i64>(0)? as u64;
+            let read = mentions.len() - start;
+            match mentions.last_mut() {
+                Some(last) if last.0 == row && last.1 == at => last.2 += 1,
+                _ if read == self.limit => return Ok(None),
+                _ => mentions.push((row, at, 1)),
+            }
+        }
+        Ok(Some((mentions.len() - start) as u64))
+    }
+
+    /// The same for all longer terms that begin with `term`.
+    fn longer(&self, term: &str, at: usize, mentions: &mut Vec<Mention>) -> Attempt<Option<u64>> {
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT doc FROM temp.mentions WHERE term > ?1 AND term < ?2")?;
+        // No term holds the last code point.
+        let mut rows = statement.query([term, &format!("{term}\u{10ffff}")])?;
+        let start = mentions.len();
+        while let Some(columns) = rows.next()? {
+            if mentions.len() - start >= 2 * self.limit {
+                return Ok(None);
+            }
+            mentions.push((columns.get::<_, i64>(0)? as u64, at, 1));
+        }
+        let mut found = mentions.split_off(start);
+        found.sort_unstable();
+        found.dedup();
+        if found.len() > self.limit {
+            return Ok(None);
+        }
+        mentions.extend_from_slice(&found);
+        Ok(Some(found.len() as u64))
+    }
+
+    /// Drawers that hold a term.
+    fn drawers(&self, term: &str) -> Attempt<u64> {
+        let found: Option<i64> = self
+            .db
+            .prepare_cached("SELECT doc FROM temp.frequencies WHERE term = ?1")?
+            .query_row([term], |row| row.get(0))
+            .optional()?;
+        Ok(found.unwrap_or(self.limit as i64) as u64)
     }
 }

@@ -18,11 +18,13 @@ pub(crate) struct CollectionRow {
     pub(crate) vectors: u64,
     /// Number of its last change.
     pub(crate) seq: u64,
+    /// Sum of the numbers of terms of its drawers.
+    pub(crate) terms: u64,
     /// Generation of the palace it was read from.
     pub(crate) generation: u64,
 }
 
-const COLUMNS: &str = "id, name, metric, dimension, embedder, drawers, vectors, seq";
+const COLUMNS: &str = "id, name, metric, dimension, embedder, drawers, vectors, seq, terms";
 
 impl CollectionRow {
     /// The collection of this name, if there is one.
@@ -73,6 +75,7 @@ impl CollectionRow {
             drawers: row.get::<_, i64>(5)? as u64,
             vectors: row.get::<_, i64>(6)? as u64,
             seq: row.get::<_, i64>(7)? as u64,
+            terms: row.get::<_, i64>(8)?.max(0) as u64,
             generation: head.generation,
         })
     }
@@ -88,5 +91,17 @@ impl CollectionRow {
             .into()),
             _ => Ok(()),
         }
+    }
+}
+
+/// What to say when an embedder's vectors cannot be compared with those of a collection.
+pub(crate) fn mismatch(row: &CollectionRow, given: &EmbedderIdentity) -> Error {
+    Error::EmbedderMismatch {
+        collection: row.name.clone(),
+        pinned: row
+            .embedder
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string),
+        given: given.to_string(),
     }
 }

@@ -11,12 +11,14 @@ use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
 use super::meta::CollectionRow;
+use super::other;
 use super::read::{Damaged, Intact};
 use super::rowset::RowSet;
 use crate::fault::Attempt;
 use crate::index::live::{Findings, TAIL_SQL, Tail, View};
 use crate::index::{build, recover, registry};
 use crate::store::Head;
+use crate::store::connection::Db;
 
 /// Row sets up to this size are answered from the truth alone.
 const EXACT_ROWS: u64 = 128;
@@ -42,49 +44,96 @@ pub(crate) fn query(
         return Err(Error::invalid("query", "needs at least one text or vector"));
     }
     let vectors = vectors_of(collection, &query.input)?;
+    with_view(collection, "querying vectors", |reading, damaged| {
+        for vector in &vectors {
+            reading.row.check_dimension(vector.len())?;
+        }
+        let set = collection
+            .evaluator(reading.db, reading.row)
+            .selection(&query.selection)?;
+        let mut result = QueryResult {
+            embeddings: query.include.embeddings.then(Vec::new),
+            ..QueryResult::default()
+        };
+        result
+            .warnings
+            .extend(missing_vectors(&reading.db.sql, reading.row)?);
+        result
+            .warnings
+            .extend(excludes_all(reading.row, set.as_ref()));
+        for vector in &vectors {
+            let hits = reading.nearest(vector, query.k + SPARE, set.as_ref(), damaged)?;
+            let hits = fetch_hits(&reading.db.sql, hits, query.k, damaged)?;
+            push_hits(&mut result, hits, query);
+        }
+        Ok(result)
+    })
+    .map(|(mut result, warnings)| {
+        result.warnings.extend(warnings);
+        result
+    })
+}
+
+/// What a search by vector works on, inside one transaction.
+pub(crate) struct Reading<'a> {
+    pub(crate) db: &'a Db,
+    pub(crate) row: &'a CollectionRow,
+    view: &'a View,
+}
+
+impl Reading<'_> {
+    /// The rows of a set that are nearest to a vector, with exact distances.
+    pub(crate) fn nearest(
+        &self,
+        vector: &[f32],
+        k: usize,
+        set: Option<&RowSet>,
+        damaged: &mut Damaged,
+    ) -> Attempt<Vec<(f32, u64)>> {
+        let scan = Scan {
+            db: &self.db.sql,
+            row: self.row,
+            view: self.view,
+            set,
+        };
+        scan.search(vector, k, damaged)
+    }
+}
+
+/// Runs `work` with the collection's view as of one commit, and sees to what turned up on the way: damaged rows, an index
+/// that failed its check, one that is due. Gives what is to be said about it, too.
+pub(crate) fn with_view<T>(
+    collection: &SqliteCollection,
+    doing: &str,
+    work: impl FnOnce(&Reading<'_>, &mut Damaged) -> Attempt<T>,
+) -> loci_core::Result<(T, Vec<Warning>)> {
     let live = collection.store.live(&collection.name);
     collection.store.ensure_open()?;
     // Locked before the transaction begins: what the view knows is never newer than what we read.
     let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
     let mut findings = Findings::default();
-    let (mut result, build_due) =
-        collection.read_with_head("querying vectors", |db, row, head| {
-            for vector in &vectors {
-                row.check_dimension(vector.len())?;
-            }
-            let view = live.advance(db, &collection.store.place, head, row, &mut findings)?;
-            drop(live);
-            let set = collection.evaluator(db, row).selection(&query.selection)?;
-            let mut result = QueryResult {
-                embeddings: query.include.embeddings.then(Vec::new),
-                ..QueryResult::default()
-            };
-            result.warnings.extend(missing_vectors(row));
-            result.warnings.extend(excludes_all(row, set.as_ref()));
-            let mut damaged = std::mem::take(&mut findings.damaged);
-            for vector in &vectors {
-                let scan = Scan {
-                    db: &db.sql,
-                    row,
-                    view: &view,
-                    set: set.as_ref(),
-                };
-                let hits = scan.search(vector, query.k, &mut damaged)?;
-                push_hits(&mut result, hits, query);
-            }
-            result.warnings.extend(damaged.into_warning());
-            let due = findings.suspect.is_some() || is_build_due(&db.sql, head, row)?;
-            if due && let Some(reason) = registry::held_back(&db.sql, row.id)? {
-                result
-                    .warnings
-                    .push(Warning::new("index_held_back", reason));
-            }
-            Ok((result, due))
-        })?;
-    result.warnings.append(&mut findings.warnings);
+    let mut warnings = Vec::new();
+    let (result, build_due) = collection.read_with_head(doing, |db, row, head| {
+        let view = live.advance(db, &collection.store.place, head, row, &mut findings)?;
+        drop(live);
+        let mut damaged = std::mem::take(&mut findings.damaged);
+        let reading = Reading {
+            db,
+            row,
+            view: &view,
+        };
+        let result = work(&reading, &mut damaged)?;
+        warnings.extend(damaged.into_warning());
+        let due = findings.suspect.is_some() || is_build_due(&db.sql, head, row)?;
+        if due && let Some(reason) = registry::held_back(&db.sql, row.id)? {
+            warnings.push(Warning::new("index_held_back", reason));
+        }
+        Ok((result, due))
+    })?;
+    warnings.append(&mut findings.warnings);
     if let Some(suspect) = &findings.suspect {
         match recover::set_aside(&collection.store, suspect) {
-            Ok(warning) => result.warnings.extend(warning),
+            Ok(warning) => warnings.extend(warning),
             // A palace that cannot be written still answers.
             Err(error) => tracing::warn!(%error, "the damaged index could not be set aside"),
         }
@@ -95,7 +144,26 @@ pub(crate) fn query(
         build::request(&collection.store, &collection.name, patience);
     }
     collection.store.touch(&collection.name);
-    Ok(result)
+    Ok((result, warnings))
+}
+
+/// The first `k` that are whole.
+fn fetch_hits(
+    db: &Connection,
+    nearest: Vec<(f32, u64)>,
+    k: usize,
+    damaged: &mut Damaged,
+) -> Attempt<Vec<(f32, Intact)>> {
+    let mut hits = Vec::with_capacity(k);
+    for (distance, row) in nearest {
+        if hits.len() == k {
+            break;
+        }
+        if let Some(drawer) = damaged.fetch(db, row)? {
+            hits.push((distance, drawer));
+        }
+    }
+    Ok(hits)
 }
 
 fn vectors_of(
@@ -110,7 +178,13 @@ fn vectors_of(
             Ok(vectors.clone())
         }
         QueryInput::Texts(texts) => match &collection.embedder {
-            Some(embedder) => embedder.embed(&texts.iter().map(String::as_str).collect::<Vec<_>>()),
+            Some(embedder) => {
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                match loci_core::Collection::embedder(collection)? {
+                    Some(pinned) => embedder.embed_queries(&texts, &pinned),
+                    None => embedder.embed(&texts),
+                }
+            }
             None => Err(Error::UnsupportedCapability {
                 capability: "query by text".into(),
                 reason: format!(
@@ -153,26 +227,33 @@ fn push_hits(result: &mut QueryResult, hits: Vec<(f32, Intact)>, query: &Query) 
 }
 
 /// Says that some or all drawers cannot be found by vector.
-fn missing_vectors(row: &CollectionRow) -> Option<Warning> {
+fn missing_vectors(db: &Connection, row: &CollectionRow) -> Attempt<Option<Warning>> {
     let without = row.drawers.saturating_sub(row.vectors);
     if row.vectors == 0 {
-        return Some(Warning::new(
+        return Ok(Some(Warning::new(
             "no_vectors",
             format!(
                 "none of the {} drawer(s) of `{}` has a vector; search words instead",
                 row.drawers, row.name
             ),
-        ));
+        )));
     }
-    (without > 0).then(|| {
-        Warning::new(
-            "without_vector",
-            format!(
-                "{without} of {} drawers have no vector and are found by words only",
-                row.drawers
-            ),
-        )
-    })
+    if without == 0 {
+        return Ok(None);
+    }
+    let (others, _) = other::count(db, row.id, None)?;
+    let reason = if others == 0 {
+        String::new()
+    } else {
+        format!(" ({others} have one of another embedder, which `loci reembed` replaces)")
+    };
+    Ok(Some(Warning::new(
+        "without_vector",
+        format!(
+            "{without} of {} drawers have no vector{reason} and are found by words only",
+            row.drawers
+        ),
+    )))
 }
 
 /// Says that a filter lets nothing through, and what there is.
@@ -197,14 +278,9 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn search(
-        &self,
-        vector: &[f32],
-        k: usize,
-        damaged: &mut Damaged,
-    ) -> Attempt<Vec<(f32, Intact)>> {
+    fn search(&self, vector: &[f32], k: usize, damaged: &mut Damaged) -> Attempt<Vec<(f32, u64)>> {
         let query = QueryVector::new(self.row.metric, vector);
-        let mut top = TopK::new(k + SPARE);
+        let mut top = TopK::new(k);
         match self.set.and_then(RowSet::listed) {
             Some(rows) if rows.len() <= EXACT_ROWS => {
                 self.compare_rows(rows.iter(), &query, &mut top, damaged)?;
@@ -216,16 +292,7 @@ impl Scan<'_> {
                 self.search_tail(&query, &mut top, damaged)?;
             }
         }
-        let mut hits = Vec::with_capacity(k);
-        for (distance, row) in top.into_sorted() {
-            if hits.len() == k {
-                break;
-            }
-            if let Some(drawer) = damaged.fetch(self.db, row)? {
-                hits.push((distance, drawer));
-            }
-        }
-        Ok(hits)
+        Ok(top.into_sorted())
     }
 
     fn search_base(

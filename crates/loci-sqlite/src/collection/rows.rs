@@ -4,12 +4,15 @@
 use loci_core::Metadata;
 use rusqlite::{Connection, params};
 
+use super::passage;
 use super::record::{Stored, ensure_key, labels};
 use crate::fault::Attempt;
 
 /// What [`take_row`] found.
 pub(crate) struct Removed {
     pub(crate) had_vector: bool,
+    /// Number of its terms.
+    pub(crate) terms: i64,
     /// The text is not what was written, so its postings could not be named and taken out: the
     /// caller rebuilds them in the same transaction.
     pub(crate) postings_left: bool,
@@ -35,12 +38,19 @@ pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Op
         }
     }
     let had_vector = delete_vector(db, row)?;
-    db.prepare_cached("DELETE FROM usage WHERE row = ?1")?
-        .execute([row as i64])?;
+    let terms = passage::delete(db, row)?;
+    for sql in [
+        "DELETE FROM usage WHERE row = ?1",
+        "DELETE FROM other_vectors WHERE row = ?1",
+        "DELETE FROM fresh_vectors WHERE row = ?1",
+    ] {
+        db.prepare_cached(sql)?.execute([row as i64])?;
+    }
     db.prepare_cached("DELETE FROM drawers WHERE row = ?1")?
         .execute([row as i64])?;
     Ok(Some(Removed {
         had_vector,
+        terms,
         postings_left: intact.is_none(),
     }))
 }
@@ -51,16 +61,18 @@ pub(crate) fn rebuild_postings(db: &Connection) -> Attempt<()> {
     Ok(())
 }
 
-pub(crate) fn insert_postings(db: &Connection, row: u64, text: Option<&str>) -> Attempt<()> {
+/// `terms` are those of the text, as [`loci_text::index_terms`] joins them.
+pub(crate) fn insert_postings(db: &Connection, row: u64, terms: Option<&str>) -> Attempt<()> {
     db.prepare_cached("INSERT INTO postings (rowid, text) VALUES (?1, ?2)")?
-        .execute(params![row as i64, text])?;
+        .execute(params![row as i64, terms])?;
     Ok(())
 }
 
-/// Postings of external content are removed by naming the old text exactly.
+/// Postings of external content are removed by naming the old terms exactly.
 pub(crate) fn delete_postings(db: &Connection, row: u64, text: Option<&str>) -> Attempt<()> {
+    let terms = text.map(|text| loci_text::index_terms(text).joined);
     db.prepare_cached("INSERT INTO postings (postings, rowid, text) VALUES ('delete', ?1, ?2)")?
-        .execute(params![row as i64, text])?;
+        .execute(params![row as i64, terms])?;
     Ok(())
 }
 

@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loci_core::{DocumentFilter, Filter, KeyTest, MetaValue, Metadata, Ordering, Selection};
+use loci_core::{
+    DocumentFilter, Filter, KeyTest, MetaValue, Metadata, Ordering, Period, Selection,
+};
 use roaring::RoaringTreemap;
 use rusqlite::{Connection, params};
 
@@ -30,11 +32,6 @@ impl RowSet {
             rows,
             complement: false,
         }
-    }
-
-    /// A set of these rows.
-    pub(crate) fn of_rows(rows: impl IntoIterator<Item = u64>) -> Self {
-        Self::of(rows.into_iter().collect())
     }
 
     fn everything() -> Self {
@@ -141,10 +138,17 @@ impl Evaluator<'_> {
         let mut parts = Vec::new();
         parts.extend(selection.filter.clone());
         parts.extend(selection.document.clone().map(Filter::Document));
-        let start = match &selection.ids {
+        let mut start = match &selection.ids {
             Some(ids) => Some(RowSet::of(self.rows_of_ids(ids)?)),
             None => None,
         };
+        if let Some(period) = &selection.period {
+            let dated = RowSet::of(self.rows_in_period(period)?);
+            start = Some(match start {
+                Some(rows) => rows.and(&dated),
+                None => dated,
+            });
+        }
         Ok(Some(match (start, Filter::all(parts)) {
             (Some(rows), None) => rows,
             (Some(rows), Some(filter)) => self.narrow(rows, &[&filter])?,
@@ -164,6 +168,25 @@ impl Evaluator<'_> {
                 rows.insert(row.get::<_, i64>(0)? as u64);
             }
         }
+        Ok(rows)
+    }
+
+    fn rows_in_period(&self, period: &Period) -> Attempt<RoaringTreemap> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT row FROM passages INDEXED BY passages_date
+             WHERE collection = ?1 AND authored_at >= ?2 AND authored_at <= ?3",
+        )?;
+        let since = period.since.unwrap_or(i64::MIN);
+        let last = match period.before {
+            Some(i64::MIN) => return Ok(RoaringTreemap::new()),
+            Some(before) => before - 1,
+            None => i64::MAX,
+        };
+        let rows = statement
+            .query_map(params![self.collection.id, since, last], |row| {
+                Ok(row.get::<_, i64>(0)? as u64)
+            })?
+            .collect::<rusqlite::Result<_>>()?;
         Ok(rows)
     }
 

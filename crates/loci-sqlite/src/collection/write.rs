@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Batch, Embedder, Error, WriteResult};
+use loci_core::{Batch, Embedder, Error, Kinship, WriteResult};
 use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
+use super::meta::mismatch;
 use super::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::store::Head;
@@ -76,7 +77,8 @@ fn embed_changed(
         let row = collection.require(&db.sql, &head)?;
         let mut statement = db.sql.prepare_cached(
             "SELECT text FROM drawers d WHERE collection = ?1 AND id = ?2
-             AND EXISTS (SELECT 1 FROM vectors v WHERE v.row = d.row)",
+             AND (EXISTS (SELECT 1 FROM vectors v WHERE v.row = d.row)
+                  OR EXISTS (SELECT 1 FROM other_vectors o WHERE o.row = d.row))",
         )?;
         let mut unchanged = Vec::with_capacity(batch.len());
         for (at, id) in batch.ids.iter().enumerate() {
@@ -134,36 +136,36 @@ fn apply(
     if let Some(dimension) = batch.dimension() {
         row.check_dimension(dimension)?;
     }
-    if let (Some(vector), Some(given)) = (embedded.values().next(), &collection.embedder) {
-        let identity = given.identity();
-        if let Some(pinned) = row.embedder.as_ref().filter(|pinned| **pinned != identity) {
-            return Err(Error::EmbedderMismatch {
-                collection: row.name.clone(),
-                pinned: pinned.to_string(),
-                given: identity.to_string(),
-            }
-            .into());
+    let kinship = collection.kinship(&row);
+    let identity = collection.embedder.as_ref().map(|given| given.identity());
+    if let (Some(vector), Some(identity)) = (embedded.values().next(), &identity) {
+        match kinship {
+            Kinship::Foreign => return Err(mismatch(&row, identity).into()),
+            Kinship::Same => row.check_dimension(vector.len())?,
+            Kinship::Compatible => {}
         }
-        row.check_dimension(vector.len())?;
     }
+    let apart = identity.as_ref().filter(|_| kinship == Kinship::Compatible);
     let mut writer = Writer::new(db, head.seq, row);
     let mut outcomes = Vec::with_capacity(batch.len());
     for (at, id) in batch.ids.iter().enumerate() {
+        let made = embedded.get(&at).map(Vec::as_slice);
         let change = Change {
             id,
             text: batch.document(at),
             patch: batch.metadata(at),
             vector: batch
                 .embedding(at)
-                .or_else(|| embedded.get(&at).map(Vec::as_slice)),
+                .or_else(|| made.filter(|_| apart.is_none())),
+            other: apart.zip(made),
             has_embedder: collection.embedder.is_some(),
         };
         outcomes.push(writer.record(&change, mode)?);
     }
-    let identity = (!embedded.is_empty())
-        .then(|| collection.embedder.as_ref().map(|e| e.identity()))
-        .flatten();
-    let (seq, warnings) = writer.finish(identity.as_ref())?;
+    let used = identity
+        .as_ref()
+        .filter(|_| apart.is_none() && !embedded.is_empty());
+    let (seq, warnings) = writer.finish(used)?;
     Ok(WriteResult {
         outcomes,
         seq,

@@ -1,10 +1,12 @@
 //! Applies changes record by record inside a write transaction and keeps the counters that are
 //! written at its end.
 
-use loci_core::{Error, Metadata, Outcome, Warning, validate_metadata};
+use loci_core::{EmbedderIdentity, Error, Metadata, Outcome, Warning, validate_metadata};
 use rusqlite::{Connection, params};
 
 use super::meta::CollectionRow;
+use super::other;
+use super::passage::{self, Passage};
 use super::record::{MinedKey, STORED_COLUMNS, Stored, checksum, vector_bytes};
 use super::rows::{
     delete_labels, delete_postings, delete_vector, insert_labels, insert_postings,
@@ -20,6 +22,8 @@ pub(crate) struct Change<'a> {
     pub(crate) text: Option<&'a str>,
     pub(crate) patch: Option<&'a loci_core::MetadataPatch>,
     pub(crate) vector: Option<&'a [f32]>,
+    /// A vector of another embedder than the collection's, kept apart from its own.
+    pub(crate) other: Option<(&'a EmbedderIdentity, &'a [f32])>,
     pub(crate) has_embedder: bool,
 }
 
@@ -32,6 +36,7 @@ pub(crate) struct Writer<'a> {
     now: i64,
     drawers: i64,
     vectors: i64,
+    terms: i64,
     dimension: Option<usize>,
     dropped_vectors: Vec<String>,
     postings_left: bool,
@@ -48,6 +53,7 @@ impl<'a> Writer<'a> {
             now: now_ms(),
             drawers: 0,
             vectors: 0,
+            terms: 0,
             dropped_vectors: Vec::new(),
             postings_left: false,
         }
@@ -112,10 +118,17 @@ impl<'a> Writer<'a> {
         }
         self.seq = row;
         self.drawers += 1;
-        insert_postings(self.db, row, change.text)?;
+        let (passage, terms) = Passage::of(self.collection.id, change.text, &metadata);
+        passage.insert(self.db, self.collection.id, row)?;
+        self.terms += passage.terms;
+        insert_postings(self.db, row, terms.as_deref())?;
         insert_labels(self.db, self.collection.id, row, &metadata)?;
-        if let Some(bytes) = bytes {
-            self.insert_vector(row, &bytes)?;
+        match (bytes, change.other) {
+            (Some(bytes), _) => self.insert_vector(row, &bytes)?,
+            (None, Some((identity, vector))) => {
+                other::put(self.db, self.collection.id, row, identity, vector)?;
+            }
+            (None, None) => {}
         }
         Ok(Outcome::Added)
     }
@@ -133,7 +146,12 @@ impl<'a> Writer<'a> {
         let metadata_text = metadata.to_json_text();
         let text_changed = text != old.text.as_deref();
         let new_vector = change.vector.map(vector_bytes);
-        if text_changed && new_vector.is_none() && change.has_embedder && text.is_some() {
+        if text_changed
+            && new_vector.is_none()
+            && change.other.is_none()
+            && change.has_embedder
+            && text.is_some()
+        {
             return Err(Error::Internal {
                 doing: EMBED_AGAIN.into(),
                 detail: change.id.into(),
@@ -146,7 +164,11 @@ impl<'a> Writer<'a> {
             || new_vector
                 .as_ref()
                 .is_some_and(|bytes| Some(bytes) != old.vector.as_ref());
+        let other = change.other.filter(|_| new_vector.is_none());
         if !text_changed && !vector_changed && metadata_text == old.metadata_text {
+            if let Some((identity, vector)) = other.filter(|_| old.vector.is_none()) {
+                other::put(self.db, self.collection.id, old.row, identity, vector)?;
+            }
             return Ok(Outcome::Unchanged);
         }
         let key = MinedKey::of(text, &metadata);
@@ -169,6 +191,7 @@ impl<'a> Writer<'a> {
         } else {
             new_vector.as_ref().or(old.vector.as_ref())
         };
+        let vector_is_none = vector.is_none();
         self.seq += 1;
         if text_changed {
             delete_postings(self.db, old.row, old.text.as_deref())?;
@@ -191,8 +214,18 @@ impl<'a> Writer<'a> {
                 key.content_hash,
                 key.start_line,
             ])?;
+        self.terms -= passage::delete(self.db, old.row)?;
+        let (passage, terms) = Passage::of(self.collection.id, text, &metadata);
+        passage.insert(self.db, self.collection.id, old.row)?;
+        self.terms += passage.terms;
         if text_changed {
-            insert_postings(self.db, old.row, text)?;
+            insert_postings(self.db, old.row, terms.as_deref())?;
+        }
+        if text_changed || vector_changed {
+            other::remove(self.db, old.row)?;
+        }
+        if let Some((identity, vector)) = other.filter(|_| vector_is_none) {
+            other::put(self.db, self.collection.id, old.row, identity, vector)?;
         }
         if metadata_text != old.metadata_text {
             delete_labels(self.db, self.collection.id, old.row, &old_metadata)?;
@@ -200,6 +233,9 @@ impl<'a> Writer<'a> {
         }
         if drop_vector {
             self.drop_vector(old)?;
+            if other.is_none() {
+                self.dropped_vectors.push(old.id.clone());
+            }
         } else if let Some(bytes) = new_vector.filter(|_| vector_changed) {
             if old.vector.is_some() {
                 delete_vector(self.db, old.row)?;
@@ -215,7 +251,6 @@ impl<'a> Writer<'a> {
         delete_vector(self.db, old.row)?;
         insert_tombstone(self.db, self.seq, self.collection.id, old.row)?;
         self.vectors -= 1;
-        self.dropped_vectors.push(old.id.clone());
         Ok(())
     }
 
@@ -265,6 +300,7 @@ impl<'a> Writer<'a> {
         insert_tombstone(self.db, self.seq, self.collection.id, row)?;
         self.drawers -= 1;
         self.vectors -= i64::from(removed.had_vector);
+        self.terms -= removed.terms;
         self.postings_left |= removed.postings_left;
         Ok(true)
     }
@@ -291,7 +327,8 @@ impl<'a> Writer<'a> {
         }
         self.db
             .prepare_cached(
-                "UPDATE collections SET drawers = drawers + ?2, vectors = vectors + ?3, seq = ?4, dimension = ?5
+                "UPDATE collections SET drawers = drawers + ?2, vectors = vectors + ?3, seq = ?4, dimension = ?5,
+                                        terms = terms + ?6
                  WHERE id = ?1",
             )?
             .execute(params![
@@ -299,7 +336,8 @@ impl<'a> Writer<'a> {
                 self.drawers,
                 self.vectors,
                 self.seq as i64,
-                self.dimension.map(|dimension| dimension as i64)
+                self.dimension.map(|dimension| dimension as i64),
+                self.terms
             ])?;
         self.db
             .prepare_cached("UPDATE palace SET seq = ?1 WHERE id = 1")?

@@ -3,14 +3,12 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::collection::rowset::RowSet;
 use crate::fault::{Attempt, busy_limit};
 
 /// How hard a commit tries to reach the disk.
@@ -23,12 +21,11 @@ pub enum Durability {
     Full,
 }
 
-/// A connection and the row set that `loci_allowed` looks into.
+/// A connection.
 pub(crate) struct Db {
     pub(crate) sql: Connection,
     /// Which database file of this store this is: what was cached from another does not count.
     pub(crate) epoch: u64,
-    allowed: Arc<Mutex<Option<Arc<RowSet>>>>,
 }
 
 impl Db {
@@ -58,23 +55,8 @@ impl Db {
             Durability::Full => "FULL",
         };
         sql.pragma_update(None, "synchronous", synchronous)?;
-        let allowed = Arc::new(Mutex::new(None::<Arc<RowSet>>));
-        let seen = Arc::clone(&allowed);
-        sql.create_scalar_function(
-            "loci_allowed",
-            1,
-            FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY,
-            move |context| {
-                let row: i64 = context.get(0)?;
-                let guard = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(guard.as_ref().is_none_or(|set| set.contains(row as u64)))
-            },
-        )?;
-        Ok(Self {
-            sql,
-            epoch: 0,
-            allowed,
-        })
+        add_terms_function(&sql)?;
+        Ok(Self { sql, epoch: 0 })
     }
 
     /// Lets SQLite remove the log when this connection is the last, as it does by default.
@@ -91,24 +73,36 @@ impl Db {
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
+}
 
-    /// Runs `work` with `loci_allowed` answering from `rows`.
-    pub(crate) fn with_allowed<T>(
-        &self,
-        rows: Option<Arc<RowSet>>,
-        work: impl FnOnce(&Connection) -> Attempt<T>,
-    ) -> Attempt<T> {
-        let set = |value| {
-            std::mem::replace(
-                &mut *self.allowed.lock().unwrap_or_else(PoisonError::into_inner),
-                value,
-            )
-        };
-        let outer = set(rows);
-        let result = work(&self.sql);
-        set(outer);
-        result
-    }
+/// Lets SQL make the terms of a text: the content of the postings is a view that calls this. Needed on every connection
+/// that touches them.
+pub(crate) fn add_terms_function(sql: &Connection) -> Attempt<()> {
+    sql.create_scalar_function(
+        "loci_terms",
+        1,
+        FunctionFlags::SQLITE_UTF8
+            | FunctionFlags::SQLITE_DETERMINISTIC
+            | FunctionFlags::SQLITE_INNOCUOUS,
+        |context| {
+            // A damaged row may hold anything; it has no terms.
+            let text = context.get_raw(0).as_str_or_null().ok().flatten();
+            Ok(text.map(|text| loci_text::index_terms(text).joined))
+        },
+    )?;
+    Ok(())
+}
+
+thread_local! {
+    static PATIENCE: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// Runs `work`, waiting for other writers no longer than this.
+pub(crate) fn with_patience<T>(patience: Duration, work: impl FnOnce() -> T) -> T {
+    let outer = PATIENCE.replace(Some(patience));
+    let result = work();
+    PATIENCE.set(outer);
+    result
 }
 
 /// Sleeps with jitter while another process writes, up to the limit; then SQLite says busy.
@@ -123,7 +117,7 @@ fn wait_for_others(attempt: i32) -> bool {
     let waited = SINCE
         .get()
         .map_or(Duration::ZERO, |since| now.duration_since(since));
-    if waited > busy_limit() {
+    if waited > PATIENCE.get().unwrap_or_else(busy_limit) {
         return false;
     }
     // Short sleeps first: most writes take well under a millisecond. Jitter keeps processes that

@@ -3,6 +3,7 @@
 
 use rusqlite::Connection;
 
+use crate::collection::passage;
 use crate::fault::Attempt;
 
 /// Format written by this build. Migration `n` leads from format `n` to `n + 1`.
@@ -12,7 +13,22 @@ pub(crate) const APPLICATION_ID: i64 = 0x4C6F_6369;
 /// 4096 wastes a fifth of the file on 1.5 KB vectors.
 pub(crate) const PAGE_SIZE: u32 = 8192;
 
-const MIGRATIONS: [&str; 1] = [FIRST];
+/// One step: the statements, then what SQL alone cannot do.
+struct Migration {
+    sql: &'static str,
+    fill: Option<fn(&Connection) -> Attempt<()>>,
+}
+
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        sql: FIRST,
+        fill: None,
+    },
+    Migration {
+        sql: SECOND,
+        fill: Some(passage::rebuild),
+    },
+];
 
 const FIRST: &str = "
 CREATE TABLE palace (
@@ -135,6 +151,52 @@ CREATE VIRTUAL TABLE postings USING fts5(
 );
 ";
 
+/// The search side: passages, our own terms in the postings, vectors of other embedders.
+const SECOND: &str = "
+ALTER TABLE collections ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE passages (
+    row INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    authored_at INTEGER NOT NULL,
+    terms INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    tokens BLOB NOT NULL
+);
+CREATE INDEX passages_source ON passages (source, line, row, terms, authored_at, label) WHERE source <> 0;
+CREATE INDEX passages_date ON passages (collection, authored_at);
+CREATE TABLE embedders (
+    id INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL UNIQUE
+);
+CREATE TABLE other_vectors (
+    row INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    embedder INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX other_vectors_order ON other_vectors (collection, embedder);
+CREATE TABLE reembeddings (
+    collection INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL,
+    started_at INTEGER NOT NULL
+);
+CREATE TABLE fresh_vectors (
+    row INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    content_hash BLOB NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE INDEX fresh_vectors_order ON fresh_vectors (collection);
+DROP TABLE postings;
+CREATE VIEW analysed AS SELECT row, loci_terms(text) AS text FROM drawers;
+CREATE VIRTUAL TABLE postings USING fts5(
+    text, content='analysed', content_rowid='row', tokenize='ascii'
+);
+";
+
 /// Kept apart from the migrations: a palace that lacks it is cleaned of duplicates first, then gets it.
 pub(crate) const MINED_INDEX: &str = "
 CREATE UNIQUE INDEX drawers_mined
@@ -158,7 +220,10 @@ pub(crate) fn has_mined_index(db: &Connection) -> Attempt<bool> {
 /// Brings a database from `from` to [`FORMAT`]; the caller holds the creation lock and a write transaction.
 pub(crate) fn migrate(db: &Connection, from: i64) -> Attempt<()> {
     for step in MIGRATIONS.iter().skip(from.max(0) as usize) {
-        db.execute_batch(step)?;
+        db.execute_batch(step.sql)?;
+        if let Some(fill) = step.fill {
+            fill(db)?;
+        }
     }
     db.pragma_update(None, "user_version", FORMAT)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;

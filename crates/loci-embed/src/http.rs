@@ -1,0 +1,136 @@
+//! What downloads and remote embedders share: how a client is set up, what is tried again and when, and how a URL is
+//! named without the secrets in it.
+
+use std::time::Duration;
+
+use loci_core::{Error, Result};
+use ureq::config::{AutoHeaderValue, ConfigBuilder};
+use ureq::http::{HeaderMap, StatusCode, Uri};
+use ureq::tls::{PemItem, RootCerts, TlsConfig};
+use ureq::typestate::AgentScope;
+
+/// No server makes us wait longer than this between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Settings of every client. Statuses are answers, not errors.
+pub(crate) fn config() -> Result<ConfigBuilder<AgentScope>> {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .accept_encoding(AutoHeaderValue::None)
+        .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")));
+    // Where TLS is intercepted, this is how the other tools of the machine are told of it.
+    let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
+        return Ok(config);
+    };
+    let pem = std::fs::read(&path).map_err(|error| Error::io("cannot read", &path, error))?;
+    let certificates: Vec<_> = ureq::tls::parse_pem(&pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    let roots = RootCerts::new_with_certs(&certificates);
+    Ok(config.tls_config(TlsConfig::builder().root_certs(roots).build()))
+}
+
+/// Reads an `http` or `https` URL. The error does not repeat it: it may hold a password.
+pub(crate) fn parse(url: &str) -> Result<Uri> {
+    let refused = |problem: String| Error::invalid("URL", problem);
+    let uri: Uri = url
+        .parse()
+        .map_err(|error| refused(format!("it cannot be read: {error}")))?;
+    match (uri.scheme_str(), uri.host()) {
+        (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(uri),
+        _ => Err(refused(
+            "give it as `http://host/path` or `https://host/path`".into(),
+        )),
+    }
+}
+
+/// The URL without user, password and query.
+pub(crate) fn shown(uri: &Uri) -> String {
+    let scheme = uri.scheme_str().unwrap_or("http");
+    let host = uri.host().unwrap_or_default();
+    let port = uri.port().map(|port| format!(":{port}"));
+    format!(
+        "{scheme}://{host}{}{}",
+        port.unwrap_or_default(),
+        uri.path()
+    )
+}
+
+/// An error of the network, in terms of the thing that was asked.
+pub(crate) fn unavailable(action: &'static str, shown: &str, problem: String) -> Error {
+    Error::io(action, shown, std::io::Error::other(problem))
+}
+
+/// Whether the same request may succeed a little later.
+pub(crate) fn is_transient(error: &ureq::Error) -> bool {
+    matches!(
+        error,
+        ureq::Error::Io(_)
+            | ureq::Error::Timeout(_)
+            | ureq::Error::HostNotFound
+            | ureq::Error::ConnectionFailed
+            | ureq::Error::Protocol(_)
+    )
+}
+
+/// Whether the server asks for another attempt.
+pub(crate) fn is_temporary(status: StatusCode) -> bool {
+    status.is_server_error()
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
+}
+
+/// What `Retry-After` says, if it gives seconds.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get("retry-after")?.to_str().ok()?;
+    value.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// How long to wait after so many failures: what the server asked for, or twice as long each time, with jitter.
+pub(crate) fn pause(first: Duration, failures: u32, asked: Option<Duration>) -> Duration {
+    let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    let own = doubled
+        .min(LONGEST_PAUSE)
+        .mul_f64(0.5 + fastrand::f64() / 2.0);
+    asked.map_or(own, |asked| asked.min(LONGEST_PAUSE).max(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_shown_without_user_password_and_query() {
+        let uri = parse("https://me:hunter2@example.org:8443/v1?api-key=hunter2").unwrap();
+        assert_eq!(shown(&uri), "https://example.org:8443/v1");
+        for wrong in [
+            "ftp://me:hunter2@host/",
+            "hunter2",
+            "http://",
+            "",
+            "http:// me:hunter2@x/",
+        ] {
+            let message = parse(wrong).unwrap_err().to_string();
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+    }
+
+    #[test]
+    fn pauses_grow_and_a_server_can_lengthen_them_up_to_a_cap() {
+        let first = Duration::from_millis(100);
+        for failures in 1..40 {
+            let longest = first
+                .saturating_mul(1 << (failures - 1).min(16))
+                .min(LONGEST_PAUSE);
+            let pause = pause(first, failures, None);
+            assert!(pause <= longest && pause >= longest / 2, "{failures}");
+        }
+        let asked = |seconds| pause(first, 1, Some(Duration::from_secs(seconds)));
+        assert_eq!(asked(7), Duration::from_secs(7));
+        assert_eq!(asked(86_400), LONGEST_PAUSE);
+        assert!(asked(0) >= first / 2);
+    }
+}

@@ -1,0 +1,62 @@
+//! Which models can be downloaded, and how patiently.
+
+use std::time::Duration;
+
+use crate::minilm::MINILM_NAME;
+
+/// A model that can be downloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownModel<'a> {
+    /// Its name in the store.
+    pub name: &'a str,
+    /// Where its file is.
+    pub url: &'a str,
+    /// SHA-256 of the file, in lower-case hexadecimal.
+    pub sha256: &'a str,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Digest of its weights: a store that holds them already need not download.
+    pub digest: &'a str,
+}
+
+/// The models that [`ModelStore::pull`] knows.
+pub const KNOWN_MODELS: &[KnownModel<'static>] = &[KnownModel {
+    name: MINILM_NAME,
+    url: "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/model.safetensors",
+    sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    bytes: 90_868_376,
+    digest: "DIGEST",
+}];
+
+/// How far a download is, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What is on disk, parts of earlier calls included.
+    pub done: u64,
+    /// The whole file.
+    pub total: u64,
+}
+
+/// How patient a download is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PullLimits {
+    /// Longest wait for a connection.
+    pub connect: Duration,
+    /// Longest wait for the next bytes.
+    pub stall: Duration,
+    /// Attempts in a row that bring next to nothing, the first included.
+    pub attempts: u32,
+    /// Pause after the first failure; it doubles.
+    pub backoff: Duration,
+}
+
+impl Default for PullLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(15),
+            stall: Duration::from_secs(30),
+            attempts: 5,
+            backoff: Duration::from_millis(500),
+        }
+    }
+}

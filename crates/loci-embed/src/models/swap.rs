@@ -1,0 +1,68 @@
+//! Files forced to disk, and a directory that takes the place of another in one step.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+use loci_core::{Error, Result};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+/// Creates a file and waits until it is on disk.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    File::create_new(path)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .map_err(|error| Error::io("cannot write", path, error))
+}
+
+/// Waits until the names in a directory are on disk.
+pub(super) fn sync_directory(path: &Path) -> Result<()> {
+    File::open(path)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|error| Error::io("cannot write", path, error))
+}
+
+/// Moves `new` to `place` and says whether something was there, which is then at `new` or at `old`. Where
+/// directories cannot be exchanged, a kill between two renames leaves `place` empty and what was there at `old`.
+pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
+    let failed = |error| Error::io("cannot replace", place, error);
+    let occupied = place.exists();
+    if occupied {
+        match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
+            Ok(()) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => by_two_renames(new, place, old)?,
+            Err(errno) => return Err(failed(errno.into())),
+        }
+    } else {
+        fs::rename(new, place).map_err(failed)?;
+    }
+    if let Some(directory) = place.parent() {
+        sync_directory(directory)?;
+    }
+    Ok(occupied)
+}
+
+fn by_two_renames(new: &Path, place: &Path, old: &Path) -> Result<()> {
+    fs::rename(place, old)
+        .and_then(|()| fs::rename(new, place))
+        .map_err(|error| Error::io("cannot replace", place, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_renames_leave_the_new_directory_in_place_and_the_old_one_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let [new, place, old] = ["new", "place", "old"].map(|name| dir.path().join(name));
+        fs::create_dir(&new).unwrap();
+        fs::create_dir(&place).unwrap();
+        write(&new.join("new"), b"").unwrap();
+        by_two_renames(&new, &place, &old).unwrap();
+        assert!(place.join("new").exists() && old.is_dir() && !new.exists());
+    }
+}

@@ -1,0 +1,253 @@
+//! Which embedder a collection is used with.
+//!
+//! What made the vectors of a collection decides, unless an embedder is named. What cannot be had (a model that is not
+//! installed, an endpoint that is not configured) is said and done without: words are always searched.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use loci_core::{Embedder, EmbedderIdentity, Error, Kinship, Result, Warning};
+use loci_embed::{
+    MINILM_NAME, ModelStore, RemoteEmbedder, RemoteOptions, STATIC_NAME, StaticEmbedder,
+};
+use serde::Deserialize;
+
+use crate::config::{Config, data_directory};
+
+/// The embedder `none`.
+pub const NO_EMBEDDER: &str = "none";
+/// The embedder behind an HTTP endpoint.
+pub const OPENAI_EMBEDDER: &str = "openai";
+const NAMES: [&str; 4] = [STATIC_NAME, MINILM_NAME, OPENAI_EMBEDDER, NO_EMBEDDER];
+
+/// Settings of an OpenAI-compatible endpoint, `[openai]` in a configuration file. The key comes from the environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OpenAiConfig {
+    /// Base address, such as `http://localhost:11434/v1`.
+    pub url: String,
+    /// Name of the model at the endpoint.
+    pub model: String,
+    /// Length of its vectors; asked for when missing.
+    pub dimension: Option<usize>,
+    /// Texts per request.
+    pub batch: Option<usize>,
+    /// How long a request may take.
+    pub timeout_seconds: Option<u64>,
+}
+
+/// The embedder for one collection, and what is to be said about it.
+#[derive(Clone, Default)]
+pub struct Resolved {
+    /// `None`: words only.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Why it is not the one that was expected.
+    pub warnings: Vec<Warning>,
+}
+
+/// The embedders of a palace. Opening a model takes a moment, so it happens at most once.
+pub(crate) struct Embedders {
+    /// Named by a flag or the environment: used or refused, never replaced.
+    named: Option<String>,
+    /// For new collections.
+    default: String,
+    openai: Option<OpenAiConfig>,
+    models: ModelStore,
+    opened: Mutex<Vec<(String, Arc<dyn Embedder>)>>,
+}
+
+impl Embedders {
+    pub(crate) fn new(
+        named: Option<&str>,
+        palace: &Path,
+        of_palace: &Config,
+        of_user: &Config,
+    ) -> Result<Self> {
+        let environment = std::env::var("LOCI_EMBEDDER")
+            .ok()
+            .filter(|name| !name.is_empty());
+        let named = named.map(str::to_owned).or(environment);
+        let default = of_palace
+            .embedder
+            .clone()
+            .or_else(|| of_user.embedder.clone())
+            .unwrap_or_else(|| STATIC_NAME.into());
+        for name in named.iter().chain([&default]) {
+            if !NAMES.contains(&name.as_str()) {
+                return Err(Error::invalid(
+                    "embedder",
+                    format!("`{name}` is not one of {}", NAMES.join(", ")),
+                ));
+            }
+        }
+        Ok(Self {
+            named,
+            default,
+            openai: of_palace.openai.clone().or_else(|| of_user.openai.clone()),
+            models: ModelStore::at(model_directory(palace, of_user)),
+            opened: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn models(&self) -> &ModelStore {
+        &self.models
+    }
+
+    /// An embedder by name.
+    pub(crate) fn open(&self, name: &str) -> Result<Option<Arc<dyn Embedder>>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, embedder)) = opened.iter().find(|(known, _)| known == name) {
+            return Ok(Some(Arc::clone(embedder)));
+        }
+        let embedder: Arc<dyn Embedder> = match name {
+            NO_EMBEDDER => return Ok(None),
+            STATIC_NAME => Arc::new(StaticEmbedder::builtin().clone()),
+            MINILM_NAME => Arc::new(self.models.open(MINILM_NAME)?),
+            _ => Arc::new(self.connect()?),
+        };
+        opened.push((name.to_owned(), Arc::clone(&embedder)));
+        Ok(Some(embedder))
+    }
+
+    fn connect(&self) -> Result<RemoteEmbedder> {
+        let Some(config) = &self.openai else {
+            return Err(Error::invalid(
+                "embedder `openai`",
+                "needs `[openai]` with `url` and `model` in config.toml or palace.toml",
+            ));
+        };
+        let mut options = RemoteOptions::new(config.url.clone(), config.model.clone());
+        options.dimension = config.dimension;
+        options.key = RemoteEmbedder::key_from_environment(&config.url);
+        if let Some(batch) = config.batch {
+            options.batch = batch;
+        }
+        if let Some(seconds) = config.timeout_seconds {
+            options.timeout = Duration::from_secs(seconds);
+        }
+        RemoteEmbedder::connect(options)
+    }
+
+    /// The embedder for a collection whose vectors `pinned` made, or somebody unknown with this dimension.
+    pub(crate) fn resolve(
+        &self,
+        collection: &str,
+        pinned: Option<&EmbedderIdentity>,
+        dimension: Option<usize>,
+    ) -> Result<Resolved> {
+        if let Some(name) = &self.named {
+            let embedder = self.open(name)?;
+            return match (&embedder, pinned) {
+                (Some(given), Some(pinned)) if given.kinship(pinned) == Kinship::Foreign => {
+                    Err(Error::EmbedderMismatch {
+                        collection: collection.into(),
+                        pinned: pinned.to_string(),
+                        given: given.identity().to_string(),
+                    })
+                }
+                (Some(given), None) => Ok(fitting(collection, Arc::clone(given), dimension)),
+                _ => Ok(Resolved {
+                    embedder,
+                    warnings: Vec::new(),
+                }),
+            };
+        }
+        match pinned {
+            Some(pinned) => Ok(self.for_pinned(collection, pinned)),
+            None => match self.open(&self.default) {
+                Ok(Some(embedder)) => Ok(fitting(collection, embedder, dimension)),
+                Ok(None) => Ok(Resolved::default()),
+                Err(error) => Ok(without(collection, &error)),
+            },
+        }
+    }
+
+    fn for_pinned(&self, collection: &str, pinned: &EmbedderIdentity) -> Resolved {
+        let name = match pinned.name.as_str() {
+            STATIC_NAME => STATIC_NAME,
+            MINILM_NAME => MINILM_NAME,
+            name if name.starts_with("openai:") => OPENAI_EMBEDDER,
+            other => {
+                let error = Error::invalid(
+                    format!("embedder `{other}`"),
+                    "is not one that this build knows",
+                );
+                return without(collection, &error);
+            }
+        };
+        match self.open(name) {
+            Ok(Some(embedder)) if embedder.kinship(pinned) == Kinship::Same => Resolved {
+                embedder: Some(embedder),
+                warnings: Vec::new(),
+            },
+            Ok(_) => {
+                let error = Error::invalid(
+                    format!("embedder {pinned}"),
+                    "is not the one that is here now; `loci reembed` makes its vectors anew",
+                );
+                self.instead(collection, pinned, &error)
+            }
+            Err(error) => self.instead(collection, pinned, &error),
+        }
+    }
+
+    /// What can stand in for an embedder that cannot be had.
+    fn instead(&self, collection: &str, pinned: &EmbedderIdentity, error: &Error) -> Resolved {
+        let table = StaticEmbedder::builtin();
+        if table.kinship(pinned) == Kinship::Foreign {
+            return without(collection, error);
+        }
+        Resolved {
+            embedder: self.open(STATIC_NAME).ok().flatten(),
+            warnings: vec![Warning::new(
+                "model_missing",
+                format!("{error}; the built-in table stands in"),
+            )],
+        }
+    }
+}
+
+/// An embedder for vectors of unknown origin: only if the length fits.
+fn fitting(collection: &str, embedder: Arc<dyn Embedder>, dimension: Option<usize>) -> Resolved {
+    let identity = embedder.identity();
+    match dimension {
+        Some(dimension) if dimension != identity.dimension => Resolved {
+            embedder: None,
+            warnings: vec![Warning::new(
+                "unknown_embedder",
+                format!(
+                    "the vectors of `{collection}` have {dimension} numbers and were made by somebody unknown; \
+                     {identity} cannot add to them, so new texts are found by words only"
+                ),
+            )],
+        },
+        _ => Resolved {
+            embedder: Some(embedder),
+            warnings: Vec::new(),
+        },
+    }
+}
+
+fn without(collection: &str, error: &Error) -> Resolved {
+    Resolved {
+        embedder: None,
+        warnings: vec![Warning::new(
+            "model_missing",
+            format!("{error}; `{collection}` is searched by words only"),
+        )],
+    }
+}
+
+/// Where models are kept: `LOCI_MODELS`, `models` in the user's configuration, else `$XDG_DATA_HOME/loci/models`; in the palace
+/// if there is no home directory.
+fn model_directory(palace: &Path, of_user: &Config) -> PathBuf {
+    std::env::var_os("LOCI_MODELS")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| of_user.models.clone())
+        .unwrap_or_else(|| match data_directory() {
+            Ok(directory) => directory.join("models"),
+            Err(_) => palace.join("models"),
+        })
+}

@@ -1,0 +1,109 @@
+//! A hard cap on the tokens of an answer: what fits comes whole, what does not is left out and said, and if nothing fits
+//! the best hit is cut and says so.
+
+use loci_text::Tokenizer;
+
+/// Number of tokens of a text, as the default embedder's tokenizer counts them.
+pub fn count_tokens(text: &str) -> usize {
+    Tokenizer::builtin().encode(text).len()
+}
+
+/// What is done with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    Whole,
+    Out,
+}
+
+/// Hands out a budget to texts in order.
+pub(crate) struct Budget {
+    left: Option<usize>,
+    /// Whether something was handed out.
+    used: bool,
+}
+
+impl Budget {
+    pub(crate) fn new(tokens: Option<usize>) -> Self {
+        Self {
+            left: tokens,
+            used: false,
+        }
+    }
+
+    /// What to do with a text of so many tokens.
+    pub(crate) fn take(&mut self, tokens: usize) -> Fit {
+        let Some(left) = &mut self.left else {
+            return Fit::Whole;
+        };
+        if tokens <= *left {
+            *left -= tokens;
+            self.used = true;
+            Fit::Whole
+        } else {
+            Fit::Out
+        }
+    }
+
+    /// What is left for the one text that is cut, if nothing fitted.
+    pub(crate) fn for_cut(&self) -> Option<usize> {
+        self.left.filter(|_| !self.used)
+    }
+}
+
+/// The beginning of a text with at most so many tokens, cut at a word if possible.
+pub(crate) fn cut(text: &str, tokens: usize) -> &str {
+    if count_tokens(text) <= tokens {
+        return text;
+    }
+    // The number of tokens grows with the text: halve the range of possible ends.
+    let ends: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
+    let fits = |end: &usize| count_tokens(text.get(..*end).unwrap_or_default()) <= tokens;
+    let (mut low, mut high) = (0, ends.len());
+    while low + 1 < high {
+        let middle = usize::midpoint(low, high);
+        if ends.get(middle).is_some_and(fits) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let end = ends.get(low).copied().unwrap_or_default();
+    let start = text.get(..end).unwrap_or_default();
+    match start.rfind(char::is_whitespace) {
+        Some(space) if space * 2 > end => start.get(..space).unwrap_or(start),
+        _ => start,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_text_has_at_most_the_tokens_it_may_have() {
+        let text = "Caroline went to the pottery class; naïve 日本語 unbelievability. ".repeat(9);
+        for tokens in [0, 1, 2, 3, 7, 20, 50, 1_000] {
+            let cut = cut(&text, tokens);
+            assert!(count_tokens(cut) <= tokens, "{tokens}");
+            assert!(text.starts_with(cut));
+        }
+        assert_eq!(cut("short", 10), "short");
+    }
+
+    #[test]
+    fn what_fits_comes_whole_and_what_does_not_is_left_out() {
+        let mut budget = Budget::new(Some(10));
+        assert_eq!(budget.take(6), Fit::Whole);
+        assert_eq!(budget.take(5), Fit::Out);
+        assert_eq!(budget.take(4), Fit::Whole);
+        assert_eq!(budget.for_cut(), None);
+        let mut budget = Budget::new(Some(10));
+        assert_eq!(budget.take(11), Fit::Out);
+        assert_eq!(budget.for_cut(), Some(10));
+        assert_eq!(Budget::new(None).take(usize::MAX), Fit::Whole);
+    }
+}

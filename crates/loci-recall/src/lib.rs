@@ -1,0 +1,21 @@
+//! From a question to hits.
+//!
+//! A collection gives what its lexical and its semantic arm find ([`loci_core::Findings`]); this crate scores it, explains
+//! the score, and says what is missing. It opens no file and knows no backend.
+#![forbid(unsafe_code)]
+
+mod budget;
+mod rank;
+mod score;
+mod search;
+mod similarity;
+mod verdict;
+mod weights;
+
+pub use budget::count_tokens;
+pub use rank::MatchedVia;
+pub use score::Parts;
+pub use search::{
+    Answer, ArmEntry, Explanation, Hit, MAX_HITS, MAX_QUERY_BYTES, Request, Step, TermInfo, search,
+};
+pub use verdict::Verdict;

@@ -1,0 +1,186 @@
+//! Puts evidence in order. Runs inside the read transaction of a search, between the arms and the fetching of drawers.
+
+use loci_core::{Evidence, Findings, Judge, Metric};
+use loci_text::when::When;
+
+use crate::score::{Parts, Scorer, similarity};
+use crate::similarity::Similarity;
+use crate::weights::DEPTH;
+
+/// How a drawer came to be looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchedVia {
+    /// It holds words of the question and its vector is near.
+    Both,
+    /// It holds words of the question.
+    Lexical,
+    /// Its vector is near.
+    Semantic,
+    /// A neighbour in its source was found.
+    Context,
+}
+
+/// A drawer with its score.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ranked {
+    pub(crate) at: usize,
+    pub(crate) record: u64,
+    pub(crate) source: Option<u64>,
+    pub(crate) parts: Parts,
+    pub(crate) distance: Option<f32>,
+    pub(crate) lexical_rank: Option<usize>,
+    pub(crate) semantic_rank: Option<usize>,
+    pub(crate) matched_via: MatchedVia,
+    pub(crate) authored_at: i64,
+    /// Terms of the question that it holds itself.
+    pub(crate) terms: Vec<usize>,
+}
+
+/// What the ranking depends on besides the findings.
+pub(crate) struct Criteria {
+    pub(crate) metric: Metric,
+    pub(crate) when: Option<When>,
+    /// Drawers that hold no word of the question are left out beyond this distance.
+    pub(crate) max_distance: Option<f32>,
+    /// Whether tokens are compared: not in a collection that has no embedder.
+    pub(crate) by_meaning: bool,
+    /// Drawers looked at closely.
+    pub(crate) depth: usize,
+}
+
+/// The judge of a search: keeps what it saw, for explanations.
+pub(crate) struct Ranker<'a> {
+    criteria: &'a Criteria,
+    /// How many of the ranked drawers are fetched.
+    wanted: usize,
+    pub(crate) ranked: Vec<Ranked>,
+    /// What was found, without the evidence.
+    pub(crate) findings: Findings,
+    /// Left out because of the distance.
+    pub(crate) too_far: usize,
+}
+
+impl<'a> Ranker<'a> {
+    pub(crate) fn new(criteria: &'a Criteria, wanted: usize) -> Self {
+        Self {
+            criteria,
+            wanted,
+            ranked: Vec::new(),
+            findings: Findings::default(),
+            too_far: 0,
+        }
+    }
+
+    fn matched_via(&self, evidence: &Evidence) -> MatchedVia {
+        let near = evidence.semantic.is_some()
+            && self
+                .criteria
+                .max_distance
+                .is_none_or(|limit| evidence.distance.is_some_and(|distance| distance <= limit));
+        match (evidence.terms.is_empty(), near) {
+            (false, true) => MatchedVia::Both,
+            (false, false) => MatchedVia::Lexical,
+            (true, true) => MatchedVia::Semantic,
+            (true, false) => MatchedVia::Context,
+        }
+    }
+
+    fn is_too_far(&self, evidence: &Evidence) -> bool {
+        let far = |limit| evidence.distance.is_none_or(|distance| distance > limit);
+        evidence.terms.is_empty() && self.criteria.max_distance.is_some_and(far)
+    }
+}
+
+impl Judge for Ranker<'_> {
+    fn shortlist(&mut self, findings: &Findings) -> Vec<usize> {
+        let scorer = Scorer::new(findings, self.criteria.when.as_ref());
+        let mut by_words: Vec<(f32, usize)> = Vec::new();
+        let mut chosen: Vec<usize> = Vec::new();
+        for (at, evidence) in findings.evidence.iter().enumerate() {
+            if !evidence.admitted {
+                continue;
+            }
+            let parts = scorer.cheap(evidence);
+            if parts.words > 0.0 {
+                by_words.push((parts.score(), at));
+            }
+            let near = |placed: loci_core::Placed| placed.rank <= self.criteria.depth;
+            if evidence.semantic.is_some_and(near) {
+                chosen.push(at);
+            }
+        }
+        by_words.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        chosen.extend(by_words.iter().take(self.criteria.depth).map(|(_, at)| at));
+        chosen.sort_unstable();
+        chosen.dedup();
+        self.ranked = chosen
+            .iter()
+            .filter_map(|at| {
+                let evidence = findings.evidence.get(*at)?;
+                Some(Ranked {
+                    at: *at,
+                    record: evidence.record,
+                    source: evidence.source,
+                    parts: scorer.cheap(evidence),
+                    distance: None,
+                    lexical_rank: evidence.lexical.map(|placed| placed.rank),
+                    semantic_rank: evidence.semantic.map(|placed| placed.rank),
+                    matched_via: MatchedVia::Context,
+                    authored_at: evidence.authored_at,
+                    terms: evidence.terms.iter().map(|(term, _)| *term).collect(),
+                })
+            })
+            .collect();
+        chosen
+    }
+
+    fn choose(&mut self, findings: &Findings) -> Vec<u64> {
+        let mut tokens = self.criteria.by_meaning.then(|| Similarity::new(findings));
+        let mut ranked = std::mem::take(&mut self.ranked);
+        let before = ranked.len();
+        ranked.retain(|ranked| {
+            let evidence = findings.evidence.get(ranked.at);
+            evidence.is_some_and(|evidence| !self.is_too_far(evidence))
+        });
+        self.too_far = before - ranked.len();
+        for ranked in &mut ranked {
+            let Some(evidence) = findings.evidence.get(ranked.at) else {
+                continue;
+            };
+            ranked.distance = evidence.distance;
+            ranked.matched_via = self.matched_via(evidence);
+            if let Some(distance) = evidence.distance {
+                ranked.parts.meaning = similarity(self.criteria.metric, distance).max(0.0);
+            }
+            if let Some(tokens) = &mut tokens {
+                ranked.parts.tokens = tokens.of(findings, ranked.at);
+            }
+        }
+        // The newer of two that fit equally well comes first.
+        ranked.sort_by(|a, b| {
+            b.parts
+                .score()
+                .total_cmp(&a.parts.score())
+                .then(b.authored_at.cmp(&a.authored_at))
+                .then(a.record.cmp(&b.record))
+        });
+        self.findings = Findings {
+            terms: findings.terms.clone(),
+            evidence: Vec::new(),
+            sources: Vec::new(),
+            ..*findings
+        };
+        self.ranked = ranked;
+        self.ranked
+            .iter()
+            .take(self.wanted)
+            .map(|ranked| ranked.record)
+            .collect()
+    }
+}
+
+/// Depth for so many hits.
+pub(crate) fn depth_for(k: usize) -> usize {
+    DEPTH.max(2 * k)
+}

@@ -1,0 +1,231 @@
+//! The score of a passage: what its words, its source, its meaning, its speaker and its date say, added up.
+
+use std::collections::HashMap;
+
+use jiff::civil::Date;
+use loci_core::{Evidence, Findings, Metric};
+use loci_text::when::When;
+use serde::Serialize;
+
+use crate::weights::{
+    AFTER_TERMS, BEFORE_TERMS, DATE, DATE_DAYS, LABEL, PASSAGE_B, PASSAGE_K1, SOURCE_B, SOURCE_K1,
+    rarity, saturation,
+};
+
+/// What a score is made of. The score is the sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Parts {
+    /// Words of the question in the passage and, for less, in its neighbours: BM25 as a share of the attainable.
+    pub words: f32,
+    /// Words of the question in the whole source, likewise.
+    pub source: f32,
+    /// Cosine of the vectors.
+    pub meaning: f32,
+    /// MaxSim of the tokens, as a share of the attainable.
+    pub tokens: f32,
+    /// The question names who speaks.
+    pub speaker: f32,
+    /// The question names the date.
+    pub date: f32,
+}
+
+impl Parts {
+    /// The sum.
+    pub fn score(&self) -> f32 {
+        self.words + self.source + self.meaning + self.tokens + self.speaker + self.date
+    }
+
+    /// Without what only says who and when: how well the content fits.
+    pub fn content(&self) -> f32 {
+        self.words + self.source + self.meaning + self.tokens
+    }
+}
+
+/// Scores evidence of one search.
+pub(crate) struct Scorer<'a> {
+    findings: &'a Findings,
+    /// Weight of each term, and whether it is one the question asks for rather than an extension of one.
+    weights: Vec<f32>,
+    attainable: f32,
+    sources: HashMap<u64, f32>,
+    when: Option<&'a When>,
+}
+
+impl<'a> Scorer<'a> {
+    pub(crate) fn new(findings: &'a Findings, when: Option<&'a When>) -> Self {
+        let weights: Vec<f32> = findings
+            .terms
+            .iter()
+            .map(|term| term.weight * rarity(findings.drawers, term.drawers))
+            .collect();
+        let attainable = findings
+            .terms
+            .iter()
+            .zip(&weights)
+            .filter(|(term, _)| !is_extension(&term.term))
+            .map(|(_, weight)| weight)
+            .sum();
+        Self {
+            findings,
+            weights,
+            attainable,
+            sources: source_scores(findings),
+            when,
+        }
+    }
+
+    /// What is known before vectors and tokens are looked at.
+    pub(crate) fn cheap(&self, evidence: &Evidence) -> Parts {
+        let words = self.words(evidence);
+        Parts {
+            words,
+            // What stands alone is its own source.
+            source: match evidence.source {
+                Some(source) => self.sources.get(&source).copied().unwrap_or_default(),
+                None => words,
+            },
+            speaker: if evidence.label.is_empty() {
+                0.0
+            } else {
+                LABEL
+            },
+            date: self.date(evidence),
+            ..Parts::default()
+        }
+    }
+
+    fn words(&self, evidence: &Evidence) -> f32 {
+        if self.attainable <= 0.0 {
+            return 0.0;
+        }
+        let mut counts = vec![0.0_f32; self.weights.len()];
+        let mut add = |evidence: &Evidence, share: f32| {
+            for (term, count) in &evidence.terms {
+                if let Some(sum) = counts.get_mut(*term) {
+                    *sum += share * *count as f32;
+                }
+            }
+        };
+        add(evidence, 1.0);
+        let before = evidence.before.iter().zip(BEFORE_TERMS);
+        let after = evidence.after.iter().zip(AFTER_TERMS);
+        for (neighbour, share) in before.chain(after) {
+            if let Some(neighbour) = self.findings.evidence.get(*neighbour) {
+                add(neighbour, share);
+            }
+        }
+        let length = evidence.length as f32;
+        let mean = self.findings.mean_length;
+        let sum: f32 = self
+            .weights
+            .iter()
+            .zip(counts)
+            .map(|(weight, count)| weight * saturation(count, PASSAGE_K1, PASSAGE_B, length, mean))
+            .sum();
+        (sum / self.attainable).min(1.0)
+    }
+
+    fn date(&self, evidence: &Evidence) -> f32 {
+        let Some(when) = self.when else { return 0.0 };
+        let Some(day) = day(evidence.authored_at) else {
+            return 0.0;
+        };
+        let days = |from: Date, to: Date| {
+            from.until(to)
+                .map_or(f32::MAX, |span| span.get_days() as f32)
+        };
+        let apart = if day < when.from {
+            days(day, when.from)
+        } else if day >= when.until {
+            days(when.until, day) + 1.0
+        } else {
+            0.0
+        };
+        DATE * (1.0 - apart / DATE_DAYS).max(0.0)
+    }
+}
+
+/// The day of a moment, in UTC.
+pub(crate) fn day(moment: i64) -> Option<Date> {
+    let timestamp = jiff::Timestamp::from_millisecond(moment).ok()?;
+    Some(timestamp.to_zoned(jiff::tz::TimeZone::UTC).date())
+}
+
+/// A distance as a similarity that is at most 1. Squared Euclidean distances are taken as those of unit vectors.
+pub(crate) fn similarity(metric: Metric, distance: f32) -> f32 {
+    match metric {
+        Metric::Cosine | Metric::Ip => 1.0 - distance,
+        Metric::L2 => 1.0 - distance / 2.0,
+    }
+}
+
+/// Whether a term only extends one that was asked for.
+pub(crate) fn is_extension(term: &str) -> bool {
+    term.ends_with('*')
+}
+
+/// BM25 of each source as a whole, as a share of the attainable. How many sources hold a term is counted where all were
+/// read, else estimated from the drawers that hold it.
+fn source_scores(findings: &Findings) -> HashMap<u64, f32> {
+    let read: u64 = findings.sources.iter().map(|source| source.drawers).sum();
+    if read == 0 {
+        return HashMap::new();
+    }
+    let all = read * 10 >= findings.drawers * 9;
+    let drawers = findings.drawers.max(read) as f32;
+    let sources = if all {
+        findings.sources.len() as f32
+    } else {
+        drawers * findings.sources.len() as f32 / read as f32
+    }
+    .max(1.0);
+    let holding = |at: usize| {
+        findings
+            .sources
+            .iter()
+            .filter(|source| source.terms.iter().any(|(term, _)| *term == at))
+            .count() as f32
+    };
+    let weights: Vec<f32> = findings
+        .terms
+        .iter()
+        .enumerate()
+        .map(|(at, term)| {
+            let holding = if all {
+                holding(at)
+            } else {
+                sources * (1.0 - (1.0 - 1.0 / sources).powf(term.drawers as f32))
+            };
+            term.weight * (1.0 + (sources - holding + 0.5).max(0.5) / (holding + 0.5)).ln()
+        })
+        .collect();
+    let attainable: f32 = findings
+        .terms
+        .iter()
+        .zip(&weights)
+        .filter(|(term, _)| !is_extension(&term.term))
+        .map(|(_, weight)| weight)
+        .sum();
+    let mean = findings.mean_length * drawers / sources;
+    findings
+        .sources
+        .iter()
+        .map(|source| {
+            let sum: f32 = source
+                .terms
+                .iter()
+                .map(|(term, count)| {
+                    let length = source.length as f32;
+                    weights.get(*term).copied().unwrap_or_default()
+                        * saturation(*count as f32, SOURCE_K1, SOURCE_B, length, mean)
+                })
+                .sum();
+            let share = if attainable > 0.0 {
+                sum / attainable
+            } else {
+                0.0
+            };
+            (source.source, share.min(1.0))
+        })
+        .collect()
+}

@@ -1,0 +1,42 @@
+//! The numbers of the ranking, each chosen on the tuning half of LoCoMo (docs/benchmarks.md) and kept round.
+//!
+//! Every part of a score is a share of what the question could attain, so parts can be added and mean the same in a palace
+//! of any size.
+
+/// BM25 of a passage: how soon further mentions stop to count, and how much length counts.
+pub(crate) const PASSAGE_K1: f32 = 0.9;
+pub(crate) const PASSAGE_B: f32 = 0.4;
+/// BM25 of a whole source.
+pub(crate) const SOURCE_K1: f32 = 1.2;
+pub(crate) const SOURCE_B: f32 = 0.75;
+
+/// What neighbours lend, the nearest first. An answer often follows the passage that holds the words of the question.
+pub(crate) const BEFORE_TERMS: [f32; 2] = [0.4, 0.2];
+pub(crate) const AFTER_TERMS: [f32; 2] = [0.2, 0.1];
+pub(crate) const BEFORE_TOKENS: [f32; 2] = [0.8, 0.7];
+pub(crate) const AFTER_TOKENS: [f32; 2] = [0.7, 0.6];
+/// Neighbours on each side that count.
+pub(crate) const CONTEXT: usize = 2;
+
+/// How much it counts that the question names who speaks.
+pub(crate) const LABEL: f32 = 0.4;
+/// How much a date counts that the question names, and how many days beside it still count a little.
+pub(crate) const DATE: f32 = 0.3;
+pub(crate) const DATE_DAYS: f32 = 14.0;
+
+/// Drawers that each arm names, and that are looked at closely.
+pub(crate) const DEPTH: usize = 100;
+
+/// BM25's weight of a term by how few drawers hold it. Never zero, never negative.
+pub(crate) fn rarity(drawers: u64, holding: u64) -> f32 {
+    let (drawers, holding) = (drawers.max(holding) as f32, holding as f32);
+    (1.0 + (drawers - holding + 0.5) / (holding + 0.5)).ln()
+}
+
+/// The part of BM25 that counts mentions: from 0 to 1.
+pub(crate) fn saturation(count: f32, k1: f32, b: f32, length: f32, mean: f32) -> f32 {
+    if count <= 0.0 {
+        return 0.0;
+    }
+    count / (count + k1 * (1.0 - b + b * length / mean.max(1.0)))
+}

@@ -1,0 +1,143 @@
+//! Vectors of drawers that another embedder made than the collection's: kept in a table of their own, marked with who made
+//! them, and compared only with query vectors of that embedder. They are derived from the text and carry a checksum
+//! of their own.
+
+use loci_core::{EmbedderIdentity, Error};
+use loci_index::{QueryVector, TopK};
+use rusqlite::{Connection, OptionalExtension, params};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::meta::CollectionRow;
+use super::read::Damaged;
+use super::record::vector_bytes;
+use super::rowset::RowSet;
+use crate::fault::Attempt;
+
+/// The number of an embedder, drawing one when it is new.
+fn ensure_embedder(db: &Connection, identity: &EmbedderIdentity) -> Attempt<i64> {
+    let json = to_json(identity)?;
+    if let Some(found) = find_embedder(db, &json)? {
+        return Ok(found);
+    }
+    db.prepare_cached("INSERT INTO embedders (identity) VALUES (?1)")?
+        .execute([&json])?;
+    Ok(db.last_insert_rowid())
+}
+
+fn find_embedder(db: &Connection, json: &str) -> Attempt<Option<i64>> {
+    Ok(db
+        .prepare_cached("SELECT id FROM embedders WHERE identity = ?1")?
+        .query_row([json], |row| row.get(0))
+        .optional()?)
+}
+
+/// An identity as the truth stores it.
+pub(crate) fn to_json(identity: &EmbedderIdentity) -> Attempt<String> {
+    serde_json::to_string(identity).map_err(|error| {
+        Error::Internal {
+            doing: "naming an embedder".into(),
+            detail: error.to_string(),
+        }
+        .into()
+    })
+}
+
+/// Writes or replaces the vector of a row.
+pub(crate) fn put(
+    db: &Connection,
+    collection: i64,
+    row: u64,
+    identity: &EmbedderIdentity,
+    vector: &[f32],
+) -> Attempt<()> {
+    let bytes = vector_bytes(vector);
+    db.prepare_cached(
+        "INSERT INTO other_vectors (row, collection, embedder, checksum, vector) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (row) DO UPDATE SET embedder = ?3, checksum = ?4, vector = ?5",
+    )?
+    .execute(params![
+        row as i64,
+        collection,
+        ensure_embedder(db, identity)?,
+        checksum(row, &bytes),
+        bytes
+    ])?;
+    Ok(())
+}
+
+/// Removes the vector of a row, if there is one.
+pub(crate) fn remove(db: &Connection, row: u64) -> Attempt<()> {
+    db.prepare_cached("DELETE FROM other_vectors WHERE row = ?1")?
+        .execute([row as i64])?;
+    Ok(())
+}
+
+/// Whether the bytes are those that were written.
+pub(crate) fn is_intact(row: u64, bytes: &[u8], stored: i64) -> bool {
+    checksum(row, bytes) == stored
+}
+
+fn checksum(row: u64, bytes: &[u8]) -> i64 {
+    xxh3_64_with_seed(bytes, row) as i64
+}
+
+/// How many vectors of other embedders a collection has, and how many of them are `identity`'s.
+pub(crate) fn count(
+    db: &Connection,
+    collection: i64,
+    identity: Option<&EmbedderIdentity>,
+) -> Attempt<(u64, u64)> {
+    let own = match identity {
+        Some(identity) => find_embedder(db, &to_json(identity)?)?,
+        None => None,
+    };
+    let counts = db
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(embedder = ?2), 0) FROM other_vectors WHERE collection = ?1",
+        )?
+        .query_row(params![collection, own], |row| {
+            Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
+        })?;
+    Ok(counts)
+}
+
+/// The nearest rows among the vectors that `identity` made, compared one by one.
+pub(crate) fn nearest(
+    db: &Connection,
+    collection: &CollectionRow,
+    identity: &EmbedderIdentity,
+    vector: &[f32],
+    k: usize,
+    set: Option<&RowSet>,
+    damaged: &mut Damaged,
+) -> Attempt<Vec<(f32, u64)>> {
+    let Some(embedder) = find_embedder(db, &to_json(identity)?)? else {
+        return Ok(Vec::new());
+    };
+    let query = QueryVector::new(collection.metric, vector);
+    let mut top = TopK::new(k);
+    let mut statement = db.prepare_cached(
+        "SELECT row, checksum, vector FROM other_vectors INDEXED BY other_vectors_order
+         WHERE collection = ?1 AND embedder = ?2",
+    )?;
+    let mut rows = statement.query(params![collection.id, embedder])?;
+    while let Some(columns) = rows.next()? {
+        let row = columns.get::<_, i64>(0)? as u64;
+        if set.is_some_and(|set| !set.contains(row)) {
+            continue;
+        }
+        let bytes = columns.get_ref(2)?.as_blob().unwrap_or_default();
+        match query.distance_to_bytes(bytes) {
+            Some(distance) if !distance.is_nan() && is_intact(row, bytes, columns.get(1)?) => {
+                top.offer(distance, row);
+            }
+            _ => damaged.note(format!("row {row}")),
+        }
+    }
+    Ok(top.into_sorted())
+}
+
+/// The vector of one row that one embedder made.
+pub(crate) const ONE_SQL: &str =
+    "SELECT v.vector FROM other_vectors v JOIN embedders e ON e.id = v.embedder
+     WHERE v.row = ?1 AND e.identity = ?2";

@@ -1,0 +1,108 @@
+//! How often drawers were shown. Counted in memory and written later, in one short transaction of its own, by a thread
+//! that waits for other writers: no search waits for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::SqliteCollection;
+use crate::fault::Attempt;
+use crate::store::connection::{Db, with_patience};
+use crate::store::{Store, now_ms};
+
+/// How long counts are gathered before they are written.
+const GATHERING: Duration = Duration::from_millis(500);
+
+/// How long writing them waits for other writers.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Counts that are not written yet.
+#[derive(Default)]
+pub(crate) struct Usage {
+    pending: Mutex<HashMap<u64, u64>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Usage {
+    /// Takes the counts of these rows in. The next [`flush`] writes them.
+    pub(crate) fn note(&self, records: &[u64]) {
+        let mut pending = lock(&self.pending);
+        for record in records {
+            *pending.entry(*record).or_default() += 1;
+        }
+    }
+
+    fn take(&self) -> HashMap<u64, u64> {
+        std::mem::take(&mut *lock(&self.pending))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a thread that writes what is pending after a while, unless one runs.
+pub(crate) fn write_later(store: &Arc<Store>) {
+    let mut writer = lock(&store.usage.writer);
+    if writer.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        return;
+    }
+    let held = Arc::downgrade(store);
+    *writer = std::thread::Builder::new()
+        .name("loci-usage".into())
+        .spawn(move || {
+            std::thread::sleep(GATHERING);
+            if let Some(store) = held.upgrade() {
+                flush(&store);
+            }
+        })
+        .ok();
+}
+
+/// Writes what is pending. A count that cannot be written is lost: it is no memory.
+pub(crate) fn flush(store: &Store) {
+    let pending = store.usage.take();
+    if pending.is_empty() {
+        return;
+    }
+    let written = with_patience(PATIENCE, || {
+        store.write("counting accesses", |db| apply(db, &pending))
+    });
+    if let Err(error) = written {
+        tracing::debug!(%error, "access counts were not written");
+    }
+}
+
+fn apply(db: &Db, pending: &HashMap<u64, u64>) -> Attempt<()> {
+    let mut statement = db.sql.prepare_cached(
+        "INSERT INTO usage (row, access_count, last_used_at)
+         SELECT row, ?2, ?3 FROM drawers WHERE row = ?1
+         ON CONFLICT (row) DO UPDATE SET access_count = access_count + ?2, last_used_at = ?3",
+    )?;
+    let now = now_ms();
+    for (row, count) in pending {
+        statement.execute(params![*row as i64, *count as i64, now])?;
+    }
+    Ok(())
+}
+
+/// Access counts by id; 0 for an unknown one.
+pub(crate) fn counts(collection: &SqliteCollection, ids: &[String]) -> loci_core::Result<Vec<u64>> {
+    collection.read("reading access counts", |db, row| {
+        let mut statement = db.sql.prepare_cached(
+            "SELECT u.access_count FROM drawers d JOIN usage u ON u.row = d.row
+             WHERE d.collection = ?1 AND d.id = ?2",
+        )?;
+        let mut counts = Vec::with_capacity(ids.len());
+        for id in ids {
+            let count: Option<i64> = statement
+                .query_row(params![row.id, id], |columns| columns.get(0))
+                .optional()?;
+            counts.push(count.unwrap_or(0) as u64);
+        }
+        Ok(counts)
+    })
+}

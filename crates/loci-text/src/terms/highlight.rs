@@ -1,0 +1,44 @@
+//! Where a text carries the terms of a query.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::walk::walk;
+
+/// Byte ranges of the words of `text` that carry one of the terms: in order, merged, on character boundaries. A term that ends
+/// in `*` stands for every term that begins with it ([`QueryTerm::pattern`](crate::QueryTerm::pattern)).
+///
+/// ```
+/// let text = "We ran; they were running.";
+/// let spans = loci_text::matching_spans(text, &["run"]);
+/// assert_eq!(&text[spans[0].clone()], "running");
+/// ```
+pub fn matching_spans(text: &str, terms: &[&str]) -> Vec<Range<usize>> {
+    let exact: HashSet<&str> = terms.iter().copied().collect();
+    let prefixes: Vec<&str> = terms
+        .iter()
+        .filter_map(|term| term.strip_suffix('*'))
+        .filter(|term| !term.is_empty())
+        .collect();
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    walk(text, &mut |term| {
+        let carries = |prefix: &&str| term.text.starts_with(prefix);
+        if exact.contains(term.text) || prefixes.iter().any(carries) {
+            spans.push(term.place.clone());
+        }
+    });
+    merge(spans)
+}
+
+/// A compound is found after its parts, so starts are not in order.
+fn merge(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_unstable_by_key(|span| (span.start, span.end));
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => merged.push(span),
+        }
+    }
+    merged
+}
