@@ -51,6 +51,15 @@ pub(crate) struct GlobalArguments {
         help_heading = "Options of every command"
     )]
     pub(crate) durability: Option<DurabilityArgument>,
+    /// What turns text into vectors: static, minilm, openai or none [default: what made the
+    /// collection's vectors; LOCI_EMBEDDER, configured, static]
+    #[arg(
+        long,
+        value_name = "NAME",
+        global = true,
+        help_heading = "Options of every command"
+    )]
+    pub(crate) embedder: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         Ok(self.palace.get_or_init(|| palace))
     }
 
-    /// How `--backend` and `--durability` open palaces.
+    /// How `--backend`, `--durability` and `--embedder` open palaces.
     pub(crate) fn options(&self, create: bool) -> OpenOptions {
         OpenOptions {
             create,
@@ -59,6 +59,7 @@ impl<'a> Session<'a> {
                 DurabilityArgument::Normal => Durability::Normal,
                 DurabilityArgument::Full => Durability::Full,
             }),
+            embedder: self.global.embedder.clone(),
         }
     }
 

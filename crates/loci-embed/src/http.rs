@@ -66,14 +66,15 @@ pub(crate) fn unavailable(action: &'static str, shown: &str, problem: String) ->
 
 /// Whether the same request may succeed a little later.
 pub(crate) fn is_transient(error: &ureq::Error) -> bool {
-    matches!(
-        error,
-        ureq::Error::Io(_)
-            | ureq::Error::Timeout(_)
-            | ureq::Error::HostNotFound
-            | ureq::Error::ConnectionFailed
-            | ureq::Error::Protocol(_)
-    )
+    match error {
+        // A certificate that is not trusted.
+        ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
+        ureq::Error::Timeout(_)
+        | ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::Protocol(_) => true,
+        _ => false,
+    }
 }
 
 /// Whether the server asks for another attempt.

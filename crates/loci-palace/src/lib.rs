@@ -31,12 +31,12 @@ pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
 pub use loci_core::*;
 pub use loci_embed::{MINILM_NAME, ModelStore, STATIC_NAME, StoredModel};
 pub use loci_recall::{
-    Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Step, TermInfo,
-    Verdict, count_tokens,
+    Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Stage, Step,
+    TermInfo, Verdict, WhyNot, count_tokens,
 };
 pub use loci_sqlite::{
-    Durability, Finding, ForgetOutcome, PalaceState, RepairReport, Restored, SalvageReport,
-    VerifyReport,
+    Durability, Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairReport,
+    Restored, SalvageReport, VerifyReport,
 };
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};

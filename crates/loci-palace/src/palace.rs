@@ -293,7 +293,11 @@ impl Palace {
         self.backend.close()
     }
 
-    fn local(&self) -> Result<&SqliteBackend> {
+    pub(crate) fn reference(&self) -> &PalaceRef {
+        &self.reference
+    }
+
+    pub(crate) fn local(&self) -> Result<&SqliteBackend> {
         if self.backend.name() == loci_sqlite::BACKEND_NAME {
             return Ok(&self.sqlite);
         }

@@ -1,13 +1,15 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
-use loci_core::{Collection, MetaValue, Result, Selection, Warning};
-use loci_recall::{Answer, Request};
+use loci_core::{Collection, Embedder, MetaValue, Result, Selection, Warning};
+use loci_recall::{Answer, Request, WhyNot};
+use loci_sqlite::{ReembedProgress, Reembedded};
 use serde::Serialize;
 
 use crate::palace::Palace;
 
-/// Values of a key that an answer lists at most.
+/// Values of a key that an answer lists at most, and that are looked at.
 const LISTED: usize = 50;
+const MOST_VALUES: usize = 10_000;
 
 /// What there is where a search looked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -58,6 +60,71 @@ impl Palace {
     }
 }
 
+impl Palace {
+    /// Follows a drawer through a search: where it fell out, and what would bring it in.
+    pub fn why_not(&self, collection: &str, request: &Request, id: &str) -> Result<WhyNot> {
+        let (handle, _) = self.memory(collection, false)?;
+        loci_recall::why_not(
+            handle.collection.as_ref(),
+            handle.embedder.as_deref(),
+            request,
+            id,
+        )
+    }
+
+    /// Makes all vectors of a collection anew. Answers come from the old ones until all new ones are there; a run that
+    /// was interrupted is taken up again.
+    pub fn reembed(
+        &self,
+        collection: &str,
+        embedder: &dyn Embedder,
+        progress: &mut dyn FnMut(ReembedProgress),
+    ) -> Result<Reembedded> {
+        self.local()?
+            .reembed(self.reference(), collection, embedder, progress)
+    }
+
+    /// Values of a metadata key that drawers have, the nearest to `name` first.
+    pub fn nearest_values(
+        &self,
+        collection: &dyn Collection,
+        key: &str,
+        name: &str,
+    ) -> Result<Vec<String>> {
+        let facets = collection.facet_counts(key, &Selection::all(), MOST_VALUES)?;
+        let mut values: Vec<String> = facets
+            .values
+            .iter()
+            .map(|(value, _)| display(value))
+            .collect();
+        values.sort_by_cached_key(|value| (distance(name, value), value.clone()));
+        Ok(values)
+    }
+}
+
+/// Steps from one name to another, by single characters; letter case does not count.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let b: Vec<char> = b.chars().take(100).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, from) in a.chars().take(100).enumerate() {
+        let mut diagonal = at;
+        let mut left = at + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (to, cell) in b.iter().zip(row.iter_mut().skip(1)) {
+            let step = (diagonal + usize::from(from != *to))
+                .min(left + 1)
+                .min(*cell + 1);
+            diagonal = *cell;
+            *cell = step;
+            left = step;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
 /// Each warning once, in order.
 fn dedup(warnings: Vec<Warning>) -> Vec<Warning> {
     let mut kept: Vec<Warning> = Vec::with_capacity(warnings.len());
@@ -90,5 +157,24 @@ fn display(value: &MetaValue) -> String {
     match value {
         MetaValue::Str(text) => text.clone(),
         other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_by_single_characters() {
+        for (a, b, steps) in [
+            ("alice", "Alice", 0),
+            ("alcie", "alice", 2),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("été", "ete", 2),
+        ] {
+            assert_eq!(distance(a, b), steps, "{a} {b}");
+            assert_eq!(distance(b, a), steps, "{b} {a}");
+        }
     }
 }

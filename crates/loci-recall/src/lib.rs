@@ -11,6 +11,7 @@ mod search;
 mod similarity;
 mod verdict;
 mod weights;
+mod why_not;
 
 pub use budget::count_tokens;
 pub use rank::MatchedVia;
@@ -19,3 +20,4 @@ pub use search::{
     Answer, ArmEntry, Explanation, Hit, MAX_HITS, MAX_QUERY_BYTES, Request, Step, TermInfo, search,
 };
 pub use verdict::Verdict;
+pub use why_not::{Stage, WhyNot, why_not};

@@ -35,6 +35,8 @@ pub(crate) struct Ranked {
     pub(crate) authored_at: i64,
     /// Terms of the question that it holds itself.
     pub(crate) terms: Vec<usize>,
+    /// How well its own tokens fit, without its neighbours'.
+    pub(crate) own_tokens: f32,
 }
 
 /// What the ranking depends on besides the findings.
@@ -129,6 +131,7 @@ impl Judge for Ranker<'_> {
                     matched_via: MatchedVia::Context,
                     authored_at: evidence.authored_at,
                     terms: evidence.terms.iter().map(|(term, _)| *term).collect(),
+                    own_tokens: 0.0,
                 })
             })
             .collect();
@@ -155,6 +158,7 @@ impl Judge for Ranker<'_> {
             }
             if let Some(tokens) = &mut tokens {
                 ranked.parts.tokens = tokens.of(findings, ranked.at);
+                ranked.own_tokens = tokens.own(findings, ranked.at);
             }
         }
         // The newer of two that fit equally well comes first.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use loci_core::{
-    Collection, Embedder, Error, Kinship, Metadata, Probe, ProbeVector, Recalled, Result,
-    Selection, Warning,
+    Collection, Embedder, Error, Judge, Kinship, Metadata, Metric, Probe, ProbeVector, Recalled,
+    Result, Selection, Warning,
 };
 use loci_text::when::{self, When};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::budget::{Budget, Fit, count_tokens, cut};
 use crate::rank::{Criteria, MatchedVia, Ranked, Ranker, depth_for};
 use crate::score::Parts;
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
 
 /// Hits that a search may ask for.
@@ -169,45 +169,97 @@ pub fn search(
     embedder: Option<&dyn Embedder>,
     request: &Request,
 ) -> Result<Answer> {
-    validate(request)?;
-    let mut warnings = Vec::new();
-    let query = readable(&request.query, &mut warnings);
-    let vectors = query_vectors(collection, embedder, query, &mut warnings)?;
-    let criteria = Criteria {
-        metric: collection.metric(),
-        when: when::find(query, request.today),
-        max_distance: request.max_distance,
-        by_meaning: !vectors.is_empty(),
-        depth: depth_for(request.k),
-    };
+    let mut run = Run::new(collection, embedder, request)?;
+    let criteria = run.criteria(request, depth_for(request.k));
     let wanted = if request.by_source {
         criteria.depth * 2
     } else {
         request.k + SPARE
     };
-    let mut ranker = Ranker::new(&criteria, wanted);
-    let probe = Probe {
-        query,
-        vectors,
-        selection: &request.selection,
-        depth: criteria.depth,
-        context: CONTEXT,
-    };
-    let result = collection.recall(&probe, &mut ranker)?;
-    warnings.extend(result.warnings);
+    let (ranker, drawers) = run.recall(collection, request, &criteria, wanted)?;
     let mut answer = Answer {
         verdict: Verdict::of(&ranker.findings, &ranker.ranked),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
-        warnings,
+        warnings: run.warnings,
         explanation: explain(&ranker, &criteria),
     };
-    say_what_is_missing(&ranker, &probe, request, &mut answer.warnings);
-    let mut hits = fold(&ranker, result.drawers, request);
+    let by_vector = !run.vectors.is_empty();
+    say_what_is_missing(&ranker, by_vector, request, &mut answer.warnings);
+    let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
     spend(hits, request.budget, &mut answer);
     Ok(answer)
+}
+
+/// A question that is ready to be asked.
+pub(crate) struct Run<'a> {
+    pub(crate) query: &'a str,
+    vectors: Vec<ProbeVector>,
+    warnings: Vec<Warning>,
+    metric: Metric,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        collection: &dyn Collection,
+        embedder: Option<&dyn Embedder>,
+        request: &'a Request,
+    ) -> Result<Self> {
+        validate(request)?;
+        let mut warnings = Vec::new();
+        let query = readable(&request.query, &mut warnings);
+        Ok(Self {
+            query,
+            vectors: query_vectors(collection, embedder, query, &mut warnings)?,
+            warnings,
+            metric: collection.metric(),
+        })
+    }
+
+    pub(crate) fn criteria(&self, request: &Request, depth: usize) -> Criteria {
+        Criteria {
+            metric: self.metric,
+            when: when::find(self.query, request.today),
+            max_distance: request.max_distance,
+            by_meaning: !self.vectors.is_empty(),
+            depth,
+        }
+    }
+
+    /// Ranks what a collection finds and fetches the first `wanted`.
+    pub(crate) fn recall<'c>(
+        &mut self,
+        collection: &dyn Collection,
+        request: &Request,
+        criteria: &'c Criteria,
+        wanted: usize,
+    ) -> Result<(Ranker<'c>, Vec<Recalled>)> {
+        let mut ranker = Ranker::new(criteria, wanted);
+        let drawers = self.probe(collection, request, criteria.depth, &mut ranker)?;
+        Ok((ranker, drawers))
+    }
+
+    /// Lets a judge choose.
+    pub(crate) fn probe(
+        &mut self,
+        collection: &dyn Collection,
+        request: &Request,
+        depth: usize,
+        judge: &mut dyn Judge,
+    ) -> Result<Vec<Recalled>> {
+        let probe = Probe {
+            query: self.query,
+            vectors: self.vectors.clone(),
+            selection: &request.selection,
+            depth,
+            context: CONTEXT,
+        };
+        let result = collection.recall(&probe, judge)?;
+        self.warnings.extend(result.warnings);
+        Ok(result.drawers)
+    }
 }
 
 fn validate(request: &Request) -> Result<()> {
@@ -425,7 +477,8 @@ fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
         && !left_out.is_empty()
     {
         let mut best = left_out.remove(0);
-        best.text = cut(&best.text, tokens).to_owned();
+        let length = cut(&best.text, tokens).len();
+        best.text.truncate(length);
         best.tokens = count_tokens(&best.text);
         best.cut = true;
         answer.warnings.push(Warning::new(
@@ -463,12 +516,12 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 fn say_what_is_missing(
     ranker: &Ranker<'_>,
-    probe: &Probe<'_>,
+    by_meaning: bool,
     request: &Request,
     warnings: &mut Vec<Warning>,
 ) {
     let findings = &ranker.findings;
-    if findings.terms.is_empty() && probe.vectors.is_empty() {
+    if findings.terms.is_empty() && !by_meaning {
         warnings.push(Warning::new(
             "empty_query",
             "the question holds no word to search for",
@@ -490,10 +543,16 @@ fn say_what_is_missing(
         ));
     }
     let by_vector = ranker.ranked.iter().any(|ranked| ranked.distance.is_some());
-    if !probe.vectors.is_empty() && !by_vector && !ranker.ranked.is_empty() {
+    if by_meaning && !by_vector && !ranker.ranked.is_empty() {
         warnings.push(Warning::new(
             "no_vectors",
             "no drawer in scope has a vector: only words were searched",
+        ));
+    }
+    if said_by_other(&ranker.ranked) {
+        warnings.push(Warning::new(
+            "other_speaker",
+            "what fits best was said by somebody else than the question names",
         ));
     }
     if ranker.too_far > 0 {

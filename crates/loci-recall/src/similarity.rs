@@ -60,6 +60,16 @@ impl Similarity {
                 *best = best.max(share * lent);
             }
         }
+        self.share(best)
+    }
+
+    /// The same without neighbours.
+    pub(crate) fn own(&mut self, findings: &Findings, at: usize) -> f32 {
+        let best = self.best_of(findings, at);
+        self.share(best)
+    }
+
+    fn share(&self, best: Vec<f32>) -> f32 {
         let total: f32 = self.pieces.iter().map(|piece| piece.weight).sum();
         let sum: f32 = self
             .pieces

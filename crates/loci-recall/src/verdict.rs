@@ -7,9 +7,12 @@ use serde::Serialize;
 use crate::rank::Ranked;
 
 /// Below this, a search says that the answer is probably not in memory.
-const DOUBT: f32 = 0.3;
-/// The place whose score stands for the crowd.
+const DOUBT: f32 = 0.2;
+/// The place whose score stands for the crowd, and how far the best is taken to stand out where there is no crowd.
 const CROWD: usize = 20;
+const GAP_OF_FEW: f32 = 0.9;
+/// How much better somebody else must fit to be worth a word.
+const OTHER: f32 = -0.1;
 
 /// How likely it is that the palace holds what was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -27,31 +30,50 @@ impl Verdict {
         likely: false,
     };
 
-    /// Judges a ranking: how far the best stands out from the crowd, how well its tokens and its meaning fit, and how much
-    /// was asked.
+    /// Judges a ranking: how far the best stands out from the crowd, how well its tokens and its meaning fit, how much was
+    /// asked, and whether the one that the question names said it rather than somebody else.
     pub(crate) fn of(findings: &Findings, ranked: &[Ranked]) -> Self {
-        let Some(best) = ranked
-            .iter()
-            .max_by(|a, b| a.parts.content().total_cmp(&b.parts.content()))
-        else {
+        let Some(best) = ranked.first() else {
             return Self::NOTHING;
         };
         let mut contents: Vec<f32> = ranked.iter().map(|ranked| ranked.parts.content()).collect();
         contents.sort_by(|a, b| b.total_cmp(a));
-        let crowd = contents
-            .get(CROWD - 1)
-            .or(contents.last())
-            .copied()
-            .unwrap_or_default();
-        let gap = best.parts.content() - crowd;
+        let gap = match (contents.first(), contents.get(CROWD - 1)) {
+            (Some(first), Some(crowd)) => first - crowd,
+            _ => GAP_OF_FEW,
+        };
         let asked = findings.terms.len().max(1) as f32;
-        let logit =
-            4.0 * gap + 4.0 * best.parts.tokens + 5.5 * best.parts.meaning + 1.2 * asked.ln()
-                - 10.0;
+        let logit = 4.0 * gap
+            + 3.5 * best.parts.tokens
+            + 5.0 * best.parts.meaning
+            + 1.2 * asked.ln()
+            + 4.5 * who(ranked)
+            - 9.6;
         let probability = 1.0 / (1.0 + (-logit).exp());
         Self {
             probability,
             likely: probability >= DOUBT,
         }
+    }
+}
+
+/// Whether somebody else than the question names said what fits best.
+pub(crate) fn said_by_other(ranked: &[Ranked]) -> bool {
+    who(ranked) < OTHER
+}
+
+/// How much better the best of the one who is named fits than the best of all others.
+fn who(ranked: &[Ranked]) -> f32 {
+    let best = |named: bool| {
+        ranked
+            .iter()
+            .take(CROWD)
+            .filter(|ranked| (ranked.parts.speaker > 0.0) == named)
+            .map(|ranked| ranked.own_tokens)
+            .reduce(f32::max)
+    };
+    match (best(true), best(false)) {
+        (Some(named), Some(others)) => named - others,
+        _ => 0.0,
     }
 }

@@ -1,4 +1,4 @@
-//! Care of a palace beyond the contract: status, verify, repair, salvage, forget, backup, restore.
+//! Care of a palace beyond the contract: status, verify, repair, salvage, forget, backup, restore, reembed.
 //!
 //! Repairs copy or rename before they change anything and count before and after; only `forget`
 //! deletes for good.
@@ -6,6 +6,7 @@
 mod backup;
 pub(crate) mod forget;
 mod index_check;
+mod reembed;
 mod repair;
 pub(crate) mod restore;
 mod row_check;
@@ -15,6 +16,7 @@ pub(crate) mod tidy;
 mod verify;
 
 pub use forget::ForgetOutcome;
+pub use reembed::{ReembedProgress, Reembedded};
 pub use repair::RepairReport;
 pub use restore::Restored;
 pub use salvage::SalvageReport;

@@ -14,7 +14,8 @@ mod store;
 
 pub use backend::SqliteBackend;
 pub use care::{
-    Finding, ForgetOutcome, PalaceState, RepairReport, Restored, SalvageReport, VerifyReport,
+    Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairReport, Restored,
+    SalvageReport, VerifyReport,
 };
 pub use collection::SqliteCollection;
 pub use store::connection::Durability;

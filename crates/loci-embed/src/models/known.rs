@@ -25,7 +25,7 @@ pub const KNOWN_MODELS: &[KnownModel<'static>] = &[KnownModel {
     url: "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/model.safetensors",
     sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     bytes: 90_868_376,
-    digest: "DIGEST",
+    digest: "b6d6b2e19e1647be30ca97dfb03cd448df44d3d07cefcf54b63e7f9fc8daafc8",
 }];
 
 /// How far a download is, in bytes.

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use loci_core::Embedder as _;
-use loci_embed::{MiniLm, StaticEmbedder};
+use loci_embed::{KNOWN_MODELS, MiniLm, StaticEmbedder};
 
 #[derive(serde::Deserialize)]
 struct Case {
@@ -77,6 +77,16 @@ fn vectors_are_those_of_onnxruntime() {
         smallest = smallest.min(cosine);
     }
     println!("{} texts, smallest cosine {smallest}", texts.len());
+}
+
+#[test]
+fn every_form_of_the_model_has_the_digest_that_downloads_are_known_by() {
+    let Some(path) = model() else { return };
+    let identity = MiniLm::open(path).unwrap().identity();
+    let known = KNOWN_MODELS
+        .iter()
+        .find(|known| known.name == identity.name);
+    assert_eq!(known.unwrap().digest, identity.digest);
 }
 
 #[test]

@@ -151,12 +151,12 @@ impl<'a> Lexical<'a> {
                 arm.add(&postings, &term.term, &term.word, weight, true, &mut common)?;
             }
         }
-        // Runs of ascending rows, one per term: merging them is cheap.
-        arm.mentions.sort();
+
+        arm.mentions.sort_unstable();
         // Where other collections have postings too, rows cannot be counted as ours without looking them up.
         if !common.is_empty() && (arm.drawers > collection.drawers || arm.admitted() < wanted) {
             arm.add_newest(&postings, &common, warnings)?;
-            arm.mentions.sort();
+            arm.mentions.sort_unstable();
         }
         Ok(arm)
     }

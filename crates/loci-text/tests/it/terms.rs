@@ -317,3 +317,16 @@ fn a_megabyte_of_anything_takes_linear_time() {
     assert_eq!(query.terms.len(), 128);
     assert!(query.left_out > 140_000);
 }
+
+#[test]
+fn a_compound_longer_than_a_term_has_only_the_wholes_of_its_components() {
+    let path = format!("{}/store/lock.rs", ["abcdefgh"; 8].join("/"));
+    let stored = index_terms(&path).joined;
+    let terms: Vec<_> = stored.split(' ').collect();
+    assert!(terms.contains(&"lockr") && terms.contains(&"store"));
+    assert_eq!(terms.len(), 12);
+    let exact = index_terms(&["12345678"; 8].join("-")).joined;
+    assert_eq!(exact.split(' ').map(str::len).max(), Some(64));
+    let name = ["12345678"; 9].join("-");
+    assert_eq!(index_terms(&name).count, 9);
+}

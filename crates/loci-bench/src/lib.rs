@@ -1,0 +1,31 @@
+//! How well search finds: retrieval data sets, run through real palaces.
+//!
+//! [`run`] reads a data set, writes every conversation into a palace on disk as any program would, asks its questions with
+//! [`loci_palace::Palace::search`], and compares the answers with what the data set says. It never ranks anything itself
+//! and never reaches around the palace. [`metric`] holds the measures, [`Report`] what came out.
+//!
+//! ```no_run
+//! use loci_bench::{Options, run};
+//! let report = run("locomo10.json".as_ref(), &Options::default(), &mut |_| {})?;
+//! println!("{}", report.to_text());
+//! # Ok::<(), loci_palace::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod ask;
+mod clock;
+mod dataset;
+mod details;
+mod figures;
+pub mod interval;
+pub mod metric;
+mod report;
+mod run;
+mod sample;
+mod store;
+mod text;
+
+pub use dataset::{Half, Kind};
+pub use figures::{AtAll, AtTop, Brief, Figures, Intervals};
+pub use report::{Category, Cost, HalfFigures, Percentiles, Report};
+pub use run::{Options, Progress, run};

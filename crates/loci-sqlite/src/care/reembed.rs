@@ -1,0 +1,337 @@
+//! reembed: makes all vectors of a collection anew, by another embedder.
+//!
+//! New vectors are gathered beside the old ones, which serve until all are there; then one transaction switches. A kill
+//! leaves the old vectors and what was gathered; the next run goes on from there.
+
+use loci_core::{Embedder, EmbedderIdentity, Error, PalaceRef, Result};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::SqliteBackend;
+use crate::collection::meta::CollectionRow;
+use crate::collection::other::to_json;
+use crate::collection::read::fetch;
+use crate::collection::record::{checksum, vector_bytes};
+use crate::fault::Attempt;
+use crate::index::build;
+use crate::store::{Head, Store, now_ms};
+
+/// Drawers that are embedded and written at once.
+const BATCH: usize = 128;
+/// Bytes of text that are embedded at once, at most, unless one text is longer.
+const BATCH_BYTES: usize = 256 * 1024;
+
+/// What `reembed` did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reembedded {
+    /// Drawers that have a vector of the new embedder.
+    pub drawers: u64,
+    /// Vectors that this run made.
+    pub made: u64,
+    /// Vectors that an earlier run had made.
+    pub resumed: u64,
+    /// Who made the old vectors, if that was known.
+    pub before: Option<EmbedderIdentity>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReembedProgress {
+    /// Drawers with a new vector.
+    pub done: u64,
+    /// Drawers with text.
+    pub total: u64,
+}
+
+impl SqliteBackend {
+    /// Makes the vectors of a collection anew. Answers come from the old ones until all new ones are there.
+    pub fn reembed(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        embedder: &dyn Embedder,
+        progress: &mut dyn FnMut(ReembedProgress),
+    ) -> Result<Reembedded> {
+        let store = self.store(palace, false)?;
+        let work = Work {
+            store: &store,
+            collection,
+            identity: embedder.identity(),
+        };
+        let (resumed, before) = work.begin()?;
+        let mut made = 0;
+        loop {
+            let batch = work.missing()?;
+            if batch.is_empty() {
+                if let Some(drawers) = work.switch()? {
+                    build::request(&store, collection, 1);
+                    return Ok(Reembedded {
+                        drawers,
+                        made,
+                        resumed,
+                        before,
+                    });
+                }
+                continue;
+            }
+            let texts: Vec<&str> = batch.iter().map(|drawer| drawer.text.as_str()).collect();
+            let vectors = embedder.embed(&texts)?;
+            work.check(&texts, &vectors)?;
+            made += work.keep(&batch, &vectors)?;
+            progress(work.progress()?);
+        }
+    }
+}
+
+struct Missing {
+    row: i64,
+    text: String,
+    hash: Vec<u8>,
+}
+
+struct Work<'a> {
+    store: &'a Store,
+    collection: &'a str,
+    identity: EmbedderIdentity,
+}
+
+impl Work<'_> {
+    fn require(&self, db: &Connection) -> Attempt<CollectionRow> {
+        CollectionRow::require(db, &Head::read(db)?, self.collection)
+    }
+
+    /// Takes up what an earlier run left for the same embedder; drops what one left for another.
+    fn begin(&self) -> Result<(u64, Option<EmbedderIdentity>)> {
+        self.store.write("beginning to reembed", |db| {
+            let row = self.require(&db.sql)?;
+            let stuck: i64 = db.sql.query_row(
+                "SELECT count(*) FROM drawers d JOIN vectors v ON v.row = d.row
+                 WHERE d.collection = ?1 AND d.text IS NULL",
+                [row.id],
+                |columns| columns.get(0),
+            )?;
+            if stuck > 0 {
+                return Err(Error::invalid(
+                    format!("collection `{}`", row.name),
+                    format!(
+                        "{stuck} drawer(s) have a vector and no text to make a new one from; \
+                         give them text or forget them first"
+                    ),
+                )
+                .into());
+            }
+            let identity = to_json(&self.identity)?;
+            let begun: Option<String> = db
+                .sql
+                .query_row(
+                    "SELECT identity FROM reembeddings WHERE collection = ?1",
+                    [row.id],
+                    |columns| columns.get(0),
+                )
+                .optional()?;
+            if begun.as_ref() != Some(&identity) {
+                db.sql
+                    .execute("DELETE FROM fresh_vectors WHERE collection = ?1", [row.id])?;
+                db.sql.execute(
+                    "INSERT INTO reembeddings (collection, identity, started_at) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (collection) DO UPDATE SET identity = ?2, started_at = ?3",
+                    params![row.id, identity, now_ms()],
+                )?;
+            }
+            let kept: i64 = db.sql.query_row(
+                "SELECT count(*) FROM fresh_vectors WHERE collection = ?1",
+                [row.id],
+                |columns| columns.get(0),
+            )?;
+            Ok((kept as u64, row.embedder))
+        })
+    }
+
+    /// The next drawers whose text has no new vector.
+    fn missing(&self) -> Result<Vec<Missing>> {
+        self.store.read("looking for texts to embed", |db| {
+            let row = self.require(&db.sql)?;
+            let mut statement = db.sql.prepare_cached(MISSING_SQL)?;
+            let mut rows = statement.query(params![row.id, BATCH as i64])?;
+            let mut batch = Vec::new();
+            let mut bytes = 0;
+            while let Some(columns) = rows.next()? {
+                let text: String = columns.get(1)?;
+                bytes += text.len();
+                if bytes > BATCH_BYTES && !batch.is_empty() {
+                    break;
+                }
+                batch.push(Missing {
+                    row: columns.get(0)?,
+                    text,
+                    hash: columns.get(2)?,
+                });
+            }
+            Ok(batch)
+        })
+    }
+
+    fn check(&self, texts: &[&str], vectors: &[Vec<f32>]) -> Result<()> {
+        let dimension = self.identity.dimension;
+        if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
+            return Err(Error::Internal {
+                doing: "embedding".into(),
+                detail: format!("embedder `{}` broke its own contract", self.identity),
+            });
+        }
+        for vector in vectors {
+            loci_core::validate_vector("embedding made by the embedder", vector)?;
+        }
+        Ok(())
+    }
+
+    /// Writes new vectors beside the old ones, for drawers whose text is still the same.
+    fn keep(&self, batch: &[Missing], vectors: &[Vec<f32>]) -> Result<u64> {
+        self.store.write("keeping new vectors", |db| {
+            let row = self.require(&db.sql)?;
+            self.ensure_ours(&db.sql, &row)?;
+            let mut statement = db.sql.prepare_cached(
+                "INSERT INTO fresh_vectors (row, collection, content_hash, vector)
+                 SELECT row, collection, content_hash, ?3 FROM drawers WHERE row = ?1 AND content_hash = ?2
+                 ON CONFLICT (row) DO UPDATE SET content_hash = excluded.content_hash, vector = excluded.vector",
+            )?;
+            let mut kept = 0;
+            for (drawer, vector) in batch.iter().zip(vectors) {
+                kept += statement.execute(params![drawer.row, drawer.hash, vector_bytes(vector)])?;
+            }
+            Ok(kept as u64)
+        })
+    }
+
+    /// Another run with another embedder must not mix its vectors with ours.
+    fn ensure_ours(&self, db: &Connection, row: &CollectionRow) -> Attempt<()> {
+        let begun: Option<String> = db
+            .query_row(
+                "SELECT identity FROM reembeddings WHERE collection = ?1",
+                [row.id],
+                |columns| columns.get(0),
+            )
+            .optional()?;
+        if begun == Some(to_json(&self.identity)?) {
+            return Ok(());
+        }
+        Err(Error::Conflict {
+            what: format!(
+                "another process began to reembed collection `{}` otherwise; nothing was switched",
+                row.name
+            ),
+        }
+        .into())
+    }
+
+    fn progress(&self) -> Result<ReembedProgress> {
+        self.store.read("counting new vectors", |db| {
+            let row = self.require(&db.sql)?;
+            let count = |sql: &str| -> Attempt<u64> {
+                let count: i64 = db
+                    .sql
+                    .prepare_cached(sql)?
+                    .query_row([row.id], |columns| columns.get(0))?;
+                Ok(count as u64)
+            };
+            Ok(ReembedProgress {
+                done: count("SELECT count(*) FROM fresh_vectors WHERE collection = ?1")?,
+                total: row.drawers,
+            })
+        })
+    }
+
+    /// Makes the new vectors the collection's own, all at once. Nothing if a text still lacks one.
+    fn switch(&self) -> Result<Option<u64>> {
+        self.store.write("switching to the new vectors", |db| {
+            let sql = &db.sql;
+            let head = Head::read(sql)?;
+            let row = self.require(sql)?;
+            self.ensure_ours(sql, &row)?;
+            if sql
+                .prepare_cached(MISSING_SQL)?
+                .exists(params![row.id, 1_i64])?
+            {
+                return Ok(None);
+            }
+            let rows: Vec<i64> = sql
+                .prepare_cached("SELECT row FROM fresh_vectors WHERE collection = ?1 ORDER BY row")?
+                .query_map([row.id], |columns| columns.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut seq = head.seq;
+            for drawer in &rows {
+                seq += 1;
+                replace(sql, row.id, *drawer, seq)?;
+            }
+            for table in [
+                "fresh_vectors",
+                "other_vectors",
+                "reembeddings",
+                "snapshots",
+            ] {
+                sql.execute(
+                    &format!("DELETE FROM {table} WHERE collection = ?1"),
+                    [row.id],
+                )?;
+            }
+            sql.execute(
+                "UPDATE collections SET embedder = ?2, dimension = ?3, seq = ?4,
+                     vectors = (SELECT count(*) FROM vectors WHERE collection = ?1)
+                 WHERE id = ?1",
+                params![
+                    row.id,
+                    to_json(&self.identity)?,
+                    self.identity.dimension as i64,
+                    seq as i64
+                ],
+            )?;
+            // Views of the old vectors are not brought up but dropped: the length may be another.
+            sql.execute(
+                "UPDATE palace SET seq = ?1, tombstone_floor = ?1 WHERE id = 1",
+                [seq as i64],
+            )?;
+            Ok(Some(rows.len() as u64))
+        })
+    }
+}
+
+/// Gives one drawer its new vector.
+fn replace(sql: &Connection, collection: i64, row: i64, seq: u64) -> Attempt<()> {
+    let Some(Ok(stored)) = fetch(sql, row as u64)?.filter(|found| {
+        found
+            .as_ref()
+            .is_ok_and(crate::collection::record::Stored::is_intact)
+    }) else {
+        return Err(Error::Corrupt {
+            what: format!("row {row}"),
+            path: crate::store::place::DATABASE.into(),
+            detail: "its checksum does not match; run `loci repair` first".into(),
+        }
+        .into());
+    };
+    let bytes: Vec<u8> = sql
+        .prepare_cached("SELECT vector FROM fresh_vectors WHERE row = ?1")?
+        .query_row([row], |columns| columns.get(0))?;
+    sql.prepare_cached("UPDATE drawers SET checksum = ?2, seq = ?3 WHERE row = ?1")?
+        .execute(params![
+            row,
+            checksum(
+                &stored.id,
+                stored.text.as_deref(),
+                &stored.metadata_text,
+                Some(&bytes)
+            ),
+            seq as i64
+        ])?;
+    sql.prepare_cached(
+        "INSERT INTO vectors (row, collection, seq, vector) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (row) DO UPDATE SET seq = ?3, vector = ?4",
+    )?
+    .execute(params![row, collection, seq as i64, bytes])?;
+    Ok(())
+}
+
+/// Texts without a new vector, or with one of an older text.
+const MISSING_SQL: &str = "SELECT d.row, d.text, d.content_hash FROM drawers d INDEXED BY drawers_order
+     WHERE d.collection = ?1 AND d.text IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM fresh_vectors f WHERE f.row = d.row AND f.content_hash = d.content_hash)
+     ORDER BY d.row LIMIT ?2";
