@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use loci_palace::MAX_RESULTS;
+use loci_palace::{MAX_HITS, MAX_RESULTS};
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
 ///
@@ -90,7 +90,13 @@ pub(crate) enum Command {
     /// Remove drawers and every trace of their text
     #[command(after_help = FORGET)]
     Forget(ForgetArguments),
-    /// Find drawers by words or by vector
+    /// Ask a question: find drawers by words and by meaning
+    #[command(after_help = SEARCH)]
+    Search(SearchArguments),
+    /// Say why a drawer is not among the hits of a search
+    #[command(after_help = WHY_NOT)]
+    WhyNot(WhyNotArguments),
+    /// Find drawers by words alone or by vector
     #[command(after_help = QUERY)]
     Query(QueryArguments),
     /// Show what the palace holds
@@ -114,6 +120,15 @@ pub(crate) enum Command {
     /// Make the palace the state of a backup
     #[command(after_help = RESTORE)]
     Restore(RestoreArguments),
+    /// Make all vectors of a collection anew, by another embedder
+    #[command(after_help = REEMBED)]
+    Reembed(ReembedArguments),
+    /// Add, fetch and list models
+    #[command(subcommand, after_help = MODEL)]
+    Model(ModelCommand),
+    /// Measure
+    #[command(subcommand, after_help = BENCH)]
+    Bench(BenchCommand),
     /// Show in a temporary palace what Loci does
     #[command(after_help = DEMO)]
     Demo,
@@ -164,6 +179,15 @@ pub(crate) struct FilterArguments {
     pub(crate) document: Option<String>,
     #[command(flatten)]
     pub(crate) place: PlaceArguments,
+    /// Only drawers from this source
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Option<String>,
+    /// Only drawers said or written on this day or later, e.g. 2026-05-01 or 'last week'
+    #[arg(long, value_name = "DATE")]
+    pub(crate) since: Option<String>,
+    /// Only drawers said or written before this day
+    #[arg(long, value_name = "DATE")]
+    pub(crate) before: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -254,6 +278,109 @@ pub(crate) struct ForgetArguments {
     /// Do not ask before removing what `--where` matches
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+/// What is asked, and of which drawers.
+#[derive(Debug, Args)]
+pub(crate) struct AskArguments {
+    /// Hits at most, 1 to 1000
+    #[arg(short, value_name = "N", default_value = "10",
+          value_parser = clap::value_parser!(u16).range(1..=MAX_HITS as i64))]
+    pub(crate) k: u16,
+    /// Leave out drawers that hold no word of the question and are farther than this
+    #[arg(long, value_name = "DISTANCE")]
+    pub(crate) max_distance: Option<f32>,
+    /// Tokens of all texts together at most
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    /// One hit per source
+    #[arg(long)]
+    pub(crate) by_source: bool,
+    /// Collection to search
+    #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    /// The question; `-` reads stdin
+    #[arg(required = true)]
+    pub(crate) question: Vec<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArguments,
+    /// Show each arm's list, the fusion and what each stage did
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyNotArguments {
+    /// Id of the drawer
+    pub(crate) id: String,
+    /// The question; `-` reads stdin
+    #[arg(required = true)]
+    pub(crate) question: Vec<String>,
+    #[command(flatten)]
+    pub(crate) ask: AskArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReembedArguments {
+    /// Embedder: static, minilm or openai
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: String,
+    /// Collection whose vectors are made anew
+    #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
+    pub(crate) collection: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Add a model from a directory, an ONNX or safetensors file, or a wheel
+    #[command(after_help = MODEL)]
+    Add {
+        /// The file or directory
+        path: PathBuf,
+    },
+    /// Download a model; nothing is downloaded otherwise
+    #[command(after_help = MODEL)]
+    Pull {
+        /// Name of the model: minilm
+        name: String,
+        /// Another address to download it from; the content must be the same
+        #[arg(long, value_name = "URL")]
+        from: Option<String>,
+    },
+    /// List the models that are here
+    #[command(after_help = MODEL)]
+    List,
+    /// Remove a model
+    #[command(after_help = MODEL)]
+    Remove {
+        /// Name of the model
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// How well questions are answered: LoCoMo or LongMemEval, through a real palace
+    #[command(after_help = BENCH)]
+    Retrieval(RetrievalArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RetrievalArguments {
+    /// The data set's JSON file
+    pub(crate) dataset: PathBuf,
+    /// Ask only so many questions, evenly taken
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Write one line per question to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) details: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -353,7 +480,7 @@ const FIRST_STEPS: &str = "\
 Examples:
   loci demo                                see what it does, in a temporary palace
   loci add 'Alice moved to Lyon in May.'   remember something
-  loci query where does Alice live         find it again
+  loci search where does Alice live        find it again
   loci verify && loci backup alice.loci    check and copy the palace";
 
 const INIT: &str = "\
@@ -399,6 +526,46 @@ Examples:
 
 The bytes of the text are then in no file of the palace. If another process still reads an older
 state, `purge_pending` says that the next process finishes the work.";
+
+const SEARCH: &str = "\
+Examples:
+  loci search where does Alice live
+  loci search 'what did we decide last week' --wing loci -k 5
+  loci search 'rollback plan' --since 2026-05-01 --budget 2000 --json
+  loci search 'rollback plan' --explain
+
+Words and meaning are searched under the same filter and ranked together. If matches exist, k of
+them come back. `loci why-not ID QUESTION` says why something is not among them.";
+
+const WHY_NOT: &str = "\
+Examples:
+  loci why-not move where does Alice live
+  loci why-not move 'where does Alice live' --wing bob -k 3
+
+Give the same flags as to the search.";
+
+const REEMBED: &str = "\
+Examples:
+  loci reembed --model minilm
+  loci reembed --model static --collection notes
+
+The old vectors serve until all new ones are there. A run that was interrupted goes on where it was.";
+
+const MODEL: &str = "\
+Examples:
+  loci model list
+  loci model add ./all-MiniLM-L6-v2
+  loci model add model.safetensors
+  loci model pull minilm
+
+The default embedder `static` is part of the binary and needs no model. Models are kept in
+$XDG_DATA_HOME/loci/models, or in LOCI_MODELS.";
+
+const BENCH: &str = "\
+Examples:
+  loci bench retrieval locomo10.json
+  loci bench retrieval locomo10.json --limit 200 --json
+  loci bench retrieval longmemeval_s.json --details questions.jsonl --embedder minilm";
 
 const QUERY: &str = "\
 Examples:

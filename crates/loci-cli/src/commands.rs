@@ -3,6 +3,7 @@
 
 mod add;
 mod backup;
+mod bench;
 mod completions;
 mod demo;
 mod export;
@@ -11,13 +12,17 @@ mod get;
 mod import;
 mod init;
 mod list;
+mod model;
 mod query;
+mod reembed;
 mod repair;
+mod search;
 mod status;
 mod update;
 mod verify;
+mod why_not;
 
-use crate::args::Command;
+use crate::args::{BenchCommand, Command};
 use crate::failure::Result;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -31,6 +36,8 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::List(arguments) => list::run(arguments, session),
         Command::Update(arguments) => update::run(arguments, session),
         Command::Forget(arguments) => forget::run(arguments, session),
+        Command::Search(arguments) => search::run(arguments, session),
+        Command::WhyNot(arguments) => why_not::run(arguments, session),
         Command::Query(arguments) => query::run(arguments, session),
         Command::Status => status::run(session),
         Command::Verify(arguments) => verify::run(arguments, session),
@@ -39,6 +46,9 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Import(arguments) => import::run(arguments, session),
         Command::Backup(arguments) => backup::run(arguments, session),
         Command::Restore(arguments) => backup::restore(arguments, session),
+        Command::Reembed(arguments) => reembed::run(arguments, session),
+        Command::Model(command) => model::run(command, session),
+        Command::Bench(BenchCommand::Retrieval(arguments)) => bench::retrieval(arguments, session),
         Command::Demo => demo::run(session),
         Command::Completions(arguments) => completions::run(arguments),
     }

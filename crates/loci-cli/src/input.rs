@@ -5,7 +5,7 @@ use std::path::Path;
 
 use loci_palace::{
     DocumentFilter, Error, Filter, MAX_DIMENSION, MAX_DOCUMENT_BYTES, MetaValue, MetadataPatch,
-    Selection, parse_json, validate_vector,
+    Period, Selection, parse_json, parse_moment, validate_vector,
 };
 
 use crate::args::{FilterArguments, PlaceArguments};
@@ -13,6 +13,9 @@ use crate::failure::{Failure, Result};
 
 /// Longer vector files are not vectors: room for 8,192 numbers written out at length.
 const MAX_VECTOR_FILE_BYTES: u64 = 64 * MAX_DIMENSION as u64;
+
+/// Nobody asks longer questions; the search says how much of one it reads.
+const MAX_QUESTION_BYTES: u64 = 16 << 20;
 
 /// The text of a drawer: the argument, or stdin when it is `-` or, with `pipe`, missing.
 pub(crate) fn text(argument: Option<&str>, pipe: bool) -> Result<Option<String>> {
@@ -133,7 +136,11 @@ pub(crate) fn metadata(
 /// Which drawers `--where`, `--where-document`, `--wing` and `--room` leave.
 pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
     let mut conditions = Vec::new();
-    let place = [("wing", &filter.place.wing), ("room", &filter.place.room)];
+    let place = [
+        ("wing", &filter.place.wing),
+        ("room", &filter.place.room),
+        ("source_file", &filter.source),
+    ];
     for (key, value) in place {
         if let Some(value) = value {
             conditions.push(Filter::eq(key, value.as_str()));
@@ -151,8 +158,41 @@ pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
         ids: None,
         filter: Filter::all(conditions),
         document,
-        period: None,
+        period: period(filter)?,
     })
+}
+
+/// The span of time that `--since` and `--before` leave.
+fn period(filter: &FilterArguments) -> Result<Option<Period>> {
+    let moment = |flag: &str, text: &Option<String>| -> Result<Option<i64>> {
+        let Some(text) = text else { return Ok(None) };
+        let moment = parse_moment(text).ok_or_else(|| {
+            Error::invalid(
+                format!("`{flag} {text}`"),
+                "is no date; give one such as 2026-05-01, 'last week' or '3 days ago'",
+            )
+        })?;
+        Ok(Some(moment))
+    };
+    let period = Period {
+        since: moment("--since", &filter.since)?,
+        before: moment("--before", &filter.before)?,
+    };
+    if let (Some(since), Some(before)) = (period.since, period.before)
+        && since >= before
+    {
+        return Err(Error::invalid("`--since`", "is not before `--before`").into());
+    }
+    Ok((period != Period::default()).then_some(period))
+}
+
+/// A question: the words as typed, or stdin.
+pub(crate) fn question(words: &[String]) -> Result<String> {
+    if words.len() == 1 && words.iter().any(|word| word == "-") {
+        let bytes = read_all(&mut std::io::stdin().lock(), "stdin", MAX_QUESTION_BYTES)?;
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    Ok(words.join(" "))
 }
 
 /// A metadata filter as typed.

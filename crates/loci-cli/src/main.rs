@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod failure;
 mod input;
+mod passage;
 mod print;
 mod reply;
 mod session;

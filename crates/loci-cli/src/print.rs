@@ -123,6 +123,32 @@ impl Printer {
         }
     }
 
+    /// A word of the question in a text.
+    pub(crate) fn matched(self, text: &str) -> String {
+        let text = self.stored(text);
+        if self.stdout == Reader::PersonWithColor {
+            format!("\x1b[1;33m{text}\x1b[0m")
+        } else {
+            text
+        }
+    }
+
+    /// A source with its line; on a terminal, a file that exists can be clicked.
+    pub(crate) fn path(self, source: &str, line: Option<i64>) -> String {
+        let shown = match line {
+            Some(line) => format!("{}:{line}", self.stored(source)),
+            None => self.stored(source),
+        };
+        let safe = source
+            .chars()
+            .all(|c| c.is_ascii_graphic() && !matches!(c, '%' | '?' | '#' | '\\'));
+        let is_file = safe && std::path::Path::new(source).is_absolute();
+        if is_file && self.stdout == Reader::PersonWithColor {
+            return format!("\x1b]8;;file://{source}\x1b\\{shown}\x1b]8;;\x1b\\");
+        }
+        shown
+    }
+
     fn painted_error(self, label: &str, color: &str) -> String {
         if self.stderr == Reader::PersonWithColor {
             format!("\x1b[1;{color}m{label}\x1b[0m")
@@ -144,6 +170,15 @@ impl Printer {
             None => (ProgressBar::new_spinner(), "{spinner} {bytes} {msg}"),
         };
         match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
+    }
+
+    /// A bar over so many steps; hidden like the other.
+    pub(crate) fn steps(self) -> ProgressBar {
+        let bar = self.progress(Some(0));
+        match ProgressStyle::with_template("{bar:30} {pos}/{len} {eta}") {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,
         }

@@ -27,7 +27,7 @@ impl Request {
 pub(crate) enum Reply {
     /// These bytes, then the end.
     Raw(Vec<u8>),
-    /// These bytes, then silence.
+    /// These bytes, then silence until the server goes, or for ten seconds: then the client failed to give up.
     Stall(Vec<u8>),
 }
 

@@ -29,15 +29,19 @@ pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
 pub use loci_core::*;
-pub use loci_embed::{MINILM_NAME, ModelStore, STATIC_NAME, StoredModel};
+pub use loci_embed::{
+    Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
+    STATIC_NAME, StoredModel,
+};
 pub use loci_recall::{
     Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Stage, Step,
-    TermInfo, Verdict, WhyNot, count_tokens,
+    TermInfo, Verdict, WhyNot, count_tokens, date_of,
 };
 pub use loci_sqlite::{
     Durability, Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairReport,
     Restored, SalvageReport, VerifyReport,
 };
+pub use loci_text::matching_spans;
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};
-pub use search::{Found, Scope};
+pub use search::{Found, Scope, parse_moment};

@@ -1,6 +1,6 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
-use loci_core::{Collection, Embedder, MetaValue, Result, Selection, Warning};
+use loci_core::{Collection, Embedder, Filter, KeyTest, MetaValue, Result, Selection, Warning};
 use loci_recall::{Answer, Request, WhyNot};
 use loci_sqlite::{ReembedProgress, Reembedded};
 use serde::Serialize;
@@ -41,6 +41,9 @@ impl Palace {
             request,
         )?;
         warnings.append(&mut answer.warnings);
+        if answer.in_scope == 0 {
+            warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);
+        }
         answer.warnings = dedup(warnings);
         let available_in_scope = if answer.hits.len() < request.k {
             Some(scope(
@@ -84,6 +87,45 @@ impl Palace {
             .reembed(self.reference(), collection, embedder, progress)
     }
 
+    /// Wings, rooms and sources that a filter asks for and no drawer has, with those that there are.
+    fn unknown_places(
+        &self,
+        collection: &dyn Collection,
+        selection: &Selection,
+    ) -> Result<Vec<Warning>> {
+        let parts = match &selection.filter {
+            Some(Filter::And(parts)) => parts.clone(),
+            Some(filter) => vec![filter.clone()],
+            None => Vec::new(),
+        };
+        let mut warnings = Vec::new();
+        for part in parts {
+            let Filter::Key {
+                key,
+                test: KeyTest::Eq(MetaValue::Str(name)),
+            } = part
+            else {
+                continue;
+            };
+            let Some((_, word)) = PLACES.iter().find(|(place, _)| *place == key) else {
+                continue;
+            };
+            let known = self.nearest_values(collection, &key, &name)?;
+            if known.contains(&name) {
+                continue;
+            }
+            let there = match known.len() {
+                0 => format!("no drawer has a {word}"),
+                _ => format!("there are: {}", first_of(&known)),
+            };
+            warnings.push(Warning::new(
+                "unknown_place",
+                format!("there is no {word} `{name}`; {there}"),
+            ));
+        }
+        Ok(warnings)
+    }
+
     /// Values of a metadata key that drawers have, the nearest to `name` first.
     pub fn nearest_values(
         &self,
@@ -100,6 +142,34 @@ impl Palace {
         values.sort_by_cached_key(|value| (distance(name, value), value.clone()));
         Ok(values)
     }
+}
+
+/// Metadata keys that say where a drawer belongs, and what people call them.
+const PLACES: [(&str, &str); 3] = [
+    ("wing", "wing"),
+    ("room", "room"),
+    ("source_file", "source"),
+];
+
+/// The first few names.
+fn first_of(names: &[String]) -> String {
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(8)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if names.len() > shown.len() {
+        shown.push(format!("{} more", names.len() - shown.len()));
+    }
+    shown.join(", ")
+}
+
+/// A moment that somebody typed: a date, or words such as `last week`, which mean its first day.
+pub fn parse_moment(text: &str) -> Option<i64> {
+    loci_text::when::authored(text).or_else(|| {
+        let when = loci_text::when::find(text, loci_recall::today())?;
+        (when.phrase.len() == text.trim().len()).then(|| loci_recall::start_of(when.from))?
+    })
 }
 
 /// Steps from one name to another, by single characters; letter case does not count.

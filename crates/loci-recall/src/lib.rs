@@ -15,7 +15,7 @@ mod why_not;
 
 pub use budget::count_tokens;
 pub use rank::MatchedVia;
-pub use score::Parts;
+pub use score::{Parts, date_of, start_of, today};
 pub use search::{
     Answer, ArmEntry, Explanation, Hit, MAX_HITS, MAX_QUERY_BYTES, Request, Step, TermInfo, search,
 };

@@ -151,6 +151,27 @@ pub(crate) fn day(moment: i64) -> Option<Date> {
     Some(timestamp.to_zoned(jiff::tz::TimeZone::UTC).date())
 }
 
+/// Today, in UTC.
+pub fn today() -> Date {
+    jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date()
+}
+
+/// The first moment of a day, in UTC.
+pub fn start_of(day: Date) -> Option<i64> {
+    let zoned = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    Some(zoned.timestamp().as_millisecond())
+}
+
+/// A moment as people and JSON show it: RFC 3339, in UTC, to the second.
+pub fn date_of(moment: i64) -> String {
+    match jiff::Timestamp::from_millisecond(moment) {
+        Ok(timestamp) => timestamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        Err(_) => String::new(),
+    }
+}
+
 /// A distance as a similarity that is at most 1. Squared Euclidean distances are taken as those of unit vectors.
 pub(crate) fn similarity(metric: Metric, distance: f32) -> f32 {
     match metric {

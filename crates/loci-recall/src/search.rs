@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::budget::{Budget, Fit, count_tokens, cut};
 use crate::rank::{Criteria, MatchedVia, Ranked, Ranker, depth_for};
-use crate::score::Parts;
+use crate::score::{Parts, today};
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
 
@@ -51,9 +51,7 @@ impl Request {
             selection: Selection::all(),
             max_distance: None,
             budget: None,
-            today: jiff::Timestamp::now()
-                .to_zoned(jiff::tz::TimeZone::UTC)
-                .date(),
+            today: today(),
             by_source: false,
         }
     }

@@ -39,8 +39,9 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
     }
     batch.validate()?;
 
-    let collection = session.created()?.collection(&arguments.collection, true)?;
-    let result = collection.add(&batch)?;
+    let (memory, mut warnings) = session.created()?.memory(&arguments.collection, true)?;
+    let result = memory.collection.add(&batch)?;
+    warnings.extend(result.warnings);
     let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
     let printer = session.printer;
     let (text, duplicate_of) = match outcome {
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
         outcome: outcome.as_str(),
         collection: &arguments.collection,
         duplicate_of,
-        warnings: &result.warnings,
+        warnings: &warnings,
     };
-    Ok(Reply::new(&answer, text)?.warnings(&result.warnings))
+    Ok(Reply::new(&answer, text)?.warnings(&warnings))
 }

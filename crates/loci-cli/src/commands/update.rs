@@ -44,10 +44,9 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
     }
     batch.validate_update()?;
 
-    let collection = session
-        .existing()?
-        .collection(&arguments.collection, false)?;
-    let result = collection.update(&batch)?;
+    let (memory, mut warnings) = session.existing()?.memory(&arguments.collection, false)?;
+    let result = memory.collection.update(&batch)?;
+    warnings.extend(result.warnings);
     let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
     let id = session.printer.strong(&arguments.id);
     let text = match outcome {
@@ -63,10 +62,10 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
         id: &arguments.id,
         outcome: outcome.as_str(),
         collection: &arguments.collection,
-        warnings: &result.warnings,
+        warnings: &warnings,
     };
     Ok(Reply::new(&answer, text)?
-        .warnings(&result.warnings)
+        .warnings(&warnings)
         .exit_if(*outcome == Outcome::Unknown, Exit::Nothing))
 }
 

@@ -19,7 +19,7 @@ pub struct KnownModel<'a> {
     pub digest: &'a str,
 }
 
-/// The models that [`ModelStore::pull`] knows.
+/// The models that [`ModelStore::pull`](crate::ModelStore::pull) knows.
 pub const KNOWN_MODELS: &[KnownModel<'static>] = &[KnownModel {
     name: MINILM_NAME,
     url: "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main/model.safetensors",

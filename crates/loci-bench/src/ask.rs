@@ -1,0 +1,81 @@
+//! One question, asked twice: for turns, and for sessions.
+
+use jiff::civil::Date;
+use loci_palace::{DEFAULT_COLLECTION, Hit, Palace, Request, Result};
+
+use crate::clock;
+use crate::dataset::{Half, Question};
+use crate::metric::{DEPTH, Judged};
+
+/// What came back.
+pub(crate) struct Asked {
+    /// Hits of the search for turns, best first.
+    pub(crate) turns: Vec<Hit>,
+    /// Sources of the search by source, best first.
+    pub(crate) sessions: Vec<String>,
+    /// CPU of the search for turns.
+    pub(crate) cpu_ms: f64,
+    /// CPU of the search by source.
+    pub(crate) session_cpu_ms: f64,
+    /// Tokens of the texts that the search for turns showed.
+    pub(crate) tokens: usize,
+}
+
+/// A question as the report needs it.
+pub(crate) struct Outcome {
+    pub(crate) category: String,
+    pub(crate) half: Half,
+    pub(crate) unanswerable: bool,
+    /// Nothing without evidence.
+    pub(crate) turn: Option<Judged>,
+    /// Nothing without evidence.
+    pub(crate) session: Option<Judged>,
+    /// For LoCoMo.
+    pub(crate) mempalace: Option<Judged>,
+    pub(crate) cpu_ms: f64,
+    pub(crate) session_cpu_ms: f64,
+    pub(crate) tokens: usize,
+}
+
+/// Asks a palace.
+pub(crate) fn ask(palace: &Palace, question: &str, today: Option<Date>) -> Result<Asked> {
+    let mut request = Request::new(question);
+    request.k = DEPTH;
+    request.today = today.unwrap_or(request.today);
+    let (found, cpu_ms) = clock::timed(|| palace.search(DEFAULT_COLLECTION, &request));
+    let answer = found?.answer;
+    request.by_source = true;
+    let (found, session_cpu_ms) = clock::timed(|| palace.search(DEFAULT_COLLECTION, &request));
+    let source = |hit: Hit| hit.metadata.get_str("source_file").map(str::to_owned);
+    let sessions = found?.answer.hits.into_iter().filter_map(source).collect();
+    Ok(Asked {
+        turns: answer.hits,
+        sessions,
+        cpu_ms,
+        session_cpu_ms,
+        tokens: answer.tokens,
+    })
+}
+
+/// Compares what came back with the evidence.
+pub(crate) fn judge(question: &Question, half: Half, asked: &Asked) -> Outcome {
+    let turns: Vec<&str> = asked.turns.iter().map(|hit| hit.id.as_str()).collect();
+    let with_evidence = |evidence: &[String], ranking: &[&str]| {
+        (!evidence.is_empty()).then(|| Judged::new(evidence, ranking))
+    };
+    let sessions: Vec<&str> = asked.sessions.iter().map(String::as_str).collect();
+    Outcome {
+        category: question.category.clone(),
+        half,
+        unanswerable: question.unanswerable,
+        turn: with_evidence(&question.turns, &turns),
+        session: with_evidence(&question.sessions, &sessions),
+        mempalace: question
+            .mempalace
+            .as_ref()
+            .map(|evidence| Judged::new(evidence, &sessions)),
+        cpu_ms: asked.cpu_ms,
+        session_cpu_ms: asked.session_cpu_ms,
+        tokens: asked.tokens,
+    }
+}

@@ -1,0 +1,121 @@
+//! A run: every case becomes a palace, every question two searches.
+
+use std::path::{Path, PathBuf};
+
+use loci_palace::{OpenOptions, Palace, Result};
+
+use crate::ask::{ask, judge};
+use crate::clock;
+use crate::dataset::{self, Case, Half};
+use crate::details::Details;
+use crate::report::{Report, Tally};
+use crate::sample::Sample;
+use crate::store::{Place, bytes_in, fill};
+
+/// How a data set is run.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Embedder by name; otherwise what a new palace would use.
+    pub embedder: Option<String>,
+    /// Questions at most: an even sample over the whole set, always the same.
+    pub limit: Option<usize>,
+    /// A file to write, with one line of JSON per question.
+    pub details: Option<PathBuf>,
+    /// A new or empty directory for the palaces, which are removed otherwise.
+    pub keep: Option<PathBuf>,
+}
+
+/// How far a run is. Told after every palace that was filled and every question that was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The conversation or question that the palace is of.
+    pub palace: String,
+    /// Questions that were asked.
+    pub done: usize,
+    /// Questions that will be asked in all.
+    pub total: usize,
+}
+
+/// Runs a data set through palaces on disk and measures what search finds. The data set is read twice, entry by entry;
+/// one palace exists at a time, unless they are kept.
+pub fn run(
+    dataset: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report> {
+    let outline = dataset::outline(dataset)?;
+    let sample = Sample::new(outline.questions, options.limit);
+    let mut run = Run {
+        open: OpenOptions {
+            embedder: options.embedder.clone(),
+            ..OpenOptions::create()
+        },
+        place: Place::new(options.keep.as_deref())?,
+        details: Details::create(options.details.as_deref())?,
+        total: sample.wanted(),
+        tally: Tally::new(outline.kind),
+        progress,
+    };
+    let mut at = 0;
+    dataset::cases(dataset, outline.kind, |mut case| {
+        let first = at;
+        at += case.questions.len();
+        let mut place = first..;
+        case.questions
+            .retain(|_| place.next().is_some_and(|place| sample.contains(place)));
+        match case.questions.is_empty() {
+            true => Ok(()),
+            false => run.case(case),
+        }
+    })?;
+    run.details.finish()?;
+    Ok(run.tally.report(dataset))
+}
+
+struct Run<'a> {
+    open: OpenOptions,
+    place: Place,
+    details: Details,
+    total: usize,
+    tally: Tally,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl Run<'_> {
+    fn case(&mut self, mut case: Case) -> Result<()> {
+        let path = self.place.palace(self.tally.palaces, &case.id);
+        let drawers = std::mem::take(&mut case.drawers);
+        let count = drawers.len();
+        let (filled, ingest_ms) = clock::timed(|| fill(&path, &self.open, drawers));
+        self.tally.filled(filled?, count, ingest_ms);
+        self.tell(&case.id);
+        self.questions(&case, &path)?;
+        self.tally.palace(&case, bytes_in(&path)?);
+        self.place.done_with(&path)
+    }
+
+    /// Asks all questions of a case. The palace is opened anew, as a program that did not write it would.
+    fn questions(&mut self, case: &Case, path: &Path) -> Result<()> {
+        let palace = Palace::open(path, &self.open)?;
+        let half: Half = case.half;
+        if let Some(first) = case.questions.first() {
+            // The first search brings everything into memory and is not measured.
+            ask(&palace, &first.text, case.today)?;
+        }
+        for question in &case.questions {
+            let asked = ask(&palace, &question.text, case.today)?;
+            self.details.write(question, half, &asked)?;
+            self.tally.asked(judge(question, half, &asked));
+            self.tell(&case.id);
+        }
+        palace.close()
+    }
+
+    fn tell(&mut self, palace: &str) {
+        (self.progress)(Progress {
+            palace: palace.to_owned(),
+            done: self.tally.outcomes.len(),
+            total: self.total,
+        });
+    }
+}

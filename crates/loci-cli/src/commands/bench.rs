@@ -1,0 +1,22 @@
+//! `loci bench`: measures, through the real product path.
+
+use crate::args::RetrievalArguments;
+use crate::failure::Result;
+use crate::reply::Reply;
+use crate::session::Session;
+
+pub(crate) fn retrieval(arguments: &RetrievalArguments, session: &Session<'_>) -> Result<Reply> {
+    let options = loci_bench::Options {
+        embedder: session.options(false).embedder,
+        limit: arguments.limit,
+        details: arguments.details.clone(),
+        keep: None,
+    };
+    let bar = session.printer.steps();
+    let report = loci_bench::run(&arguments.dataset, &options, &mut |progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    })?;
+    bar.finish_and_clear();
+    Reply::new(&report, report.to_text())
+}

@@ -1,0 +1,272 @@
+//! `loci search`: a question in, hits out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use loci_palace::{
+    Explanation, Found, Hit, MatchedVia, MetaValue, Metadata, Parts, Request, Scope, Verdict,
+    Warning, date_of,
+};
+use serde::Serialize;
+
+use crate::args::{AskArguments, SearchArguments};
+use crate::failure::{Exit, Result};
+use crate::input;
+use crate::passage;
+use crate::print::Printer;
+use crate::reply::Reply;
+use crate::session::Session;
+
+/// One hit as JSON shows it.
+#[derive(Serialize)]
+struct HitJson<'a> {
+    id: &'a str,
+    text: &'a str,
+    wing: Option<String>,
+    room: Option<String>,
+    source: Option<String>,
+    start_line: Option<&'a MetaValue>,
+    end_line: Option<&'a MetaValue>,
+    authored_at: String,
+    created_at: String,
+    score: f32,
+    distance: Option<f32>,
+    lexical_rank: Option<usize>,
+    semantic_rank: Option<usize>,
+    matched_via: MatchedVia,
+    matched_words: &'a [String],
+    parts: Parts,
+    tokens: usize,
+    cut: bool,
+    also_in: &'a [String],
+    metadata: &'a Metadata,
+}
+
+#[derive(Serialize)]
+struct ScopeJson<'a> {
+    drawers: u64,
+    wings: BTreeMap<&'a str, u64>,
+    rooms: BTreeMap<&'a str, u64>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    hits: Vec<HitJson<'a>>,
+    warnings: &'a [Warning],
+    verdict: Verdict,
+    in_scope: u64,
+    tokens: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_in_scope: Option<ScopeJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<&'a Explanation>,
+}
+
+pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<Reply> {
+    let request = request(&arguments.question, &arguments.ask)?;
+    let palace = session.existing()?;
+    let found = palace.search(&arguments.ask.collection, &request)?;
+    let answer = Answer {
+        hits: found.answer.hits.iter().map(to_json).collect(),
+        warnings: &found.answer.warnings,
+        verdict: found.answer.verdict,
+        in_scope: found.answer.in_scope,
+        tokens: found.answer.tokens,
+        available_in_scope: found.available_in_scope.as_ref().map(scope_to_json),
+        explain: arguments.explain.then_some(&found.answer.explanation),
+    };
+    let mut text = shown(session.printer, &found);
+    if arguments.explain {
+        text.push_str(&explained(&found.answer.explanation));
+    }
+    Ok(Reply::new(&answer, text)?
+        .warnings(&found.answer.warnings)
+        .exit_if(found.answer.hits.is_empty(), Exit::Nothing))
+}
+
+/// What `search` and `why-not` ask for.
+pub(crate) fn request(question: &[String], ask: &AskArguments) -> Result<Request> {
+    Ok(Request {
+        k: usize::from(ask.k),
+        selection: input::selection(&ask.filter)?,
+        max_distance: ask.max_distance,
+        budget: ask.budget,
+        by_source: ask.by_source,
+        ..Request::new(input::question(question)?)
+    })
+}
+
+fn to_json(hit: &Hit) -> HitJson<'_> {
+    let text = |key: &str| hit.metadata.get_str(key).map(str::to_owned);
+    HitJson {
+        id: &hit.id,
+        text: &hit.text,
+        wing: text("wing"),
+        room: text("room"),
+        source: text("source_file"),
+        start_line: hit.metadata.get("start_line"),
+        end_line: hit.metadata.get("end_line"),
+        authored_at: date_of(hit.authored_at),
+        created_at: date_of(hit.created_at),
+        score: hit.score,
+        distance: hit.distance,
+        lexical_rank: hit.lexical_rank,
+        semantic_rank: hit.semantic_rank,
+        matched_via: hit.matched_via,
+        matched_words: &hit.matched_words,
+        parts: hit.parts,
+        tokens: hit.tokens,
+        cut: hit.cut,
+        also_in: &hit.also_in,
+        metadata: &hit.metadata,
+    }
+}
+
+fn scope_to_json(scope: &Scope) -> ScopeJson<'_> {
+    ScopeJson {
+        drawers: scope.drawers,
+        wings: by_name(&scope.wings),
+        rooms: by_name(&scope.rooms),
+    }
+}
+
+fn by_name(counts: &[(String, u64)]) -> BTreeMap<&str, u64> {
+    counts
+        .iter()
+        .map(|(name, count)| (name.as_str(), *count))
+        .collect()
+}
+
+fn shown(printer: Printer, found: &Found) -> String {
+    let answer = &found.answer;
+    let mut text = String::new();
+    if answer.hits.is_empty() {
+        text.push_str("nothing found\n");
+    } else if !answer.verdict.likely {
+        let _ = writeln!(
+            text,
+            "probably not in memory ({:.0} %); the nearest:",
+            answer.verdict.probability * 100.0
+        );
+    }
+    let terms: Vec<&str> = answer
+        .explanation
+        .terms
+        .iter()
+        .map(|term| term.term.as_str())
+        .collect();
+    for (hit, rank) in answer.hits.iter().zip(1..) {
+        let _ = writeln!(
+            text,
+            "{rank}. {}{}",
+            printer.strong(&hit.id),
+            place(printer, hit)
+        );
+        text.push_str(&passage::shown(printer, &hit.text, &terms));
+        if hit.cut {
+            let _ = writeln!(
+                text,
+                "   (cut; `loci get {}` shows all of it)",
+                printer.stored(&hit.id)
+            );
+        }
+        for other in &hit.also_in {
+            let _ = writeln!(text, "   the same text: {}", printer.stored(other));
+        }
+    }
+    if let Some(scope) = &found.available_in_scope {
+        text.push_str(&available(printer, scope));
+    }
+    text
+}
+
+/// Where a hit comes from, and how it was found.
+fn place(printer: Printer, hit: &Hit) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let get = |key: &str| hit.metadata.get_str(key).filter(|value| !value.is_empty());
+    match (get("wing"), get("room")) {
+        (Some(wing), Some(room)) => parts.push(printer.stored(&format!("{wing}/{room}"))),
+        (Some(only), None) | (None, Some(only)) => parts.push(printer.stored(only)),
+        (None, None) => {}
+    }
+    if let Some(source) = get("source_file") {
+        let line = match hit.metadata.get("start_line") {
+            Some(MetaValue::Int(line)) => Some(*line),
+            _ => None,
+        };
+        parts.push(printer.path(source, line));
+    }
+    if let Some((day, _)) = date_of(hit.authored_at).split_once('T') {
+        parts.push(day.to_owned());
+    }
+    let via = match hit.matched_via {
+        MatchedVia::Both => "words and meaning",
+        MatchedVia::Lexical => "words",
+        MatchedVia::Semantic => "meaning",
+        MatchedVia::Context => "beside a match",
+    };
+    parts.push(format!("{via} {:.2}", hit.score));
+    format!("  {}", parts.join("  "))
+}
+
+fn available(printer: Printer, scope: &Scope) -> String {
+    let mut text = format!("available in scope: {} drawer(s)", scope.drawers);
+    for (name, counts) in [("wings", &scope.wings), ("rooms", &scope.rooms)] {
+        let shown: Vec<String> = counts
+            .iter()
+            .take(8)
+            .map(|(value, count)| format!("{} {count}", printer.stored(value)))
+            .collect();
+        if !shown.is_empty() {
+            let _ = write!(text, "; {name}: {}", shown.join(", "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn explained(explanation: &Explanation) -> String {
+    let mut text = String::from("\n");
+    let terms: Vec<String> = explanation
+        .terms
+        .iter()
+        .map(|term| format!("{} ({})", term.term, term.drawers))
+        .collect();
+    let _ = writeln!(text, "terms (drawers that hold them): {}", terms.join(", "));
+    if let Some((from, until)) = &explanation.period {
+        let _ = writeln!(text, "dates named: from {from}, before {until}");
+    }
+    for step in &explanation.steps {
+        let _ = writeln!(text, "{:>12}: {}", step.stage, step.detail);
+    }
+    for (name, entries) in [
+        ("lexical arm", &explanation.lexical),
+        ("semantic arm", &explanation.semantic),
+        ("after fusion", &explanation.fused),
+    ] {
+        if entries.is_empty() {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "{name}\n  rank  record   score = words source meaning tokens speaker date"
+        );
+        for entry in entries {
+            let parts = entry.parts;
+            let _ = writeln!(
+                text,
+                "  {:>4} {:>7} {:>7.3}   {:>5.3}  {:>5.3}   {:>5.3}  {:>5.3}   {:>5.3} {:>4.2}",
+                entry.rank,
+                entry.record,
+                entry.score,
+                parts.words,
+                parts.source,
+                parts.meaning,
+                parts.tokens,
+                parts.speaker,
+                parts.date
+            );
+        }
+    }
+    text
+}

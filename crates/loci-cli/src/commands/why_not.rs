@@ -1,0 +1,70 @@
+//! `loci why-not`: where a drawer fell out of a search.
+
+use std::fmt::Write as _;
+
+use loci_palace::{Parts, Stage};
+
+use crate::args::WhyNotArguments;
+use crate::commands::search::request;
+use crate::failure::{Exit, Result};
+use crate::reply::Reply;
+use crate::session::Session;
+
+pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<Reply> {
+    let request = request(&arguments.question, &arguments.ask)?;
+    let answer = session
+        .existing()?
+        .why_not(&arguments.ask.collection, &request, &arguments.id)?;
+    let id = session.printer.strong(&answer.id);
+    let mut text = match answer.stage {
+        Stage::Found => format!("{id} is found: {}\n", answer.reason),
+        Stage::Unknown => format!("{}\n", answer.reason),
+        stage => format!("{id} fell out at: {}\n  {}\n", name(stage), answer.reason),
+    };
+    let rank =
+        |rank: Option<usize>| rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
+    if !matches!(answer.stage, Stage::Unknown | Stage::Filter) {
+        let _ = writeln!(
+            text,
+            "  rank by words {}, by meaning {}, together {}",
+            rank(answer.lexical_rank),
+            rank(answer.semantic_rank),
+            rank(answer.rank)
+        );
+    }
+    for (whose, parts) in [("its", answer.parts), ("last hit's", answer.last_hit)] {
+        if let Some(parts) = parts {
+            let _ = writeln!(text, "  {whose} score {}", sum(parts));
+        }
+    }
+    for advice in &answer.advice {
+        let _ = writeln!(text, "  try: {advice}");
+    }
+    Ok(Reply::new(&answer, text)?.exit_if(answer.stage == Stage::Unknown, Exit::Nothing))
+}
+
+fn name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Unknown => "nowhere, it is unknown",
+        Stage::Found => "nowhere",
+        Stage::Filter => "the filter",
+        Stage::Arms => "the arms",
+        Stage::MaxDistance => "the distance",
+        Stage::Fusion => "the fusion",
+        Stage::Same => "the same text",
+        Stage::Budget => "the budget",
+    }
+}
+
+fn sum(parts: Parts) -> String {
+    format!(
+        "{:.3} = words {:.3} + source {:.3} + meaning {:.3} + tokens {:.3} + speaker {:.1} + date {:.2}",
+        parts.score(),
+        parts.words,
+        parts.source,
+        parts.meaning,
+        parts.tokens,
+        parts.speaker,
+        parts.date
+    )
+}
