@@ -76,6 +76,13 @@ pub(crate) struct Drawer {
     pub(crate) metadata: Metadata,
 }
 
+impl Drawer {
+    /// Whether the data set says when it was said.
+    pub(crate) fn is_dated(&self) -> bool {
+        self.metadata.get("authored_at").is_some()
+    }
+}
+
 /// A question and the turns and sessions that its answer rests on, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
@@ -130,10 +137,10 @@ pub(crate) fn outline(path: &Path) -> Result<Outline> {
             }
             _ => return Err(unknown(path)),
         };
-        match *kind.get_or_insert(found) == found {
-            true => Ok(()),
-            false => Err(unknown(path)),
+        if *kind.get_or_insert(found) != found {
+            return Err(unknown(path));
         }
+        Ok(())
     })
     .map_err(|failure| match failure {
         stream::Failure::Shape(_) => unknown(path),
@@ -152,7 +159,7 @@ pub(crate) fn cases(
     mut visit: impl FnMut(Case) -> Result<()>,
 ) -> Result<()> {
     match kind {
-        Kind::LoCoMo => stream::each(path, |at, entry| visit(locomo::case(at, entry))),
+        Kind::LoCoMo => stream::each(path, |at, entry| visit(locomo::case(at, entry)?)),
         Kind::LongMemEval => stream::each(path, |_, entry| visit(longmemeval::case(entry))),
     }
     .map_err(|failure| failure.into_error(path))

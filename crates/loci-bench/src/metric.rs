@@ -87,7 +87,9 @@ mod tests {
     #[test]
     fn two_of_three_found_at_places_2_and_5() {
         let judged = Judged::new(&["e", "b", "z"], &RANKING);
-        assert_eq!([1, 3, 5, 10].map(|k| judged.any(k)), [0.0, 1.0, 1.0, 1.0]);
+        near(judged.any(1), 0.0);
+        near(judged.any(3), 1.0);
+        near(judged.any(10), 1.0);
         near(judged.fraction(1), 0.0);
         near(judged.fraction(3), 1.0 / 3.0);
         near(judged.fraction(5), 2.0 / 3.0);
@@ -96,7 +98,10 @@ mod tests {
         near(judged.reciprocal_rank(), 0.5);
         // 1/log2(3) = 0.6309, 1/log2(6) = 0.3869; ideal 1 + 0.6309 + 0.5 = 2.1309.
         near(judged.ndcg(1), 0.0);
-        near(judged.ndcg(3), 0.630_929_753_571_457 / 2.130_929_753_571_457);
+        near(
+            judged.ndcg(3),
+            0.630_929_753_571_457 / 2.130_929_753_571_457,
+        );
         near(
             judged.ndcg(10),
             (0.630_929_753_571_457 + 0.386_852_807_234_541_6) / 2.130_929_753_571_457,
@@ -107,11 +112,9 @@ mod tests {
     fn everything_on_top_scores_one_everywhere() {
         let judged = Judged::new(&["b", "a"], &RANKING);
         for k in [3, 5, 10] {
-            assert_eq!(
-                [judged.any(k), judged.fraction(k), judged.all(k)],
-                [1.0; 3],
-                "{k}"
-            );
+            near(judged.any(k), 1.0);
+            near(judged.fraction(k), 1.0);
+            near(judged.all(k), 1.0);
             near(judged.ndcg(k), 1.0);
         }
         // Only one of two fits in the first place, and the ideal knows it.
@@ -125,14 +128,11 @@ mod tests {
     fn a_miss_scores_zero_everywhere() {
         for ranking in [&RANKING[..], &[]] {
             let judged = Judged::new(&["z"], ranking);
-            let all = [
-                judged.any(10),
-                judged.fraction(10),
-                judged.all(10),
-                judged.ndcg(10),
-                judged.reciprocal_rank(),
-            ];
-            assert_eq!(all, [0.0; 5]);
+            near(judged.any(10), 0.0);
+            near(judged.fraction(10), 0.0);
+            near(judged.all(10), 0.0);
+            near(judged.ndcg(10), 0.0);
+            near(judged.reciprocal_rank(), 0.0);
         }
     }
 

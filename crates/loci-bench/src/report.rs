@@ -101,6 +101,8 @@ pub struct Cost {
     pub palaces: usize,
     /// Drawers that were written.
     pub drawers: usize,
+    /// Those without a date that could be read.
+    pub undated_drawers: usize,
     /// Size of all palaces together.
     pub bytes_on_disk: u64,
     /// CPU of writing a drawer, its vector and its share of the index included.
@@ -119,7 +121,8 @@ pub(crate) struct Tally {
     conversations: Vec<(Half, String)>,
     embedder: Option<(String, String)>,
     warnings: Vec<String>,
-    drawers: usize,
+    pub(crate) drawers: usize,
+    pub(crate) undated: usize,
     ingest_ms: f64,
     bytes: u64,
 }
@@ -134,14 +137,14 @@ impl Tally {
             embedder: None,
             warnings: Vec::new(),
             drawers: 0,
+            undated: 0,
             ingest_ms: 0.0,
             bytes: 0,
         }
     }
 
     /// A palace was filled.
-    pub(crate) fn filled(&mut self, filled: Filled, drawers: usize, cpu_ms: f64) {
-        self.drawers += drawers;
+    pub(crate) fn filled(&mut self, filled: Filled, cpu_ms: f64) {
         self.ingest_ms += cpu_ms;
         for warning in filled.warnings {
             if !self.warnings.contains(&warning.message) {
@@ -197,6 +200,7 @@ impl Tally {
             cost: Cost {
                 palaces: self.palaces,
                 drawers: self.drawers,
+                undated_drawers: self.undated,
                 bytes_on_disk: self.bytes,
                 ingest_cpu_ms_per_drawer: self.ingest_ms / self.drawers.max(1) as f64,
                 session_cpu_ms: Percentiles::of(&session_cpu),

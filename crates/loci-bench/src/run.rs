@@ -6,7 +6,7 @@ use loci_palace::{OpenOptions, Palace, Result};
 
 use crate::ask::{ask, judge};
 use crate::clock;
-use crate::dataset::{self, Case, Half};
+use crate::dataset::{self, Case};
 use crate::details::Details;
 use crate::report::{Report, Tally};
 use crate::sample::Sample;
@@ -63,10 +63,10 @@ pub fn run(
         let mut place = first..;
         case.questions
             .retain(|_| place.next().is_some_and(|place| sample.contains(place)));
-        match case.questions.is_empty() {
-            true => Ok(()),
-            false => run.case(case),
+        if case.questions.is_empty() {
+            return Ok(());
         }
+        run.case(case)
     })?;
     run.details.finish()?;
     Ok(run.tally.report(dataset))
@@ -85,9 +85,10 @@ impl Run<'_> {
     fn case(&mut self, mut case: Case) -> Result<()> {
         let path = self.place.palace(self.tally.palaces, &case.id);
         let drawers = std::mem::take(&mut case.drawers);
-        let count = drawers.len();
-        let (filled, ingest_ms) = clock::timed(|| fill(&path, &self.open, drawers));
-        self.tally.filled(filled?, count, ingest_ms);
+        self.tally.drawers += drawers.len();
+        self.tally.undated += drawers.iter().filter(|drawer| !drawer.is_dated()).count();
+        let (filled, cpu_ms) = clock::timed(|| fill(&path, &self.open, drawers));
+        self.tally.filled(filled?, cpu_ms);
         self.tell(&case.id);
         self.questions(&case, &path)?;
         self.tally.palace(&case, bytes_in(&path)?);
@@ -97,15 +98,14 @@ impl Run<'_> {
     /// Asks all questions of a case. The palace is opened anew, as a program that did not write it would.
     fn questions(&mut self, case: &Case, path: &Path) -> Result<()> {
         let palace = Palace::open(path, &self.open)?;
-        let half: Half = case.half;
         if let Some(first) = case.questions.first() {
             // The first search brings everything into memory and is not measured.
             ask(&palace, &first.text, case.today)?;
         }
         for question in &case.questions {
             let asked = ask(&palace, &question.text, case.today)?;
-            self.details.write(question, half, &asked)?;
-            self.tally.asked(judge(question, half, &asked));
+            self.details.write(question, case.half, &asked)?;
+            self.tally.asked(judge(question, case.half, &asked));
             self.tell(&case.id);
         }
         palace.close()

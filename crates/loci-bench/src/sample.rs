@@ -57,7 +57,11 @@ mod tests {
             for limit in 0..=total {
                 let sample = Sample::new(total, Some(limit));
                 assert_eq!(sample.wanted(), limit);
-                assert_eq!(places(total, Some(limit)).len(), limit, "{limit} of {total}");
+                assert_eq!(
+                    places(total, Some(limit)).len(),
+                    limit,
+                    "{limit} of {total}"
+                );
             }
         }
     }

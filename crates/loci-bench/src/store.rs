@@ -121,9 +121,10 @@ pub(crate) fn bytes_in(directory: &Path) -> Result<u64> {
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let metadata = entry.metadata().map_err(failed)?;
-        bytes += match metadata.is_dir() {
-            true => bytes_in(&entry.path())?,
-            false => metadata.len(),
+        bytes += if metadata.is_dir() {
+            bytes_in(&entry.path())?
+        } else {
+            metadata.len()
         };
     }
     Ok(bytes)

@@ -27,7 +27,7 @@ impl Request {
 pub(crate) enum Reply {
     /// These bytes, then the end.
     Raw(Vec<u8>),
-    /// These bytes, then silence until the server goes, or for ten seconds: then the client failed to give up.
+    /// These bytes, then silence.
     Stall(Vec<u8>),
 }
 

@@ -41,9 +41,12 @@ fn export_collection(
 ) -> Result<()> {
     let metric =
         (collection.metric() != Metric::default()).then(|| collection.metric().as_str().to_owned());
-    let named = |record: JsonRecord| JsonRecord {
+    // Said once, on the first line.
+    let mut embedder = collection.embedder()?;
+    let mut named = |record: JsonRecord| JsonRecord {
         collection: Some(collection.name().to_owned()),
         metric: metric.clone(),
+        embedder: embedder.take(),
         ..record
     };
     // The list of ids is fixed first: a drawer removed meanwhile is left out, one added meanwhile

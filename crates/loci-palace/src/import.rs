@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::{
-    Batch, Collection, CollectionOptions, Error, ErrorKind, Get, Include, MAX_BATCH_TEXT_BYTES,
-    MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result, Selection, Warning,
+    Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, ErrorKind, Get,
+    Include, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result,
+    Selection, Warning,
 };
 use serde::Serialize;
 
@@ -235,16 +236,45 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
+    /// The collection of a record, made when missing.
     fn open(&self, name: &str, record: &JsonRecord) -> Result<Arc<dyn Collection>> {
         let metric = record.metric.as_deref().map(Metric::parse).transpose()?;
-        self.palace.collection_with(
-            name,
-            true,
-            &CollectionOptions {
-                metric,
-                embedder: None,
-            },
-        )
+        let options = CollectionOptions {
+            metric,
+            embedder: None,
+        };
+        if let Some(identity) = &record.embedder
+            && self.palace.collection(name, false).is_err()
+        {
+            self.palace.collection_with(
+                name,
+                true,
+                &CollectionOptions {
+                    metric,
+                    embedder: Some(Arc::new(Absent(identity.clone()))),
+                },
+            )?;
+        }
+        self.palace.collection_with(name, true, &options)
+    }
+
+    /// The collection with its embedder, if texts of this batch are to get vectors: not those of an export, and not beside
+    /// vectors of an embedder that nobody knows.
+    fn embedding(
+        &self,
+        plain: Arc<dyn Collection>,
+        batch: &[Pending],
+    ) -> Result<Arc<dyn Collection>> {
+        let exported = batch
+            .iter()
+            .any(|pending| pending.record.collection.is_some());
+        let brings = batch
+            .iter()
+            .any(|pending| pending.record.embedding.is_some());
+        if exported || (brings && plain.embedder()?.is_none()) {
+            return Ok(plain);
+        }
+        Ok(self.palace.memory(plain.name(), false)?.0.collection)
     }
 
     /// Writes the batch; if it is refused, one record at a time, so that only the bad ones are lost.
@@ -259,6 +289,7 @@ impl<'a> Import<'a> {
         if pending.is_empty() {
             return Ok(());
         }
+        let collection = self.embedding(collection, &pending)?;
         match self.write(collection.as_ref(), &pending) {
             Err(error) if is_of_record(&error) => {
                 for single in pending {
@@ -428,5 +459,21 @@ impl Lines<'_> {
             String::from_utf8(bytes).map_err(|_| Error::invalid("line", "is not valid UTF-8"))
         };
         Ok(Some((self.number, text)))
+    }
+}
+
+/// Pins an embedder that is not here: whoever wrote the export had it.
+struct Absent(EmbedderIdentity);
+
+impl Embedder for Absent {
+    fn identity(&self) -> EmbedderIdentity {
+        self.0.clone()
+    }
+
+    fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Err(Error::UnsupportedCapability {
+            capability: "embedding".into(),
+            reason: format!("embedder {} is not here", self.0),
+        })
     }
 }

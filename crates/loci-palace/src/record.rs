@@ -1,7 +1,9 @@
 //! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
-//! `collection` and `metric`.
+//! `collection`, `metric` and `embedder`.
 
-use loci_core::{Batch, Error, Metadata, MetadataPatch, Result, deserialize_strict};
+use loci_core::{
+    Batch, EmbedderIdentity, Error, Metadata, MetadataPatch, Result, deserialize_strict,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +19,9 @@ pub struct JsonRecord {
     /// The collection's metric; left out when it is cosine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+    /// Who made the collection's vectors; on the first line of a collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<EmbedderIdentity>,
     /// Its id; drawn when missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,

@@ -88,6 +88,7 @@ fn replay(answers: &Answers, path: &Path) -> anyhow::Result<()> {
     }
     for case in &answers.gets {
         let selection = Selection {
+            period: None,
             ids: None,
             filter: case.filter.as_ref().map(Filter::parse).transpose()?,
             document: case

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use loci_palace::{MetaValue, Metadata};
+use loci_palace::{Error, MetaValue, Metadata, Result};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,12 +37,12 @@ struct Turn {
     blip_caption: Option<String>,
 }
 
-/// The case that an entry is.
-pub(super) fn case(at: usize, entry: Entry) -> Case {
-    let id = match entry.sample_id.is_empty() {
-        true => format!("conversation-{at}"),
-        false => entry.sample_id,
-    };
+/// The case that an entry is. A session that cannot be read is an error: leaving it out would make search look worse.
+pub(super) fn case(at: usize, entry: Entry) -> Result<Case> {
+    let mut id = entry.sample_id;
+    if id.is_empty() {
+        id = format!("conversation-{at}");
+    }
     let half = match at % 2 {
         0 => Half::Tuning,
         _ => Half::Reporting,
@@ -59,8 +59,12 @@ pub(super) fn case(at: usize, entry: Entry) -> Case {
             .and_then(|written| moment(written.as_str()?));
         last = last.max(date.as_ref().map(|(_, day)| *day));
         let turns = conversation.remove(&name).unwrap_or_default();
-        // What is no list of turns is no session.
-        let turns: Vec<Turn> = serde_json::from_value(turns).unwrap_or_default();
+        let turns: Vec<Turn> = serde_json::from_value(turns).map_err(|error| {
+            Error::invalid(
+                format!("`{name}` of `{id}`"),
+                format!("is no session: {error}"),
+            )
+        })?;
         for (turn, place) in turns.into_iter().zip(1..) {
             let date = date.as_ref().map(|(stamp, _)| stamp.as_str());
             drawers.push(drawer(turn, place, &name, &id, date));
@@ -71,13 +75,13 @@ pub(super) fn case(at: usize, entry: Entry) -> Case {
     let questions = questions
         .map(|(place, asked)| question(asked, place, &id, &known))
         .collect();
-    Case {
+    Ok(Case {
         id,
         half,
         drawers,
         today: last.map(day_after),
         questions,
-    }
+    })
 }
 
 /// The number of a session's key; nothing for `session_1_date_time` and other keys.

@@ -39,9 +39,13 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
     }
     batch.validate()?;
 
-    let (memory, mut warnings) = session.created()?.memory(&arguments.collection, true)?;
+    let (memory, about_embedder) = session.created()?.memory(&arguments.collection, true)?;
     let result = memory.collection.add(&batch)?;
-    warnings.extend(result.warnings);
+    let mut warnings = result.warnings;
+    // What embeds matters only where a text needs a vector.
+    if batch.documents.is_some() && batch.embeddings.is_none() {
+        warnings.extend(about_embedder);
+    }
     let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
     let printer = session.printer;
     let (text, duplicate_of) = match outcome {

@@ -44,9 +44,13 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
     }
     batch.validate_update()?;
 
-    let (memory, mut warnings) = session.existing()?.memory(&arguments.collection, false)?;
+    let (memory, about_embedder) = session.existing()?.memory(&arguments.collection, false)?;
     let result = memory.collection.update(&batch)?;
-    warnings.extend(result.warnings);
+    let mut warnings = result.warnings;
+    // What embeds matters only where a text needs a vector.
+    if batch.documents.is_some() && batch.embeddings.is_none() {
+        warnings.extend(about_embedder);
+    }
     let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
     let id = session.printer.strong(&arguments.id);
     let text = match outcome {

@@ -101,7 +101,10 @@ fn a_vector_may_come_from_stdin() {
 #[test]
 fn no_hits_is_exit_1_with_a_reason() {
     let dir = Dir::new();
-    dir.json(0, &["add", "Alice moved to Lyon.", "--id", "a"]);
+    dir.json(
+        0,
+        &["add", "Alice moved to Lyon.", "--id", "a", "--embedder", "none"],
+    );
     let answer = dir.json(1, &["query", "zzz"]);
     assert_eq!(answer["hits"], json!([]));
     let filtered = dir.json(1, &["query", "Lyon", "--wing", "nobody"]);

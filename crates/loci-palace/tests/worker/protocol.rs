@@ -349,12 +349,25 @@ pub fn random_op(rng: &mut Rng, prefix: &str, dimension: usize, next: &mut u64) 
     }
 }
 
+/// Digits as letters: a word with both would be found by its parts, too.
+pub fn letters(text: &str) -> String {
+    text.chars()
+        .map(|c| match c.to_digit(10) {
+            Some(digit) => char::from(b'a' + digit as u8),
+            None => c,
+        })
+        .collect()
+}
+
 /// A drawer whose text holds a word that no other version of any drawer has.
 pub fn random_row(rng: &mut Rng, prefix: &str, number: u64, dimension: usize) -> Row {
     let version = rng.next() % 1_000_000_007;
     Row {
         id: format!("{prefix}{number}"),
-        text: Some(format!("common uq{prefix}x{number}x{version}q tail")),
+        text: Some(format!(
+            "common uq{}q tail",
+            letters(&format!("{prefix}x{number}x{version}"))
+        )),
         meta: [
             (
                 "group".to_owned(),

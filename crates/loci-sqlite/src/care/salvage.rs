@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use loci_core::{
-    Backend, Batch, Collection, CollectionOptions, Error, MAX_BATCH_TEXT_BYTES, Metadata, Metric,
-    PalaceRef, Result,
+    Backend, Batch, Collection, CollectionOptions, EmbedderIdentity, Error, MAX_BATCH_TEXT_BYTES,
+    Metadata, Metric, PalaceRef, Result,
 };
 use loci_salvage::{DatabaseFile, Value};
 use rusqlite::params;
@@ -49,9 +49,16 @@ struct Found {
     content_hash: Vec<u8>,
 }
 
+struct FoundCollection {
+    name: String,
+    metric: Metric,
+    /// JSON.
+    embedder: Option<String>,
+}
+
 #[derive(Default)]
 struct Finds {
-    collections: BTreeMap<i64, (String, Metric)>,
+    collections: BTreeMap<i64, FoundCollection>,
     /// Several versions of a row can be found when pages are damaged.
     drawers: BTreeMap<i64, Vec<Found>>,
     vectors: HashMap<i64, Vec<Vec<u8>>>,
@@ -152,14 +159,24 @@ impl Finds {
                 Value::Text(name),
                 Value::Text(metric),
                 _,
-                _,
+                embedder,
                 Value::Integer(_),
                 Value::Integer(_),
                 Value::Integer(_),
                 Value::Integer(0),
-            ] => {
+                // Format 2 added a column; rows from before may lack it.
+                ..,
+            ] if values.len() <= 10 => {
                 if let Ok(metric) = Metric::parse(metric) {
-                    self.collections.insert(row, (name.clone(), metric));
+                    let found = FoundCollection {
+                        name: name.clone(),
+                        metric,
+                        embedder: match embedder {
+                            Value::Text(json) => Some(json.clone()),
+                            _ => None,
+                        },
+                    };
+                    self.collections.insert(row, found);
                 }
             }
             _ => {}
@@ -216,8 +233,10 @@ fn write_all(
     let store = backend.store(&palace, true)?;
     let mut writers: BTreeMap<i64, Writer> = BTreeMap::new();
     // Also collections that hold nothing come along.
-    for (id, (name, metric)) in &finds.collections {
-        writers.insert(*id, Writer::open(&backend, &palace, name, *metric)?);
+    for (id, found) in &finds.collections {
+        let writer = Writer::open(&backend, &palace, &found.name, found.metric)?;
+        pin(&store, found)?;
+        writers.insert(*id, writer);
     }
     for (row, versions) in &finds.drawers {
         let Some((found, verdict)) = finds.best(*row, versions) else {
@@ -245,6 +264,21 @@ fn write_all(
         writer.flush(report)?;
     }
     backend.close()
+}
+
+/// Says in the new palace who made the vectors, as the old one did.
+fn pin(store: &Store, found: &FoundCollection) -> Result<()> {
+    let known = found
+        .embedder
+        .as_ref()
+        .filter(|json| serde_json::from_str::<EmbedderIdentity>(json).is_ok());
+    store.write("pinning the embedder", |db| {
+        db.sql.execute(
+            "UPDATE collections SET embedder = ?2 WHERE name = ?1",
+            params![found.name, known],
+        )?;
+        Ok(())
+    })
 }
 
 /// Puts a drawer whose bytes are wrong into the side table, under the collection it would be in.

@@ -141,7 +141,18 @@ fn apply(
     if let (Some(vector), Some(identity)) = (embedded.values().next(), &identity) {
         match kinship {
             Kinship::Foreign => return Err(mismatch(&row, identity).into()),
-            Kinship::Same => row.check_dimension(vector.len())?,
+            Kinship::Same => {
+                row.check_dimension(vector.len())?;
+                // In a collection without a dimension the caller's vectors set it.
+                if let Some(given) = batch.dimension().filter(|given| *given != vector.len()) {
+                    return Err(Error::DimensionMismatch {
+                        collection: row.name.clone(),
+                        expected: vector.len(),
+                        got: given,
+                    }
+                    .into());
+                }
+            }
             Kinship::Compatible => {}
         }
     }

@@ -47,9 +47,15 @@ pub(crate) fn remove(db: &Connection) -> Attempt<u64> {
         )?;
         insert_tombstone(db, seq as u64, *collection, *row as u64)?;
         db.prepare_cached(
-            "UPDATE collections SET drawers = drawers - 1, vectors = vectors - ?2, seq = ?3 WHERE id = ?1",
+            "UPDATE collections SET drawers = drawers - 1, vectors = vectors - ?2, seq = ?3, terms = terms - ?4
+             WHERE id = ?1",
         )?
-        .execute(params![collection, i64::from(removed.is_some_and(|removed| removed.had_vector)), seq])?;
+        .execute(params![
+            collection,
+            i64::from(removed.as_ref().is_some_and(|removed| removed.had_vector)),
+            seq,
+            removed.map_or(0, |removed| removed.terms)
+        ])?;
     }
     if postings_left {
         rebuild_postings(db)?;
