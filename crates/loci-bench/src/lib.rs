@@ -1,6 +1,6 @@
 //! How well search finds: retrieval data sets, run through real palaces.
 //!
-//! [`run`] reads a data set, writes every conversation into a palace on disk as any program would, asks its questions with
+//! [`run()`] reads a data set, writes every conversation into a palace on disk as any program would, asks its questions with
 //! [`loci_palace::Palace::search`], and compares the answers with what the data set says. It never ranks anything itself
 //! and never reaches around the palace. [`metric`] holds the measures, [`Report`] what came out.
 //!

@@ -12,11 +12,14 @@ const MEMPALACE_PUBLISHED: f64 = 0.889;
 const LEVELS: &str = "              @1     @3     @5    @10             @1     @3     @5    @10";
 const INTERVALS: &str = "95 % intervals        @5           @10";
 const HALVES: &str = "\
+fraction          session            turn
+               @5     @10      @5     @10";
+const LOCOMO_HALVES: &str = "\
 fraction          session            turn       MemPalace's measure, sessions
                @5     @10      @5     @10      @5     @10";
 const CATEGORIES: &str = "\
-fraction                           session            turn
-by category            count    @5     @10      @5     @10";
+fraction                               session            turn
+by category                count    @5     @10      @5     @10";
 const MEASURES: &str = "\
 any       share of questions with some evidence among the first k
 fraction  mean share of the evidence that is among the first k
@@ -122,7 +125,10 @@ impl Page {
 
     fn halves(&mut self, report: &Report) {
         self.line("");
-        self.line(HALVES);
+        self.line(match report.format {
+            Kind::LoCoMo => LOCOMO_HALVES,
+            Kind::LongMemEval => HALVES,
+        });
         let whole = HalfFigures {
             session: report.session,
             turn: report.turn,
@@ -168,7 +174,7 @@ impl Page {
             let session = pair(category.session.fraction, category.session.questions);
             let turn = pair(category.turn.fraction, category.turn.questions);
             let count = category.count;
-            self.line(&format!("{name:<22}{count:>6} {session} {turn}"));
+            self.line(&format!("{name:<26}{count:>6} {session} {turn}"));
         }
     }
 

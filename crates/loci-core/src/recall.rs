@@ -18,8 +18,10 @@ pub struct Probe<'a> {
     pub vectors: Vec<ProbeVector>,
     /// Which drawers may be found.
     pub selection: &'a Selection,
-    /// Drawers that each arm names at most, up to [`MAX_DEPTH`].
+    /// Drawers that the lexical arm names at most, up to [`MAX_DEPTH`].
     pub depth: usize,
+    /// Drawers that the semantic arm names at most, up to [`MAX_DEPTH`].
+    pub near: usize,
     /// Neighbours of a drawer in its source that come along on each side.
     pub context: usize,
 }
@@ -78,7 +80,7 @@ pub struct Evidence {
     pub label: Vec<usize>,
     /// Number of its terms.
     pub length: u32,
-    /// Its different WordPiece tokens, ascending. Empty until it is on the shortlist or beside one that is.
+    /// Its different WordPiece tokens, ascending. Empty unless the judge asked for them.
     pub tokens: Vec<u16>,
     /// Its source, if it has one.
     pub source: Option<u64>,
@@ -152,8 +154,10 @@ pub struct RecallResult {
 
 /// Decides what a search gives back. Called inside the read transaction, so it must be quick and do no I/O.
 pub trait Judge {
-    /// Positions of the evidence that deserves a closer look: its tokens and those of its neighbours are read next.
+    /// Positions of the evidence that deserves a closer look: its distances are computed next.
     fn shortlist(&mut self, findings: &Findings) -> Vec<usize>;
+    /// Positions of the evidence whose tokens, and those of its neighbours, are read next.
+    fn narrow(&mut self, findings: &Findings) -> Vec<usize>;
     /// Records of the drawers that are wanted, best first.
     fn choose(&mut self, findings: &Findings) -> Vec<u64>;
 }

@@ -1,11 +1,11 @@
 //! Puts evidence in order. Runs inside the read transaction of a search, between the arms and the fetching of drawers.
 
-use loci_core::{Evidence, Findings, Judge, Metric};
+use loci_core::{Evidence, Findings, Judge, MAX_DEPTH, Metric};
 use loci_text::when::When;
 
 use crate::score::{Parts, Scorer, similarity};
 use crate::similarity::Similarity;
-use crate::weights::DEPTH;
+use crate::weights::{DEPTH, NEAR_PERCENT};
 
 /// How a drawer came to be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -138,8 +138,7 @@ impl Judge for Ranker<'_> {
         chosen
     }
 
-    fn choose(&mut self, findings: &Findings) -> Vec<u64> {
-        let mut tokens = self.criteria.by_meaning.then(|| Similarity::new(findings));
+    fn narrow(&mut self, findings: &Findings) -> Vec<usize> {
         let mut ranked = std::mem::take(&mut self.ranked);
         let before = ranked.len();
         ranked.retain(|ranked| {
@@ -156,26 +155,31 @@ impl Judge for Ranker<'_> {
             if let Some(distance) = evidence.distance {
                 ranked.parts.meaning = similarity(self.criteria.metric, distance).max(0.0);
             }
-            if let Some(tokens) = &mut tokens {
+        }
+        sort(&mut ranked);
+        self.ranked = ranked;
+        self.ranked
+            .iter()
+            .take(self.criteria.depth)
+            .map(|ranked| ranked.at)
+            .collect()
+    }
+
+    fn choose(&mut self, findings: &Findings) -> Vec<u64> {
+        if self.criteria.by_meaning {
+            let mut tokens = Similarity::new(findings);
+            for ranked in self.ranked.iter_mut().take(self.criteria.depth) {
                 ranked.parts.tokens = tokens.of(findings, ranked.at);
                 ranked.own_tokens = tokens.own(findings, ranked.at);
             }
+            sort(&mut self.ranked);
         }
-        // The newer of two that fit equally well comes first.
-        ranked.sort_by(|a, b| {
-            b.parts
-                .score()
-                .total_cmp(&a.parts.score())
-                .then(b.authored_at.cmp(&a.authored_at))
-                .then(a.record.cmp(&b.record))
-        });
         self.findings = Findings {
             terms: findings.terms.clone(),
             evidence: Vec::new(),
             sources: Vec::new(),
             ..*findings
         };
-        self.ranked = ranked;
         self.ranked
             .iter()
             .take(self.wanted)
@@ -184,7 +188,26 @@ impl Judge for Ranker<'_> {
     }
 }
 
+/// Best first. The newer of two that fit equally well comes first.
+fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|a, b| {
+        b.parts
+            .score()
+            .total_cmp(&a.parts.score())
+            .then(b.authored_at.cmp(&a.authored_at))
+            .then(a.record.cmp(&b.record))
+    });
+}
+
 /// Depth for so many hits.
 pub(crate) fn depth_for(k: usize) -> usize {
     DEPTH.max(2 * k)
+}
+
+/// How many the semantic arm names where the lexical one names `depth`. Each costs the reading of a vector.
+pub(crate) fn near_for(depth: usize) -> usize {
+    if depth == MAX_DEPTH {
+        return depth;
+    }
+    (depth * NEAR_PERCENT / 100).max(1)
 }

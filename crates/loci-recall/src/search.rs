@@ -11,7 +11,7 @@ use loci_text::when::{self, When};
 use serde::Serialize;
 
 use crate::budget::{Budget, Fit, count_tokens, cut};
-use crate::rank::{Criteria, MatchedVia, Ranked, Ranker, depth_for};
+use crate::rank::{Criteria, MatchedVia, Ranked, Ranker, depth_for, near_for};
 use crate::score::{Parts, today};
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
@@ -252,6 +252,7 @@ impl<'a> Run<'a> {
             vectors: self.vectors.clone(),
             selection: &request.selection,
             depth,
+            near: near_for(depth),
             context: CONTEXT,
         };
         let result = collection.recall(&probe, judge)?;

@@ -1,7 +1,7 @@
 //! MaxSim over static token vectors: for each token of the question, the best match among the tokens of a passage or, for
 //! less, of its neighbours.
 
-use loci_core::{Evidence, Findings};
+use loci_core::Findings;
 use loci_embed::{StaticEmbedder, TokenId};
 
 use crate::weights::{AFTER_TOKENS, BEFORE_TOKENS, rarity};
@@ -18,8 +18,9 @@ pub(crate) struct Similarity {
     /// Where the similarities of a token begin, by token; 0 when they are not computed yet.
     rows: Vec<u32>,
     similarities: Vec<f32>,
-    /// Best matches by position of the evidence.
-    best: Vec<Option<Vec<f32>>>,
+    /// Best matches, and where those of a position of the evidence begin; 0 when they are not computed yet.
+    best: Vec<f32>,
+    starts: Vec<u32>,
 }
 
 impl Similarity {
@@ -39,9 +40,10 @@ impl Similarity {
         }
         Self {
             // The first row stands for "not computed".
-            similarities: vec![0.0; pieces.len()],
+            similarities: vec![0.0; pieces.len().max(1)],
             rows: vec![0; usize::from(TokenId::MAX) + 1],
-            best: vec![None; findings.evidence.len()],
+            best: vec![0.0; pieces.len().max(1)],
+            starts: vec![0; findings.evidence.len()],
             pieces,
         }
     }
@@ -51,25 +53,26 @@ impl Similarity {
         let Some(evidence) = findings.evidence.get(at) else {
             return 0.0;
         };
-        let mut best = self.best_of(findings, at);
+        let own = self.start_of(findings, at);
+        let mut best: Vec<f32> = self.matches(own).collect();
         let before = evidence.before.iter().zip(BEFORE_TOKENS);
         let after = evidence.after.iter().zip(AFTER_TOKENS);
         for (neighbour, share) in before.chain(after) {
-            let lent = self.best_of(findings, *neighbour);
-            for (best, lent) in best.iter_mut().zip(lent) {
+            let lent = self.start_of(findings, *neighbour);
+            for (best, lent) in best.iter_mut().zip(self.matches(lent)) {
                 *best = best.max(share * lent);
             }
         }
-        self.share(best)
+        self.share(best.into_iter())
     }
 
     /// The same without neighbours.
     pub(crate) fn own(&mut self, findings: &Findings, at: usize) -> f32 {
-        let best = self.best_of(findings, at);
-        self.share(best)
+        let own = self.start_of(findings, at);
+        self.share(self.matches(own))
     }
 
-    fn share(&self, best: Vec<f32>) -> f32 {
+    fn share(&self, best: impl Iterator<Item = f32>) -> f32 {
         let total: f32 = self.pieces.iter().map(|piece| piece.weight).sum();
         let sum: f32 = self
             .pieces
@@ -80,31 +83,35 @@ impl Similarity {
         if total > 0.0 { sum / total } else { 0.0 }
     }
 
-    fn best_of(&mut self, findings: &Findings, at: usize) -> Vec<f32> {
-        if let Some(Some(best)) = self.best.get(at) {
-            return best.clone();
-        }
-        let best = match findings.evidence.get(at) {
-            Some(evidence) => self.match_tokens(evidence),
-            None => Vec::new(),
-        };
-        if let Some(slot) = self.best.get_mut(at) {
-            *slot = Some(best.clone());
-        }
-        best
+    fn matches(&self, start: usize) -> impl Iterator<Item = f32> + '_ {
+        self.best
+            .iter()
+            .skip(start)
+            .take(self.pieces.len())
+            .copied()
     }
 
-    fn match_tokens(&mut self, evidence: &Evidence) -> Vec<f32> {
-        let width = self.pieces.len();
-        let mut best = vec![0.0_f32; width];
-        for token in &evidence.tokens {
-            let start = self.row_of(*token);
-            let row = self.similarities.iter().skip(start).take(width);
-            for (best, similarity) in best.iter_mut().zip(row) {
-                *best = best.max(*similarity);
+    /// Where the best matches of a position begin, computing them if they are not yet.
+    fn start_of(&mut self, findings: &Findings, at: usize) -> usize {
+        let known = self.starts.get(at).copied().unwrap_or_default() as usize;
+        if known > 0 {
+            return known;
+        }
+        let start = self.best.len();
+        self.best.resize(start + self.pieces.len(), 0.0);
+        if let Some(evidence) = findings.evidence.get(at) {
+            for token in &evidence.tokens {
+                let row = self.row_of(*token);
+                let similarities = self.similarities.iter().skip(row);
+                for (best, similarity) in self.best.iter_mut().skip(start).zip(similarities) {
+                    *best = best.max(*similarity);
+                }
             }
         }
-        best
+        if let Some(slot) = self.starts.get_mut(at) {
+            *slot = start as u32;
+        }
+        start
     }
 
     fn row_of(&mut self, token: TokenId) -> usize {

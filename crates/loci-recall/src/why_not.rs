@@ -284,6 +284,9 @@ fn record_of(
             self.0 = found.next().map(|found| found.record);
             Vec::new()
         }
+        fn narrow(&mut self, _: &Findings) -> Vec<usize> {
+            Vec::new()
+        }
         fn choose(&mut self, _: &Findings) -> Vec<u64> {
             Vec::new()
         }

@@ -103,7 +103,14 @@ fn no_hits_is_exit_1_with_a_reason() {
     let dir = Dir::new();
     dir.json(
         0,
-        &["add", "Alice moved to Lyon.", "--id", "a", "--embedder", "none"],
+        &[
+            "add",
+            "Alice moved to Lyon.",
+            "--id",
+            "a",
+            "--embedder",
+            "none",
+        ],
     );
     let answer = dir.json(1, &["query", "zzz"]);
     assert_eq!(answer["hits"], json!([]));

@@ -18,7 +18,7 @@ use crate::store::connection::Db;
 
 /// A term that stands in more than this share of the drawers does not choose candidates while others can; nor does one
 /// that stands in more drawers than the upper bound, whatever the share.
-const COMMON_SHARE: u64 = 5;
+const COMMON_SHARE: u64 = 10;
 const COMMON_LEAST: u64 = 2_000;
 const COMMON_MOST: u64 = 20_000;
 /// Different terms of a query that are used at most.
@@ -131,7 +131,7 @@ impl<'a> Lexical<'a> {
         if asked.terms.is_empty() {
             return Ok(arm);
         }
-        let postings = Postings::open(&db.sql, limit)?;
+        let postings = Postings::open(db, limit)?;
         let mut common = Vec::new();
         for term in asked.terms {
             let weight = match term.kind {
@@ -172,17 +172,21 @@ impl<'a> Lexical<'a> {
     ) -> Attempt<()> {
         let at = self.terms.len();
         let start = self.mentions.len();
-        let found = if longer {
-            postings.longer(term, at, &mut self.mentions)?
+        let (found, holding) = if longer {
+            (postings.longer(term, at, &mut self.mentions)?, None)
         } else {
-            postings.instances(term, at, &mut self.mentions)?
+            // Counting is ten times cheaper than reading.
+            match postings.drawers(term)? {
+                holding if holding > postings.limit as u64 => (None, Some(holding)),
+                _ => (postings.instances(term, at, &mut self.mentions)?, None),
+            }
         };
         let drawers = match found {
             Some(drawers) => drawers,
             None => {
                 self.mentions.truncate(start);
                 common.push(at);
-                postings.drawers(term)?
+                holding.unwrap_or(postings.limit as u64)
             }
         };
         if longer && drawers == 0 {
@@ -349,16 +353,9 @@ struct Postings<'a> {
 }
 
 impl<'a> Postings<'a> {
-    fn open(db: &'a Connection, limit: usize) -> Attempt<Self> {
-        db.prepare_cached(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.mentions USING fts5vocab('main', 'postings', 'instance')",
-        )?
-        .execute([])?;
-        db.prepare_cached(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.frequencies USING fts5vocab('main', 'postings', 'row')",
-        )?
-        .execute([])?;
-        Ok(Self { db, limit })
+    fn open(db: &'a Db, limit: usize) -> Attempt<Self> {
+        db.ensure_vocabulary()?;
+        Ok(Self { db: &db.sql, limit })
     }
 
     /// Appends the mentions of a term in row order; gives the number of drawers, or nothing if there are too many.
@@ -416,6 +413,6 @@ impl<'a> Postings<'a> {
             .prepare_cached("SELECT doc FROM temp.frequencies WHERE term = ?1")?
             .query_row([term], |row| row.get(0))
             .optional()?;
-        Ok(found.unwrap_or(self.limit as i64) as u64)
+        Ok(found.unwrap_or(0) as u64)
     }
 }

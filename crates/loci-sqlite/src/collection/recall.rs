@@ -27,11 +27,13 @@ pub(crate) fn recall(
     probe: &Probe<'_>,
     judge: &mut dyn Judge,
 ) -> loci_core::Result<RecallResult> {
-    if probe.depth == 0 || probe.depth > MAX_DEPTH {
-        return Err(Error::invalid(
-            "depth",
-            format!("{}; must be 1 to {MAX_DEPTH}", probe.depth),
-        ));
+    for (name, depth) in [("depth", probe.depth), ("near", probe.near)] {
+        if depth == 0 || depth > MAX_DEPTH {
+            return Err(Error::invalid(
+                name,
+                format!("{depth}; must be 1 to {MAX_DEPTH}"),
+            ));
+        }
     }
     for (at, vector) in probe.vectors.iter().enumerate() {
         loci_core::validate_vector(&format!("query vector {at}"), &vector.vector)?;
@@ -52,8 +54,9 @@ pub(crate) fn recall(
         }
         .run(&mut result, damaged)?;
         let shortlist = judge.shortlist(&findings);
-        read_tokens(db, &mut findings.evidence, &shortlist)?;
         compare(reading, probe, &mut findings.evidence, &shortlist)?;
+        let narrowed = judge.narrow(&findings);
+        read_tokens(db, &mut findings.evidence, &narrowed)?;
         for record in judge.choose(&findings) {
             result.drawers.extend(fetch(db, record, damaged)?);
         }
@@ -63,10 +66,10 @@ pub(crate) fn recall(
     Ok(result)
 }
 
-/// Reads the tokens of the shortlist and of its neighbours.
-fn read_tokens(db: &Connection, evidence: &mut [Evidence], shortlist: &[usize]) -> Attempt<()> {
-    let mut wanted: Vec<usize> = shortlist.to_vec();
-    for found in shortlist.iter().filter_map(|at| evidence.get(*at)) {
+/// Reads the tokens of these drawers and of their neighbours.
+fn read_tokens(db: &Connection, evidence: &mut [Evidence], narrowed: &[usize]) -> Attempt<()> {
+    let mut wanted: Vec<usize> = narrowed.to_vec();
+    for found in narrowed.iter().filter_map(|at| evidence.get(*at)) {
         wanted.extend(found.before.iter().chain(&found.after));
     }
     wanted.sort_unstable();
@@ -173,7 +176,7 @@ impl Search<'_> {
                 None => {
                     row.check_dimension(vector.vector.len())?;
                     self.reading
-                        .nearest(&vector.vector, probe.depth, self.set, damaged)?
+                        .nearest(&vector.vector, probe.near, self.set, damaged)?
                 }
                 Some(identity) => {
                     compared += other::count(&db.sql, row.id, Some(identity))?.1;
@@ -182,7 +185,7 @@ impl Search<'_> {
                         row,
                         identity,
                         &vector.vector,
-                        probe.depth,
+                        probe.near,
                         self.set,
                         damaged,
                     )?

@@ -26,6 +26,8 @@ pub(crate) struct Db {
     pub(crate) sql: Connection,
     /// Which database file of this store this is: what was cached from another does not count.
     pub(crate) epoch: u64,
+    /// Whether the tables of the vocabulary were made on this connection.
+    vocabulary: Cell<bool>,
 }
 
 impl Db {
@@ -41,6 +43,9 @@ impl Db {
         // On its own the last connection would remove the log, by name: and by then the name may be
         // that of another palace's log. So closing touches nothing, and the log is emptied explicitly.
         sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // Plans do not depend on bound values: where an index is partial, SQLite would otherwise prepare its statements anew
+        // for every value.
+        sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // No user value reaches SQL text, and deep expressions are never generated.
         sql.pragma_update(None, "trusted_schema", false)?;
         sql.pragma_update(None, "mmap_size", 0)?;
@@ -56,7 +61,24 @@ impl Db {
         };
         sql.pragma_update(None, "synchronous", synchronous)?;
         add_terms_function(&sql)?;
-        Ok(Self { sql, epoch: 0 })
+        Ok(Self {
+            sql,
+            epoch: 0,
+            vocabulary: Cell::new(false),
+        })
+    }
+
+    /// Makes the tables that show the postings term by term, once: `temp.mentions` and `temp.frequencies`. Making them again would
+    /// be nothing to SQLite, but every statement would be prepared anew.
+    pub(crate) fn ensure_vocabulary(&self) -> Attempt<()> {
+        if !self.vocabulary.get() {
+            self.sql.execute_batch(
+                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.mentions USING fts5vocab('main', 'postings', 'instance');
+                 CREATE VIRTUAL TABLE IF NOT EXISTS temp.frequencies USING fts5vocab('main', 'postings', 'row');",
+            )?;
+            self.vocabulary.set(true);
+        }
+        Ok(())
     }
 
     /// Lets SQLite remove the log when this connection is the last, as it does by default.
