@@ -1,5 +1,7 @@
 //! `loci reembed`: all vectors of a collection anew.
 
+use std::fmt::Write as _;
+
 use loci_palace::Error;
 use serde_json::json;
 
@@ -37,10 +39,7 @@ pub(crate) fn run(arguments: &ReembedArguments, session: &Session<'_>) -> Result
         done.drawers, arguments.collection
     );
     if done.resumed > 0 {
-        text.push_str(&format!(
-            "; {} were there from an earlier run",
-            done.resumed
-        ));
+        let _ = write!(text, "; {} were there from an earlier run", done.resumed);
     }
     Reply::new(&answer, text)
 }
