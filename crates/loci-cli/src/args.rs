@@ -1,6 +1,7 @@
 //! What was typed: every command and flag with its help. Says nothing about what they do to a
 //! palace; that is in [`crate::commands`].
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -291,8 +292,8 @@ pub(crate) struct AskArguments {
     #[arg(long, value_name = "DISTANCE")]
     pub(crate) max_distance: Option<f32>,
     /// Tokens of all texts together at most
-    #[arg(long, value_name = "TOKENS")]
-    pub(crate) budget: Option<usize>,
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) budget: Option<u32>,
     /// One hit per source
     #[arg(long)]
     pub(crate) by_source: bool,
@@ -307,7 +308,7 @@ pub(crate) struct AskArguments {
 pub(crate) struct SearchArguments {
     /// The question; `-` reads stdin
     #[arg(required = true)]
-    pub(crate) question: Vec<String>,
+    pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
     /// Show each arm's list, the fusion and what each stage did
@@ -321,7 +322,7 @@ pub(crate) struct WhyNotArguments {
     pub(crate) id: String,
     /// The question; `-` reads stdin
     #[arg(required = true)]
-    pub(crate) question: Vec<String>,
+    pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
 }

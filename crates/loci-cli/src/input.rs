@@ -1,5 +1,6 @@
 //! What comes from outside besides flags: text on stdin, JSON arguments, vector files.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
@@ -181,17 +182,24 @@ fn period(filter: &FilterArguments) -> Result<Option<Period>> {
     if let (Some(since), Some(before)) = (period.since, period.before)
         && since >= before
     {
-        return Err(Error::invalid("`--since`", "is not before `--before`").into());
+        let (since, before) = (filter.since.as_deref(), filter.before.as_deref());
+        let what = format!("`--since {}`", since.unwrap_or_default());
+        let problem = format!(
+            "is not earlier than `--before {}`",
+            before.unwrap_or_default()
+        );
+        return Err(Error::invalid(what, problem).into());
     }
     Ok((period != Period::default()).then_some(period))
 }
 
 /// A question: the words as typed, or stdin.
-pub(crate) fn question(words: &[String]) -> Result<String> {
+pub(crate) fn question(words: &[OsString]) -> Result<String> {
     if words.len() == 1 && words.iter().any(|word| word == "-") {
         let bytes = read_all(&mut std::io::stdin().lock(), "stdin", MAX_QUESTION_BYTES)?;
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     Ok(words.join(" "))
 }
 

@@ -53,7 +53,7 @@ impl Printer {
     pub(crate) fn reply(self, reply: &Reply) -> Exit {
         if !self.json {
             for note in &reply.notes {
-                to_stderr(note);
+                to_stderr(&self.told(note));
             }
         }
         let body = if self.json { &reply.json } else { &reply.text };
@@ -79,9 +79,11 @@ impl Printer {
                 help.as_deref(),
             ));
         } else {
-            to_stderr(&format!("{} {message}", self.painted_error("error:", "31")));
+            let (label, message) = (self.painted_error("error:", "31"), self.told(&message));
+            to_stderr(&format!("{label} {message}"));
             if let Some(help) = help {
-                to_stderr(&format!("{} {help}", self.painted_error("help:", "36")));
+                let (label, help) = (self.painted_error("help:", "36"), self.told(&help));
+                to_stderr(&format!("{label} {help}"));
             }
         }
         failure.exit()
@@ -92,15 +94,15 @@ impl Printer {
         if self.stdout == Reader::Program {
             return text.to_owned();
         }
-        let mut shown = String::with_capacity(text.len());
-        for c in text.chars() {
-            if c.is_control() && c != '\n' && c != '\t' {
-                let _ = write!(shown, "{}", c.escape_default());
-            } else {
-                shown.push(c);
-            }
+        harmless(text)
+    }
+
+    /// The same for what goes to stderr: it may name what is stored.
+    fn told(self, text: &str) -> String {
+        if self.stderr == Reader::Program {
+            return text.to_owned();
         }
-        shown
+        harmless(text)
     }
 
     /// One line of stored text, cut to a length that fits a line.
@@ -195,6 +197,20 @@ impl Printer {
         io::stdin().read_line(&mut answer).ok()?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
+}
+
+/// Text whose control characters, and those that turn the direction of a line, are shown instead of obeyed.
+fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if turns || (c.is_control() && c != '\n' && c != '\t') {
+            let _ = write!(shown, "{}", c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// Where a command may write its answer by itself, when it is too long to be held in memory.

@@ -277,9 +277,9 @@ impl Error {
             Self::DimensionMismatch { expected, .. } => {
                 format!("give a vector of {expected} numbers, or use another collection")
             }
-            Self::EmbedderMismatch { pinned, .. } => {
-                format!("open the collection with embedder `{pinned}`")
-            }
+            Self::EmbedderMismatch { pinned, .. } => format!(
+                "leave `--embedder` out to use {pinned}, or make all vectors anew with `loci reembed --model NAME`"
+            ),
             Self::BackendMismatch { .. } => {
                 "this is not a palace of Loci; name another directory with `--palace`".into()
             }

@@ -24,6 +24,8 @@ pub struct Probe<'a> {
     pub near: usize,
     /// Neighbours of a drawer in its source that come along on each side.
     pub context: usize,
+    /// Whether the judge must know which dates are of the content: [`Evidence::dated`].
+    pub dates: bool,
 }
 
 /// A query vector and whose vectors it is to be compared with.
@@ -86,6 +88,8 @@ pub struct Evidence {
     pub source: Option<u64>,
     /// Its date, in milliseconds since 1970.
     pub authored_at: i64,
+    /// Whether that is the date of its content rather than the day it was added. Only found out if the probe asks.
+    pub dated: bool,
     /// Drawers before it in its source, the nearest first: positions in the findings.
     pub before: Vec<usize>,
     /// Drawers after it in its source, the nearest first: positions in the findings.
@@ -120,6 +124,10 @@ pub struct Findings {
     pub in_scope: u64,
     /// Vectors of other spaces than those that were searched.
     pub not_compared: u64,
+    /// Vectors of other embedders than the collection's that were searched in their own space.
+    pub stand_ins: u64,
+    /// Drawers of the collection that have no vector at all.
+    pub without_vector: u64,
     /// What was found, neighbours included.
     pub evidence: Vec<Evidence>,
     /// The sources of what was found.

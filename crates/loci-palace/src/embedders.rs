@@ -46,6 +46,13 @@ pub struct Resolved {
     pub warnings: Vec<Warning>,
 }
 
+/// What an embedder is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Read,
+    Write,
+}
+
 /// The embedders of a palace. Opening a model takes a moment, so it happens at most once.
 pub(crate) struct Embedders {
     /// Named by a flag or the environment: used or refused, never replaced.
@@ -74,12 +81,7 @@ impl Embedders {
             .or_else(|| of_user.embedder.clone())
             .unwrap_or_else(|| STATIC_NAME.into());
         for name in named.iter().chain([&default]) {
-            if !NAMES.contains(&name.as_str()) {
-                return Err(Error::invalid(
-                    "embedder",
-                    format!("`{name}` is not one of {}", NAMES.join(", ")),
-                ));
-            }
+            known(name)?;
         }
         Ok(Self {
             named,
@@ -96,6 +98,7 @@ impl Embedders {
 
     /// An embedder by name.
     pub(crate) fn open(&self, name: &str) -> Result<Option<Arc<dyn Embedder>>> {
+        known(name)?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, embedder)) = opened.iter().find(|(known, _)| known == name) {
             return Ok(Some(Arc::clone(embedder)));
@@ -129,15 +132,26 @@ impl Embedders {
         RemoteEmbedder::connect(options)
     }
 
-    /// The embedder for a collection whose vectors `pinned` made, or somebody unknown with this dimension.
+    /// The embedder for a collection whose vectors `pinned` made, or somebody unknown with this dimension. One that was
+    /// named and cannot be had is an error to a writer; a reader does without.
     pub(crate) fn resolve(
         &self,
         collection: &str,
         pinned: Option<&EmbedderIdentity>,
         dimension: Option<usize>,
+        purpose: Purpose,
     ) -> Result<Resolved> {
         if let Some(name) = &self.named {
-            let embedder = self.open(name)?;
+            let embedder = match (self.open(name), purpose) {
+                (Ok(embedder), _) => embedder,
+                (Err(error), Purpose::Write) => return Err(error),
+                (Err(error), Purpose::Read) => {
+                    return Ok(match pinned {
+                        Some(pinned) => self.instead(collection, pinned, &error),
+                        None => without(collection, &error),
+                    });
+                }
+            };
             return match (&embedder, pinned) {
                 (Some(given), Some(pinned)) if given.kinship(pinned) == Kinship::Foreign => {
                     Err(Error::EmbedderMismatch {
@@ -208,6 +222,16 @@ impl Embedders {
     }
 }
 
+fn known(name: &str) -> Result<()> {
+    if NAMES.contains(&name) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "embedder",
+        format!("`{name}` is not one of {}", NAMES.join(", ")),
+    ))
+}
+
 /// An embedder for vectors of unknown origin: only if the length fits.
 fn fitting(collection: &str, embedder: Arc<dyn Embedder>, dimension: Option<usize>) -> Resolved {
     let identity = embedder.identity();
@@ -218,7 +242,8 @@ fn fitting(collection: &str, embedder: Arc<dyn Embedder>, dimension: Option<usiz
                 "unknown_embedder",
                 format!(
                     "the vectors of `{collection}` have {dimension} numbers and were made by somebody unknown; \
-                     {identity} cannot add to them, so new texts are found by words only"
+                     {identity} does not fit, so texts are searched by words only; `loci reembed --model {}` makes all vectors anew",
+                    identity.name
                 ),
             )],
         },

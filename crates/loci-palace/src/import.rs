@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::{
-    Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, ErrorKind, Get,
-    Include, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result,
-    Selection, Warning,
+    Batch, Collection, CollectionOptions, Error, ErrorKind, Get, Include, MAX_BATCH_TEXT_BYTES,
+    MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result, Selection, Warning,
 };
 use serde::Serialize;
 
@@ -243,19 +242,11 @@ impl<'a> Import<'a> {
             metric,
             embedder: None,
         };
-        if let Some(identity) = &record.embedder
-            && self.palace.collection(name, false).is_err()
-        {
-            self.palace.collection_with(
-                name,
-                true,
-                &CollectionOptions {
-                    metric,
-                    embedder: Some(Arc::new(Absent(identity.clone()))),
-                },
-            )?;
+        let collection = self.palace.collection_with(name, true, &options)?;
+        if let Some(identity) = &record.embedder {
+            self.palace.pin(name, identity)?;
         }
-        self.palace.collection_with(name, true, &options)
+        Ok(collection)
     }
 
     /// The collection with its embedder, if texts of this batch are to get vectors: not those of an export, and not beside
@@ -459,21 +450,5 @@ impl Lines<'_> {
             String::from_utf8(bytes).map_err(|_| Error::invalid("line", "is not valid UTF-8"))
         };
         Ok(Some((self.number, text)))
-    }
-}
-
-/// Pins an embedder that is not here: whoever wrote the export had it.
-struct Absent(EmbedderIdentity);
-
-impl Embedder for Absent {
-    fn identity(&self) -> EmbedderIdentity {
-        self.0.clone()
-    }
-
-    fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Err(Error::UnsupportedCapability {
-            capability: "embedding".into(),
-            reason: format!("embedder {} is not here", self.0),
-        })
     }
 }

@@ -13,7 +13,7 @@ use loci_sqlite::{
 };
 
 use crate::config::Config;
-use crate::embedders::Embedders;
+use crate::embedders::{Embedders, Purpose};
 
 /// Collection used when none is named.
 pub const DEFAULT_COLLECTION: &str = "drawers";
@@ -141,10 +141,25 @@ impl Palace {
     /// A collection with its embedder: texts that come without a vector get one. The warnings say when that is another
     /// embedder than expected, or none.
     pub fn memory(&self, name: &str, create: bool) -> Result<(Memory, Vec<Warning>)> {
+        self.resolved(name, create, Purpose::Write)
+    }
+
+    /// The same for reading: what embeds the questions. A model that is named and missing is only a warning.
+    pub(crate) fn reading(&self, name: &str) -> Result<(Memory, Vec<Warning>)> {
+        self.resolved(name, false, Purpose::Read)
+    }
+
+    fn resolved(
+        &self,
+        name: &str,
+        create: bool,
+        purpose: Purpose,
+    ) -> Result<(Memory, Vec<Warning>)> {
         let plain = self.collection(name, create)?;
+        let pinned = plain.embedder()?;
         let resolved =
             self.embedders
-                .resolve(name, plain.embedder()?.as_ref(), plain.dimension()?)?;
+                .resolve(name, pinned.as_ref(), plain.dimension()?, purpose)?;
         let collection = match &resolved.embedder {
             None => plain,
             Some(embedder) => {

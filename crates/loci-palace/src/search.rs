@@ -1,6 +1,8 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
-use loci_core::{Collection, Embedder, Filter, KeyTest, MetaValue, Result, Selection, Warning};
+use loci_core::{
+    Collection, Embedder, EmbedderIdentity, Filter, KeyTest, MetaValue, Result, Selection, Warning,
+};
 use loci_recall::{Answer, Request, WhyNot};
 use loci_sqlite::{ReembedProgress, Reembedded};
 use serde::Serialize;
@@ -34,7 +36,7 @@ pub struct Found {
 impl Palace {
     /// Searches a collection by words and by meaning. Notes that the hits were shown; nobody waits for that.
     pub fn search(&self, collection: &str, request: &Request) -> Result<Found> {
-        let (handle, mut warnings) = self.memory(collection, false)?;
+        let (handle, mut warnings) = self.reading(collection)?;
         let mut answer = loci_recall::search(
             handle.collection.as_ref(),
             handle.embedder.as_deref(),
@@ -44,6 +46,15 @@ impl Palace {
         if answer.in_scope == 0 {
             warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);
         }
+        // Why there is no embedder, or another one, was said already.
+        let explained = warnings
+            .iter()
+            .any(|warning| matches!(warning.code, "model_missing" | "unknown_embedder"));
+        warnings.retain(|warning| warning.code != "no_embedder" || !explained);
+        let stand_in = warnings
+            .iter()
+            .any(|warning| warning.code == "compatible_embedder");
+        warnings.retain(|warning| warning.code != "model_missing" || !stand_in);
         answer.warnings = dedup(warnings);
         let available_in_scope = if answer.hits.len() < request.k {
             Some(scope(
@@ -66,7 +77,7 @@ impl Palace {
 impl Palace {
     /// Follows a drawer through a search: where it fell out, and what would bring it in.
     pub fn why_not(&self, collection: &str, request: &Request, id: &str) -> Result<WhyNot> {
-        let (handle, _) = self.memory(collection, false)?;
+        let (handle, _) = self.reading(collection)?;
         loci_recall::why_not(
             handle.collection.as_ref(),
             handle.embedder.as_deref(),
@@ -126,6 +137,11 @@ impl Palace {
         Ok(warnings)
     }
 
+    /// Says who made the vectors that a collection without any is about to get.
+    pub(crate) fn pin(&self, collection: &str, identity: &EmbedderIdentity) -> Result<()> {
+        self.local()?.pin(self.reference(), collection, identity)
+    }
+
     /// Values of a metadata key that drawers have, the nearest to `name` first.
     pub fn nearest_values(
         &self,
@@ -166,10 +182,18 @@ fn first_of(names: &[String]) -> String {
 
 /// A moment that somebody typed: a date, or words such as `last week`, which mean its first day.
 pub fn parse_moment(text: &str) -> Option<i64> {
-    loci_text::when::authored(text).or_else(|| {
+    let text = text.trim();
+    let is_year = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let named = |text: &str| {
         let when = loci_text::when::find(text, loci_recall::today())?;
-        (when.phrase.len() == text.trim().len()).then(|| loci_recall::start_of(when.from))?
-    })
+        (when.phrase.len() == text.len()).then(|| loci_recall::start_of(when.from))?
+    };
+    if is_year {
+        return loci_text::when::authored(&format!("{text}-01-01"));
+    }
+    loci_text::when::authored(text)
+        .or_else(|| named(text))
+        .or_else(|| named(&format!("last {text}")))
 }
 
 /// Steps from one name to another, by single characters; letter case does not count.

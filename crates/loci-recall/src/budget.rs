@@ -50,6 +50,26 @@ impl Budget {
     }
 }
 
+/// The part of a text with at most so many tokens in which the first word of the question stands, cut at words if possible.
+pub(crate) fn cut_around(text: &str, terms: &[&str], tokens: usize) -> String {
+    let head = cut(text, tokens);
+    let first = loci_text::matching_spans(text, terms)
+        .first()
+        .map_or(0, |span| span.start);
+    if first < head.len() {
+        return head.to_owned();
+    }
+    // A token has about four letters: a third of the room goes to what stands before.
+    let mut from = first.saturating_sub(tokens.saturating_mul(4) / 3);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let tail = text.get(from..first).unwrap_or_default();
+    let skip = tail.find(char::is_whitespace).map_or(0, |space| space + 1);
+    let start = from + skip;
+    cut(text.get(start..).unwrap_or_default(), tokens).to_owned()
+}
+
 /// The beginning of a text with at most so many tokens, cut at a word if possible.
 pub(crate) fn cut(text: &str, tokens: usize) -> &str {
     if count_tokens(text) <= tokens {
@@ -92,6 +112,20 @@ mod tests {
             assert!(text.starts_with(cut));
         }
         assert_eq!(cut("short", 10), "short");
+    }
+
+    #[test]
+    fn a_text_is_cut_around_the_words_of_the_question() {
+        let text = format!(
+            "{}the kangaroo jumped {}",
+            "lorem ipsum ".repeat(5_000),
+            "dolor ".repeat(5_000)
+        );
+        let part = cut_around(&text, &["kangaroo"], 60);
+        assert!(part.contains("kangaroo jumped"), "{part}");
+        assert!(count_tokens(&part) <= 60 && text.contains(&part));
+        assert!(text.starts_with(&cut_around(&text, &["lorem"], 10)));
+        assert!(text.starts_with(&cut_around(&text, &["absent"], 10)));
     }
 
     #[test]

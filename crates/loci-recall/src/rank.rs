@@ -1,8 +1,12 @@
 //! Puts evidence in order. Runs inside the read transaction of a search, between the arms and the fetching of drawers.
 
-use loci_core::{Evidence, Findings, Judge, MAX_DEPTH, Metric};
+use std::collections::HashSet;
+
+use loci_core::{Evidence, Findings, Judge, MAX_DEPTH, Metric, Placed};
+use loci_embed::{StaticEmbedder, TokenId};
 use loci_text::when::When;
 
+use crate::explain::SHOWN;
 use crate::score::{Parts, Scorer, similarity};
 use crate::similarity::Similarity;
 use crate::weights::{DEPTH, NEAR_PERCENT};
@@ -40,20 +44,29 @@ pub(crate) struct Ranked {
 }
 
 /// What the ranking depends on besides the findings.
+#[derive(Clone)]
 pub(crate) struct Criteria {
     pub(crate) metric: Metric,
     pub(crate) when: Option<When>,
+    /// The question, in which the date was found.
+    pub(crate) question: String,
     /// Drawers that hold no word of the question are left out beyond this distance.
     pub(crate) max_distance: Option<f32>,
     /// Whether tokens are compared: not in a collection that has no embedder.
     pub(crate) by_meaning: bool,
+    /// The question as the built-in table embeds it, where another embedder made the vectors: each is half of the meaning.
+    pub(crate) table: Option<Vec<f32>>,
+    /// Whether one drawer per source is wanted.
+    pub(crate) by_source: bool,
+    /// Whether the best of each arm are fetched, too.
+    pub(crate) explain: bool,
     /// Drawers looked at closely.
     pub(crate) depth: usize,
 }
 
 /// The judge of a search: keeps what it saw, for explanations.
-pub(crate) struct Ranker<'a> {
-    criteria: &'a Criteria,
+pub(crate) struct Ranker {
+    criteria: Criteria,
     /// How many of the ranked drawers are fetched.
     wanted: usize,
     pub(crate) ranked: Vec<Ranked>,
@@ -61,17 +74,50 @@ pub(crate) struct Ranker<'a> {
     pub(crate) findings: Findings,
     /// Left out because of the distance.
     pub(crate) too_far: usize,
+    /// Whether an arm named as many as it was asked for: there may be more.
+    pub(crate) full: bool,
+    /// Records that may become hits.
+    pub(crate) chosen: HashSet<u64>,
 }
 
-impl<'a> Ranker<'a> {
-    pub(crate) fn new(criteria: &'a Criteria, wanted: usize) -> Self {
+impl Ranker {
+    pub(crate) fn new(criteria: Criteria, wanted: usize) -> Self {
         Self {
             criteria,
             wanted,
             ranked: Vec::new(),
             findings: Findings::default(),
             too_far: 0,
+            full: false,
+            chosen: HashSet::new(),
         }
+    }
+
+    /// The best, until `wanted` of them differ: the same text twice is one hit, and with `by_source` so are two of one
+    /// source.
+    fn first(&self, findings: &Findings) -> Vec<u64> {
+        let mut sources = HashSet::new();
+        let mut texts = HashSet::new();
+        let mut records = Vec::new();
+        for ranked in &self.ranked {
+            if texts.len() == self.wanted {
+                break;
+            }
+            let first = ranked.source.is_none_or(|source| sources.insert(source));
+            if self.criteria.by_source && !first {
+                continue;
+            }
+            let evidence = findings.evidence.get(ranked.at);
+            // Equal tokens and lengths are as good as equal texts here: what is fetched too much is folded.
+            texts.insert(
+                match evidence.filter(|evidence| !evidence.tokens.is_empty()) {
+                    Some(evidence) => (Some(&evidence.tokens), u64::from(evidence.length)),
+                    None => (None, ranked.record),
+                },
+            );
+            records.push(ranked.record);
+        }
+        records
     }
 
     fn matched_via(&self, evidence: &Evidence) -> MatchedVia {
@@ -94,9 +140,20 @@ impl<'a> Ranker<'a> {
     }
 }
 
-impl Judge for Ranker<'_> {
+impl Judge for Ranker {
     fn shortlist(&mut self, findings: &Findings) -> Vec<usize> {
-        let scorer = Scorer::new(findings, self.criteria.when.as_ref());
+        let scorer = Scorer::new(
+            findings,
+            self.criteria.when.as_ref(),
+            &self.criteria.question,
+        );
+        self.full = findings.evidence.iter().any(|evidence| {
+            let reached = |placed: Option<Placed>, depth: usize| {
+                placed.is_some_and(|placed| placed.rank >= depth)
+            };
+            reached(evidence.lexical, self.criteria.depth)
+                || reached(evidence.semantic, near_for(self.criteria.depth))
+        });
         let mut by_words: Vec<(f32, usize)> = Vec::new();
         let mut chosen: Vec<usize> = Vec::new();
         for (at, evidence) in findings.evidence.iter().enumerate() {
@@ -107,7 +164,7 @@ impl Judge for Ranker<'_> {
             if parts.words > 0.0 {
                 by_words.push((parts.score(), at));
             }
-            let near = |placed: loci_core::Placed| placed.rank <= self.criteria.depth;
+            let near = |placed: Placed| placed.rank <= self.criteria.depth;
             if evidence.semantic.is_some_and(near) {
                 chosen.push(at);
             }
@@ -171,6 +228,12 @@ impl Judge for Ranker<'_> {
             for ranked in self.ranked.iter_mut().take(self.criteria.depth) {
                 ranked.parts.tokens = tokens.of(findings, ranked.at);
                 ranked.own_tokens = tokens.own(findings, ranked.at);
+                if let Some(question) = &self.criteria.table
+                    && let Some(evidence) = findings.evidence.get(ranked.at)
+                {
+                    let table = cosine(question, &evidence.tokens);
+                    ranked.parts.meaning = f32::midpoint(ranked.parts.meaning, table);
+                }
             }
             sort(&mut self.ranked);
         }
@@ -180,12 +243,27 @@ impl Judge for Ranker<'_> {
             sources: Vec::new(),
             ..*findings
         };
-        self.ranked
-            .iter()
-            .take(self.wanted)
-            .map(|ranked| ranked.record)
-            .collect()
+        let mut records = self.first(findings);
+        self.chosen = records.iter().copied().collect();
+        if self.criteria.explain {
+            let shown = |rank: Option<usize>| rank.is_some_and(|rank| rank <= SHOWN);
+            let of_arms = self
+                .ranked
+                .iter()
+                .filter(|ranked| shown(ranked.lexical_rank) || shown(ranked.semantic_rank))
+                .map(|ranked| ranked.record)
+                .filter(|record| !self.chosen.contains(record));
+            records.extend(of_arms);
+        }
+        records
     }
+}
+
+/// How near a passage is to a question by the built-in table, as far as its different tokens tell.
+fn cosine(question: &[f32], tokens: &[TokenId]) -> f32 {
+    let passage = StaticEmbedder::builtin().embed_tokens(tokens);
+    let dot: f32 = question.iter().zip(passage).map(|(a, b)| a * b).sum();
+    dot.max(0.0)
 }
 
 /// Best first. The newer of two that fit equally well comes first.

@@ -8,8 +8,8 @@ use loci_text::when::When;
 use serde::Serialize;
 
 use crate::weights::{
-    AFTER_TERMS, BEFORE_TERMS, DATE, DATE_DAYS, LABEL, PASSAGE_B, PASSAGE_K1, SOURCE_B, SOURCE_K1,
-    rarity, saturation,
+    AFTER_TERMS, BEFORE_TERMS, DATE, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, LABEL, PASSAGE_B,
+    PASSAGE_K1, SOURCE_B, SOURCE_K1, UNDATED, rarity, saturation,
 };
 
 /// What a score is made of. The score is the sum.
@@ -49,10 +49,12 @@ pub(crate) struct Scorer<'a> {
     attainable: f32,
     sources: HashMap<u64, f32>,
     when: Option<&'a When>,
+    date_weight: f32,
 }
 
 impl<'a> Scorer<'a> {
-    pub(crate) fn new(findings: &'a Findings, when: Option<&'a When>) -> Self {
+    /// `question` is where `when` was found.
+    pub(crate) fn new(findings: &'a Findings, when: Option<&'a When>, question: &str) -> Self {
         let weights: Vec<f32> = findings
             .terms
             .iter()
@@ -70,6 +72,7 @@ impl<'a> Scorer<'a> {
             weights,
             attainable,
             sources: source_scores(findings),
+            date_weight: when.map_or(0.0, |when| date_weight(findings, when, question)),
             when,
         }
     }
@@ -141,7 +144,23 @@ impl<'a> Scorer<'a> {
         } else {
             0.0
         };
-        DATE * (1.0 - apart / DATE_DAYS).max(0.0)
+        let share = if evidence.dated { 1.0 } else { UNDATED };
+        self.date_weight * share * (1.0 - apart / DATE_DAYS).max(0.0)
+    }
+}
+
+/// How much a date counts: the less else is asked, the more.
+fn date_weight(findings: &Findings, when: &When, question: &str) -> f32 {
+    let phrase = question.get(when.phrase.clone()).unwrap_or_default();
+    let others = findings
+        .terms
+        .iter()
+        .filter(|term| !phrase.contains(term.word.as_str()))
+        .count();
+    match others {
+        0 => DATE_ALONE,
+        1 => DATE_WITH_ONE,
+        _ => DATE,
     }
 }
 

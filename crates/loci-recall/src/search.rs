@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use jiff::civil::Date;
 use loci_core::{
-    Collection, Embedder, Error, Judge, Kinship, Metadata, Metric, Probe, ProbeVector, Recalled,
-    Result, Selection, Warning,
+    Collection, Embedder, Error, Judge, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled, Result,
+    Warning,
 };
-use loci_text::when::{self, When};
-use serde::Serialize;
+use loci_embed::{STATIC_NAME, StaticEmbedder};
+use loci_text::{query_terms, when};
 
-use crate::budget::{Budget, Fit, count_tokens, cut};
-use crate::rank::{Criteria, MatchedVia, Ranked, Ranker, depth_for, near_for};
-use crate::score::{Parts, today};
+use crate::answer::{Answer, Hit, Request};
+use crate::budget::{Budget, Fit, count_tokens, cut_around};
+use crate::explain::explain;
+use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
+use crate::vectors::{STAND_IN_WARNING, query_vectors};
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
 
@@ -20,146 +21,10 @@ use crate::weights::CONTEXT;
 pub const MAX_HITS: usize = 1_000;
 /// Bytes of a question beyond which it is not read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
+/// How much further a search looks when copies of one text fill its places.
+const DEEPER: usize = 20;
 /// Chosen drawers beyond k, in case some are damaged or the same.
 const SPARE: usize = 10;
-
-/// What is asked.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// The question: any text.
-    pub query: String,
-    /// Hits at most.
-    pub k: usize,
-    /// Which drawers may be hits.
-    pub selection: Selection,
-    /// Drawers that hold no word of the question are left out beyond this distance.
-    pub max_distance: Option<f32>,
-    /// Tokens of all texts together at most.
-    pub budget: Option<usize>,
-    /// What "last week" is counted from.
-    pub today: Date,
-    /// Whether one hit per source is enough.
-    pub by_source: bool,
-}
-
-impl Request {
-    /// The ten best for a question, as of today.
-    pub fn new(query: impl Into<String>) -> Self {
-        Self {
-            query: query.into(),
-            k: 10,
-            selection: Selection::all(),
-            max_distance: None,
-            budget: None,
-            today: today(),
-            by_source: false,
-        }
-    }
-}
-
-/// A drawer that was found.
-#[derive(Debug, Clone)]
-pub struct Hit {
-    /// Its number in the palace.
-    pub record: u64,
-    /// Its id.
-    pub id: String,
-    /// Its text, or the beginning of it if `cut`.
-    pub text: String,
-    /// Whether the text is only the beginning: the rest is to be had by id.
-    pub cut: bool,
-    /// Its metadata.
-    pub metadata: Metadata,
-    /// When it was said or written, else when it was added, in milliseconds since 1970.
-    pub authored_at: i64,
-    /// When it was added.
-    pub created_at: i64,
-    /// The sum of the parts.
-    pub score: f32,
-    /// What the score is made of.
-    pub parts: Parts,
-    /// Distance of the vectors, if they were compared.
-    pub distance: Option<f32>,
-    /// Its place in the lexical arm, if it is among the first.
-    pub lexical_rank: Option<usize>,
-    /// Its place in the semantic arm, if it is among the first.
-    pub semantic_rank: Option<usize>,
-    /// How it was found.
-    pub matched_via: MatchedVia,
-    /// Words of the question that it holds.
-    pub matched_words: Vec<String>,
-    /// Ids of hits with the very same text, which are not shown again.
-    pub also_in: Vec<String>,
-    /// Tokens of the text that is shown.
-    pub tokens: usize,
-}
-
-/// One step of a search, for people.
-#[derive(Debug, Clone, Serialize)]
-pub struct Step {
-    /// Its name.
-    pub stage: &'static str,
-    /// What it did.
-    pub detail: String,
-}
-
-/// What an arm found, best first.
-#[derive(Debug, Clone, Serialize)]
-pub struct ArmEntry {
-    /// Its place.
-    pub rank: usize,
-    /// The drawer's number.
-    pub record: u64,
-    /// The sum of its parts in the end.
-    pub score: f32,
-    /// Its parts.
-    pub parts: Parts,
-}
-
-/// A term of the question.
-#[derive(Debug, Clone, Serialize)]
-pub struct TermInfo {
-    /// As the postings hold it.
-    pub term: String,
-    /// As it was typed.
-    pub word: String,
-    /// Drawers of the palace that hold it.
-    pub drawers: u64,
-}
-
-/// How an answer came about.
-#[derive(Debug, Clone, Serialize)]
-pub struct Explanation {
-    /// The terms that were searched.
-    pub terms: Vec<TermInfo>,
-    /// The days that the question names, as `from` and `until`.
-    pub period: Option<(String, String)>,
-    /// The best of the lexical arm.
-    pub lexical: Vec<ArmEntry>,
-    /// The best of the semantic arm.
-    pub semantic: Vec<ArmEntry>,
-    /// The best after fusion.
-    pub fused: Vec<ArmEntry>,
-    /// What each stage did.
-    pub steps: Vec<Step>,
-}
-
-/// The answer.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// Best first.
-    pub hits: Vec<Hit>,
-    /// Whether the answer is in memory at all.
-    pub verdict: Verdict,
-    /// Drawers that the selection admits.
-    pub in_scope: u64,
-    /// Tokens of all texts that are shown.
-    pub tokens: usize,
-    /// What is missing or was done differently.
-    pub warnings: Vec<Warning>,
-    /// How it came about.
-    pub explanation: Explanation,
-}
 
 /// Searches a collection. `embedder` makes the query vectors; without one, only words are searched.
 pub fn search(
@@ -168,25 +33,43 @@ pub fn search(
     request: &Request,
 ) -> Result<Answer> {
     let mut run = Run::new(collection, embedder, request)?;
-    let criteria = run.criteria(request, depth_for(request.k));
-    let wanted = if request.by_source {
-        criteria.depth * 2
-    } else {
-        request.k + SPARE
-    };
-    let (ranker, drawers) = run.recall(collection, request, &criteria, wanted)?;
+    if query_terms(run.query, 1).terms.is_empty() {
+        // Punctuation is near to everything.
+        run.vectors.clear();
+    }
+    let said = run.warnings.len();
+    let mut criteria = run.criteria(request, depth_for(request.k));
+    let (mut ranker, mut drawers) =
+        run.recall(collection, request, &criteria, request.k + SPARE)?;
+    // Copies of one text can fill all places: then look further.
+    if ranker.full && fold(&ranker, drawers.clone(), request).len() < request.k {
+        let deeper = run.criteria(request, MAX_DEPTH.min(criteria.depth * DEEPER));
+        run.warnings.truncate(said);
+        let (again, fetched) = run.recall(collection, request, &deeper, request.k + SPARE)?;
+        (ranker, drawers, criteria) = (again, fetched, deeper);
+    }
     let mut answer = Answer {
-        verdict: Verdict::of(&ranker.findings, &ranker.ranked),
+        verdict: Verdict::of(&ranker.findings, &ranker.ranked, run.calibrated()),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
         warnings: run.warnings,
-        explanation: explain(&ranker, &criteria),
+        explanation: explain(&ranker, &criteria, &drawers),
     };
     let by_vector = !run.vectors.is_empty();
     say_what_is_missing(&ranker, by_vector, request, &mut answer.warnings);
     let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
+    say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
+    let spoken = hits
+        .first()
+        .is_some_and(|hit| hit.metadata.get("speaker").is_some());
+    if spoken && said_by_other(&ranker.ranked) {
+        answer.warnings.push(Warning::new(
+            "other_speaker",
+            "what fits best was said by somebody else than the question names",
+        ));
+    }
     spend(hits, request.budget, &mut answer);
     Ok(answer)
 }
@@ -197,9 +80,22 @@ pub(crate) struct Run<'a> {
     vectors: Vec<ProbeVector>,
     warnings: Vec<Warning>,
     metric: Metric,
+    stand_in: bool,
+    /// Whether the collection's vectors are of another embedder than the built-in table.
+    mixed: bool,
 }
 
 impl<'a> Run<'a> {
+    /// Whether the question is compared by meaning, too.
+    pub(crate) fn is_by_meaning(&self) -> bool {
+        !self.vectors.is_empty()
+    }
+
+    /// Whether the verdict was fitted to such a search.
+    fn calibrated(&self) -> bool {
+        !self.vectors.is_empty() && !self.stand_in
+    }
+
     pub(crate) fn new(
         collection: &dyn Collection,
         embedder: Option<&dyn Embedder>,
@@ -208,10 +104,17 @@ impl<'a> Run<'a> {
         validate(request)?;
         let mut warnings = Vec::new();
         let query = readable(&request.query, &mut warnings);
+        let vectors = query_vectors(collection, embedder, query, &mut warnings)?;
+        let pinned = collection.embedder()?;
+        let mixed = pinned.is_some_and(|pinned| pinned.name != STATIC_NAME);
         Ok(Self {
             query,
-            vectors: query_vectors(collection, embedder, query, &mut warnings)?,
+            vectors,
+            stand_in: warnings
+                .iter()
+                .any(|warning| warning.code == STAND_IN_WARNING),
             warnings,
+            mixed,
             metric: collection.metric(),
         })
     }
@@ -220,21 +123,27 @@ impl<'a> Run<'a> {
         Criteria {
             metric: self.metric,
             when: when::find(self.query, request.today),
+            question: self.query.to_owned(),
             max_distance: request.max_distance,
             by_meaning: !self.vectors.is_empty(),
+            table: self
+                .mixed
+                .then(|| StaticEmbedder::builtin().embed_one(self.query)),
+            by_source: request.by_source,
+            explain: request.explain,
             depth,
         }
     }
 
     /// Ranks what a collection finds and fetches the first `wanted`.
-    pub(crate) fn recall<'c>(
+    pub(crate) fn recall(
         &mut self,
         collection: &dyn Collection,
         request: &Request,
-        criteria: &'c Criteria,
+        criteria: &Criteria,
         wanted: usize,
-    ) -> Result<(Ranker<'c>, Vec<Recalled>)> {
-        let mut ranker = Ranker::new(criteria, wanted);
+    ) -> Result<(Ranker, Vec<Recalled>)> {
+        let mut ranker = Ranker::new(criteria.clone(), wanted);
         let drawers = self.probe(collection, request, criteria.depth, &mut ranker)?;
         Ok((ranker, drawers))
     }
@@ -254,6 +163,7 @@ impl<'a> Run<'a> {
             depth,
             near: near_for(depth),
             context: CONTEXT,
+            dates: when::find(self.query, request.today).is_some(),
         };
         let result = collection.recall(&probe, judge)?;
         self.warnings.extend(result.warnings);
@@ -283,6 +193,30 @@ fn validate(request: &Request) -> Result<()> {
     Ok(())
 }
 
+/// Says what `by_source` left out above the last hit.
+fn say_what_was_skipped(
+    ranker: &Ranker,
+    hits: &[Hit],
+    request: &Request,
+    warnings: &mut Vec<Warning>,
+) {
+    let Some(last) = hits.last().filter(|_| request.by_source) else {
+        return;
+    };
+    let above = ranker
+        .ranked
+        .iter()
+        .take_while(|ranked| ranked.record != last.record)
+        .count();
+    let skipped = (above + 1).saturating_sub(hits.len());
+    if skipped > 0 {
+        warnings.push(Warning::new(
+            "by_source",
+            format!("{skipped} more hit(s) are of sources that are shown already"),
+        ));
+    }
+}
+
 /// The part of a question that is read.
 fn readable<'a>(query: &'a str, warnings: &mut Vec<Warning>) -> &'a str {
     if query.len() <= MAX_QUERY_BYTES {
@@ -294,143 +228,42 @@ fn readable<'a>(query: &'a str, warnings: &mut Vec<Warning>) -> &'a str {
     }
     warnings.push(Warning::new(
         "long_query",
-        format!(
-            "the question has {} bytes; only the first {end} were read",
-            query.len()
-        ),
+        format!("only the first {end} bytes of the question were read"),
     ));
     query.get(..end).unwrap_or_default()
 }
 
-/// The question as a vector for each space that can be searched.
-fn query_vectors(
-    collection: &dyn Collection,
-    embedder: Option<&dyn Embedder>,
-    query: &str,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<ProbeVector>> {
-    let Some(embedder) = embedder else {
-        warnings.push(Warning::new(
-            "no_embedder",
-            "the embedder is `none`: only words were searched",
-        ));
-        return Ok(Vec::new());
-    };
-    let identity = embedder.identity();
-    let own = |vector| ProbeVector {
-        space: None,
-        vector,
-    };
-    let apart = |vector| ProbeVector {
-        space: Some(identity.clone()),
-        vector,
-    };
-    let pinned = collection.embedder()?;
-    let kinship = pinned
-        .as_ref()
-        .map_or(Kinship::Same, |pinned| embedder.kinship(pinned));
-    let vectors = match (&pinned, kinship) {
-        (Some(pinned), Kinship::Foreign) => {
-            return Err(Error::EmbedderMismatch {
-                collection: collection.name().into(),
-                pinned: pinned.to_string(),
-                given: identity.to_string(),
-            });
-        }
-        (Some(pinned), Kinship::Compatible) => {
-            warnings.push(Warning::new(
-                "compatible_embedder",
-                format!(
-                    "the vectors were made by {pinned}; the question was embedded by {identity}, which finds somewhat less: \
-                     add the model with `loci model add`, or run `loci reembed`"
-                ),
-            ));
-            let mut vectors = Vec::new();
-            vectors.extend(
-                embedder
-                    .embed_queries(&[query], pinned)?
-                    .into_iter()
-                    .map(own),
-            );
-            vectors.extend(embedder.embed(&[query])?.into_iter().map(apart));
-            vectors
-        }
-        (Some(pinned), Kinship::Same) => {
-            let mut vectors: Vec<ProbeVector> = embedder
-                .embed_queries(&[query], pinned)?
-                .into_iter()
-                .map(own)
-                .collect();
-            // What was added while this embedder was missing has static vectors.
-            let fallback = loci_embed::StaticEmbedder::builtin();
-            if fallback.kinship(pinned) == Kinship::Compatible {
-                vectors.push(ProbeVector {
-                    space: Some(fallback.identity()),
-                    vector: fallback.embed_one(query),
-                });
-            }
-            vectors
-        }
-        (None, _) => {
-            let known = collection.dimension()?;
-            if known.is_some_and(|dimension| dimension != identity.dimension) {
-                warnings.push(Warning::new(
-                    "unknown_embedder",
-                    format!(
-                        "nobody knows who made the vectors of `{}`, and {identity} does not fit: only words were searched",
-                        collection.name()
-                    ),
-                ));
-                return Ok(Vec::new());
-            }
-            if known.is_some() {
-                warnings.push(Warning::new(
-                    "unknown_embedder",
-                    format!(
-                        "nobody knows who made the vectors of `{}`; they were searched as if {identity} had",
-                        collection.name()
-                    ),
-                ));
-            }
-            embedder.embed(&[query])?.into_iter().map(own).collect()
-        }
-    };
-    // The vector of a text without tokens is zero: near to nothing.
-    Ok(vectors
-        .into_iter()
-        .filter(|vector| vector.vector.iter().any(|number| *number != 0.0))
-        .collect())
-}
-
-/// Hits in order, those with the same text once, with `by_source` one per source.
-fn fold(ranker: &Ranker<'_>, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> {
+/// Hits in order, those with the same text once.
+fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> {
     let ranked: BTreeMap<u64, &Ranked> = ranker
         .ranked
         .iter()
         .map(|ranked| (ranked.record, ranked))
         .collect();
     let mut hits: Vec<Hit> = Vec::new();
-    let mut sources = Vec::new();
     for drawer in drawers {
-        let Some(ranked) = ranked.get(&drawer.record) else {
+        let Some(ranked) = ranked
+            .get(&drawer.record)
+            .filter(|_| ranker.chosen.contains(&drawer.record))
+        else {
             continue;
         };
-        if let Some(same) = hits.iter_mut().find(|hit| hit.text == drawer.document) {
+        let same = hits
+            .iter_mut()
+            .find(|hit| !hit.text.is_empty() && hit.text == drawer.document);
+        if let Some(same) = same {
             same.also_in.push(drawer.id);
             continue;
         }
-        if request.by_source {
-            if ranked.source.is_some() && sources.contains(&ranked.source) {
-                continue;
-            }
-            sources.push(ranked.source);
+        if hits.len() == request.k {
+            continue;
         }
         hits.push(hit(ranker, ranked, drawer));
     }
     hits
 }
 
-fn hit(ranker: &Ranker<'_>, ranked: &Ranked, drawer: Recalled) -> Hit {
+fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled) -> Hit {
     let mut matched_words: Vec<String> = Vec::new();
     for term in ranked
         .terms
@@ -476,14 +309,19 @@ fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
         && !left_out.is_empty()
     {
         let mut best = left_out.remove(0);
-        let length = cut(&best.text, tokens).len();
-        best.text.truncate(length);
+        let terms: Vec<&str> = answer
+            .explanation
+            .terms
+            .iter()
+            .map(|term| term.term.as_str())
+            .collect();
+        best.text = cut_around(&best.text, &terms, tokens);
         best.tokens = count_tokens(&best.text);
         best.cut = true;
         answer.warnings.push(Warning::new(
             "budget_cut",
             format!(
-                "no hit fits {tokens} tokens; `{}` was cut, its full text is to be had by id",
+                "no hit fits a budget of {tokens}; `{0}` was cut, `loci get {0}` shows all of it",
                 best.id
             ),
         ));
@@ -514,7 +352,7 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn say_what_is_missing(
-    ranker: &Ranker<'_>,
+    ranker: &Ranker,
     by_meaning: bool,
     request: &Request,
     warnings: &mut Vec<Warning>,
@@ -541,17 +379,23 @@ fn say_what_is_missing(
             ),
         ));
     }
-    let by_vector = ranker.ranked.iter().any(|ranked| ranked.distance.is_some());
-    if by_meaning && !by_vector && !ranker.ranked.is_empty() {
+    if findings.stand_ins > 0 {
         warnings.push(Warning::new(
-            "no_vectors",
-            "no drawer in scope has a vector: only words were searched",
+            "stand_in",
+            format!(
+                "{} drawer(s) have a vector of the built-in table, made while the model was missing; `loci reembed` upgrades them",
+                findings.stand_ins
+            ),
         ));
     }
-    if said_by_other(&ranker.ranked) {
+    if by_meaning && findings.without_vector > 0 {
         warnings.push(Warning::new(
-            "other_speaker",
-            "what fits best was said by somebody else than the question names",
+            "without_vector",
+            format!(
+                "{} drawer(s) of the collection have no vector and were searched by words only; `loci reembed --model static` \
+                 gives them one",
+                findings.without_vector
+            ),
         ));
     }
     if ranker.too_far > 0 {
@@ -563,96 +407,5 @@ fn say_what_is_missing(
                 request.max_distance.unwrap_or_default()
             ),
         ));
-    }
-}
-
-/// Entries of an arm that an explanation shows.
-const SHOWN: usize = 10;
-
-fn explain(ranker: &Ranker<'_>, criteria: &Criteria) -> Explanation {
-    let entry = |rank: usize, ranked: &Ranked| ArmEntry {
-        rank,
-        record: ranked.record,
-        score: ranked.parts.score(),
-        parts: ranked.parts,
-    };
-    let arm = |rank_of: fn(&Ranked) -> Option<usize>| {
-        let mut entries: Vec<ArmEntry> = ranker
-            .ranked
-            .iter()
-            .filter_map(|ranked| Some(entry(rank_of(ranked)?, ranked)))
-            .collect();
-        entries.sort_by_key(|entry| entry.rank);
-        entries.truncate(SHOWN);
-        entries
-    };
-    let count = |test: fn(&Ranked) -> bool| ranker.ranked.iter().filter(|r| test(r)).count();
-    let findings = &ranker.findings;
-    let period = criteria
-        .when
-        .as_ref()
-        .map(|When { from, until, .. }| (from.to_string(), until.to_string()));
-    let mut steps = vec![
-        Step {
-            stage: "scope",
-            detail: format!("{} drawer(s) are admitted", findings.in_scope),
-        },
-        Step {
-            stage: "lexical",
-            detail: format!(
-                "{} term(s); {} candidate(s) named by rank",
-                findings.terms.len(),
-                count(|ranked| ranked.lexical_rank.is_some())
-            ),
-        },
-        Step {
-            stage: "semantic",
-            detail: format!(
-                "{} candidate(s) named by rank",
-                count(|ranked| ranked.semantic_rank.is_some())
-            ),
-        },
-        Step {
-            stage: "context",
-            detail: format!(
-                "{} candidate(s) came in as neighbours",
-                count(|ranked| ranked.lexical_rank.is_none() && ranked.semantic_rank.is_none())
-            ),
-        },
-        Step {
-            stage: "fusion",
-            detail: format!(
-                "words + source + meaning + tokens + speaker + date, {} candidate(s)",
-                ranker.ranked.len()
-            ),
-        },
-    ];
-    if ranker.too_far > 0 {
-        steps.push(Step {
-            stage: "max_distance",
-            detail: format!("{} candidate(s) left out", ranker.too_far),
-        });
-    }
-    Explanation {
-        terms: findings
-            .terms
-            .iter()
-            .map(|term| TermInfo {
-                term: term.term.clone(),
-                word: term.word.clone(),
-                drawers: term.drawers,
-            })
-            .collect(),
-        period,
-        lexical: arm(|ranked| ranked.lexical_rank),
-        semantic: arm(|ranked| ranked.semantic_rank),
-        fused: ranker
-            .ranked
-            .iter()
-            .take(SHOWN)
-            .zip(1..)
-            .map(|(ranked, rank)| entry(rank, ranked))
-            .collect(),
-        steps,
     }
 }

@@ -5,20 +5,25 @@ use loci_core::Findings;
 use serde::Serialize;
 
 use crate::rank::Ranked;
+use crate::score::is_extension;
 
 /// Below this, a search says that the answer is probably not in memory.
 const DOUBT: f32 = 0.2;
 /// The place whose score stands for the crowd, and how far the best is taken to stand out where there is no crowd.
 const CROWD: usize = 20;
 const GAP_OF_FEW: f32 = 0.9;
+/// Terms below which it is not fitted.
+const FEWEST_ASKED: usize = 3;
+/// Terms beyond which more of them say no more.
+const MOST_ASKED: usize = 12;
 /// How much better somebody else must fit to be worth a word.
 const OTHER: f32 = -0.1;
 
 /// How likely it is that the palace holds what was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Between 0 and 1.
-    pub probability: f32,
+    /// Between 0 and 1; unknown where it was not calibrated: words alone were searched, or a stand-in embedded the question.
+    pub probability: Option<f32>,
     /// False: probably not in memory.
     pub likely: bool,
 }
@@ -26,23 +31,41 @@ pub struct Verdict {
 impl Verdict {
     /// Nothing was found.
     pub(crate) const NOTHING: Self = Self {
-        probability: 0.0,
+        probability: Some(0.0),
         likely: false,
     };
 
     /// Judges a ranking: how far the best stands out from the crowd, how well its tokens and its meaning fit, how much was
     /// asked, and whether the one that the question names said it rather than somebody else.
-    pub(crate) fn of(findings: &Findings, ranked: &[Ranked]) -> Self {
+    pub(crate) fn of(findings: &Findings, ranked: &[Ranked], calibrated: bool) -> Self {
         let Some(best) = ranked.first() else {
             return Self::NOTHING;
         };
+        // The questions it was fitted to are sentences. Of a word or two it can only be said whether they were found.
+        let words = findings
+            .terms
+            .iter()
+            .filter(|term| !is_extension(&term.term));
+        if !calibrated || words.count() < FEWEST_ASKED {
+            return Self {
+                probability: None,
+                likely: !best.terms.is_empty(),
+            };
+        }
         let mut contents: Vec<f32> = ranked.iter().map(|ranked| ranked.parts.content()).collect();
         contents.sort_by(|a, b| b.total_cmp(a));
         let gap = match (contents.first(), contents.get(CROWD - 1)) {
             (Some(first), Some(crowd)) => first - crowd,
             _ => GAP_OF_FEW,
         };
-        let asked = findings.terms.len().max(1) as f32;
+        // Words that nobody ever wrote, and those that everybody writes, ask for nothing.
+        let known = findings
+            .terms
+            .iter()
+            .filter(|term| term.drawers > 0)
+            .count();
+        let asked = if findings.only_stop_words { 0 } else { known };
+        let asked = asked.clamp(1, MOST_ASKED) as f32;
         let logit = 4.0 * gap
             + 3.5 * best.parts.tokens
             + 5.0 * best.parts.meaning
@@ -51,7 +74,7 @@ impl Verdict {
             - 9.6;
         let probability = 1.0 / (1.0 + (-logit).exp());
         Self {
-            probability,
+            probability: Some(probability),
             likely: probability >= DOUBT,
         }
     }

@@ -23,6 +23,12 @@ pub(crate) const LABEL: f32 = 0.4;
 /// How much a date counts that the question names, and how many days beside it still count a little.
 pub(crate) const DATE: f32 = 0.3;
 pub(crate) const DATE_DAYS: f32 = 14.0;
+/// The same where the question asks for nothing else, or for one word besides. These two are not fitted: no question of
+/// the data set is like that.
+pub(crate) const DATE_ALONE: f32 = 2.0;
+pub(crate) const DATE_WITH_ONE: f32 = 1.0;
+/// Share of it for a drawer without a date of its own: the day it was added says little.
+pub(crate) const UNDATED: f32 = 0.5;
 
 /// Drawers that the lexical arm names, and that are looked at closely.
 pub(crate) const DEPTH: usize = 100;

@@ -1,13 +1,15 @@
 //! Why a drawer is not among the hits: where it fell out, and what would bring it in.
 
 use loci_core::{
-    Collection, Embedder, Filter, Findings, Get, Include, Judge, MAX_DEPTH, Result, Selection,
+    Collection, Embedder, Filter, Findings, Get, Include, Judge, MAX_DEPTH, Period, Result,
+    Selection,
 };
 use serde::Serialize;
 
+use crate::answer::Request;
 use crate::rank::{Ranked, depth_for};
 use crate::score::Parts;
-use crate::search::{Request, Run, search};
+use crate::search::{MAX_HITS, Run, search};
 
 /// Where a drawer fell out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -27,6 +29,8 @@ pub enum Stage {
     Fusion,
     /// Another hit has the same text.
     Same,
+    /// Another hit is of the same source, and one per source was asked for.
+    Source,
     /// It did not fit the budget.
     Budget,
 }
@@ -95,12 +99,16 @@ pub fn why_not(
     let mut run = Run::new(collection, embedder, request)?;
     let Some(record) = record_of(collection, &mut run, request, id)? else {
         answer.stage = Stage::Arms;
-        answer.reason =
-            "it holds no word of the question and has no vector that can be compared".into();
-        answer.advice = vec![
-            "ask with words that stand in it".into(),
-            "give it a vector: `loci reembed`".into(),
-        ];
+        answer.advice = vec!["ask with words that stand in it".into()];
+        if run.is_by_meaning() {
+            answer.reason =
+                "it holds no word of the question and has no vector that can be compared".into();
+            answer
+                .advice
+                .push("give it a vector: `loci reembed --model static`".into());
+        } else {
+            answer.reason = "it holds no word of the question, and only words were searched".into();
+        }
         return Ok(answer);
     };
     follow(collection, embedder, request, &mut run, record, &mut answer)?;
@@ -138,18 +146,10 @@ fn follow(
             "both arms name other candidates first: {} looked at from each",
             usual.depth
         );
-        let best = answer
-            .lexical_rank
-            .into_iter()
-            .chain(answer.semantic_rank)
-            .min();
-        answer.advice = vec![match best {
-            Some(rank) => format!(
-                "ask for more hits: `-k {}` looks far enough",
-                rank.div_ceil(2)
-            ),
-            None => "ask with words that stand in it".into(),
-        }];
+        answer.advice = vec![
+            more_hits(collection, embedder, request, record)?,
+            "ask with words that stand in it".into(),
+        ];
         return Ok(());
     };
     answer.rank = Some(at + 1);
@@ -169,22 +169,61 @@ fn follow(
         answer.reason = format!("`{}` has the same text and is shown for both", same.id);
         return Ok(());
     }
+    let source = ranker.ranked.get(at).and_then(|ranked| ranked.source);
+    let above = ranker.ranked.iter().take(at);
+    if request.by_source && source.is_some() && above.clone().any(|other| other.source == source) {
+        answer.stage = Stage::Source;
+        answer.reason = "a better hit of the same source is shown for it".into();
+        answer.advice = vec!["leave out `--by-source`".into()];
+        return Ok(());
+    }
     if at < request.k && request.budget.is_some() {
         answer.stage = Stage::Budget;
         answer.reason = format!("it is number {} but does not fit the budget", at + 1);
         answer.advice = vec![
             "raise or leave out `--budget`".into(),
-            "read it by id".into(),
+            format!("read it with `loci get {}`", answer.id),
         ];
         return Ok(());
     }
     answer.stage = Stage::Fusion;
     answer.reason = format!("it is number {} of {}", at + 1, ranker.ranked.len());
-    answer.advice = vec![format!("ask for more hits: `-k {}`", at + 1)];
+    answer.advice = vec![more_hits(collection, embedder, request, record)?];
     if let (Some(own), Some(last)) = (answer.parts, answer.last_hit) {
         answer.advice.push(weakest(own, last));
     }
     Ok(())
+}
+
+/// The number of hits that brings a drawer in, tried out: more hits also mean more candidates.
+fn more_hits(
+    collection: &dyn Collection,
+    embedder: Option<&dyn Embedder>,
+    request: &Request,
+    record: u64,
+) -> Result<String> {
+    let mut k = request.k;
+    while k < MAX_HITS {
+        k = (k * 2).min(MAX_HITS);
+        let wider = Request {
+            k,
+            ..request.clone()
+        };
+        let found = search(collection, embedder, &wider)?;
+        if let Some(place) = found.hits.iter().position(|hit| hit.record == record) {
+            let fewer = Request {
+                k: place + 1,
+                ..request.clone()
+            };
+            let enough = search(collection, embedder, &fewer)?
+                .hits
+                .iter()
+                .any(|hit| hit.record == record);
+            let k = if enough { place + 1 } else { k };
+            return Ok(format!("ask for more hits: `-k {k}` brings it in"));
+        }
+    }
+    Ok(format!("more hits do not bring it in, up to {MAX_HITS}"))
 }
 
 /// Which part of the score falls furthest behind the last hit's.
@@ -231,6 +270,8 @@ fn excluding(collection: &dyn Collection, selection: &Selection, id: &str) -> Re
     };
     for part in parts {
         let name = match &part {
+            Filter::Key { key, .. } if key == "source_file" => "`--source`".into(),
+            Filter::Key { key, .. } if key == "wing" || key == "room" => format!("`--{key}`"),
             Filter::Key { key, .. } => format!("the condition on `{key}`"),
             _ => "the condition `--where`".into(),
         };
@@ -248,7 +289,12 @@ fn excluding(collection: &dyn Collection, selection: &Selection, id: &str) -> Re
             period: selection.period,
             ..Selection::default()
         };
-        conditions.push(("`--since` or `--before`".into(), only));
+        let name = match selection.period {
+            Some(Period { before: None, .. }) => "`--since`",
+            Some(Period { since: None, .. }) => "`--before`",
+            _ => "`--since` and `--before`",
+        };
+        conditions.push((name.into(), only));
     }
     let mut excluding = Vec::new();
     if selection

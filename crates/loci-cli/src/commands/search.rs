@@ -1,6 +1,7 @@
 //! `loci search`: a question in, hits out.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use loci_palace::{
@@ -63,7 +64,10 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<Reply> {
-    let request = request(&arguments.question, &arguments.ask)?;
+    let request = Request {
+        explain: arguments.explain,
+        ..request(&arguments.question, &arguments.ask)?
+    };
     let palace = session.existing()?;
     let found = palace.search(&arguments.ask.collection, &request)?;
     let answer = Answer {
@@ -77,7 +81,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     };
     let mut text = shown(session.printer, &found);
     if arguments.explain {
-        text.push_str(&explained(&found.answer.explanation));
+        text.push_str(&explained(session.printer, &found.answer.explanation));
     }
     Ok(Reply::new(&answer, text)?
         .warnings(&found.answer.warnings)
@@ -85,12 +89,12 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
 }
 
 /// What `search` and `why-not` ask for.
-pub(crate) fn request(question: &[String], ask: &AskArguments) -> Result<Request> {
+pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Request> {
     Ok(Request {
         k: usize::from(ask.k),
         selection: input::selection(&ask.filter)?,
         max_distance: ask.max_distance,
-        budget: ask.budget,
+        budget: ask.budget.map(|tokens| tokens as usize),
         by_source: ask.by_source,
         ..Request::new(input::question(question)?)
     })
@@ -143,11 +147,8 @@ fn shown(printer: Printer, found: &Found) -> String {
     if answer.hits.is_empty() {
         text.push_str("nothing found\n");
     } else if !answer.verdict.likely {
-        let _ = writeln!(
-            text,
-            "probably not in memory ({:.0} %); the nearest:",
-            answer.verdict.probability * 100.0
-        );
+        let sure = answer.verdict.probability.unwrap_or_default() * 100.0;
+        let _ = writeln!(text, "probably not in memory ({sure:.0} %); the nearest:");
     }
     let terms: Vec<&str> = answer
         .explanation
@@ -170,8 +171,20 @@ fn shown(printer: Printer, found: &Found) -> String {
                 printer.stored(&hit.id)
             );
         }
-        for other in &hit.also_in {
-            let _ = writeln!(text, "   the same text: {}", printer.stored(other));
+        if !hit.also_in.is_empty() {
+            let shown: Vec<String> = hit
+                .also_in
+                .iter()
+                .take(5)
+                .map(|id| printer.stored(id))
+                .collect();
+            let more = hit.also_in.len() - shown.len();
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(text, "   the same text: {}{more}", shown.join(", "));
         }
     }
     if let Some(scope) = &found.available_in_scope {
@@ -225,7 +238,7 @@ fn available(printer: Printer, scope: &Scope) -> String {
     text
 }
 
-fn explained(explanation: &Explanation) -> String {
+fn explained(printer: Printer, explanation: &Explanation) -> String {
     let mut text = String::from("\n");
     let terms: Vec<String> = explanation
         .terms
@@ -249,22 +262,22 @@ fn explained(explanation: &Explanation) -> String {
         }
         let _ = writeln!(
             text,
-            "{name}\n  rank  record   score = words source meaning tokens speaker date"
+            "{name}\n  rank   score = words source meaning tokens speaker date  drawer"
         );
         for entry in entries {
             let parts = entry.parts;
             let _ = writeln!(
                 text,
-                "  {:>4} {:>7} {:>7.3}   {:>5.3}  {:>5.3}   {:>5.3}  {:>5.3}   {:>5.3} {:>4.2}",
+                "  {:>4} {:>7.3}   {:>5.3}  {:>5.3}   {:>5.3}  {:>5.3}   {:>5.3} {:>4.2}  {}",
                 entry.rank,
-                entry.record,
                 entry.score,
                 parts.words,
                 parts.source,
                 parts.meaning,
                 parts.tokens,
                 parts.speaker,
-                parts.date
+                parts.date,
+                printer.stored_line(entry.id.as_deref().unwrap_or("?"), 24)
             );
         }
     }

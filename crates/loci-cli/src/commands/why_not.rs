@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
     let id = session.printer.strong(&answer.id);
     let mut text = match answer.stage {
         Stage::Found => format!("{id} is found: {}\n", answer.reason),
-        Stage::Unknown => format!("{}\n", answer.reason),
+        Stage::Unknown => format!("{}\n", session.printer.stored(&answer.reason)),
         stage => format!("{id} fell out at: {}\n  {}\n", name(stage), answer.reason),
     };
     let rank =
@@ -52,13 +52,14 @@ fn name(stage: Stage) -> &'static str {
         Stage::MaxDistance => "the distance",
         Stage::Fusion => "the fusion",
         Stage::Same => "the same text",
+        Stage::Source => "the same source",
         Stage::Budget => "the budget",
     }
 }
 
 fn sum(parts: Parts) -> String {
     format!(
-        "{:.3} = words {:.3} + source {:.3} + meaning {:.3} + tokens {:.3} + speaker {:.1} + date {:.2}",
+        "{:.3} = words {:.3} + source {:.3} + meaning {:.3}\n    + tokens {:.3} + speaker {:.1} + date {:.2}",
         parts.score(),
         parts.words,
         parts.source,

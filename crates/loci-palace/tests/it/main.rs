@@ -13,17 +13,22 @@
 #[path = "../worker/protocol.rs"]
 mod protocol;
 
+mod access;
 mod collections;
 mod compat;
 mod cortexadb;
 mod crowd;
 mod damage;
 mod duplicates;
+mod embedders;
 mod forget;
 mod format;
 mod freshness;
 mod full_disk;
 mod model;
+mod passages;
+mod recall;
+mod reembed;
 mod support;
 mod torture;
 mod truth;

@@ -2,7 +2,9 @@
 //!
 //! `loci-worker PALACE serve` answers one JSON request per line. `loci-worker PALACE torture SEED
 //! PREFIX DIMENSION NEXT` works by itself: before an operation it prints `I` and the operation, after
-//! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer.
+//! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE
+//! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to. `loci-worker PALACE fixture` makes
+//! the palace that `tests/compat/format-2.*` were made of: `format-2.sqlite3` and `format-2.jsonl` beside it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,13 +16,14 @@
     reason = "a program for tests; a panic is how it reports"
 )]
 
+mod fixture;
 mod protocol;
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 
 use loci_palace::{Error, OpenOptions, Palace};
-use protocol::{Op, Request, Rng, Row, random_op};
+use protocol::{Op, Request, Rng, Row, embedder_named, random_op, reembedded};
 use serde_json::{Value, json};
 
 fn main() {
@@ -50,6 +53,8 @@ fn main() {
             });
             say(&answered(answer));
         }
+        "reembed" => reembed(path, &arguments[2], &arguments[3]),
+        "fixture" => fixture::make(path),
         other => panic!("no mode {other}"),
     }
 }
@@ -101,4 +106,22 @@ fn torture(path: &Path, seed: u64, prefix: &str, dimension: usize, mut next: u64
         }
         out.flush().unwrap();
     }
+}
+
+/// Waits for a line after each step; a line `run` makes it go on by itself.
+fn reembed(path: &Path, collection: &str, embedder: &str) {
+    let palace = open(path).unwrap();
+    let mut waits = true;
+    let answer = embedder_named(&palace, embedder).and_then(|embedder| {
+        palace.reembed(collection, embedder.as_ref(), &mut |progress| {
+            say(&json!({"done": progress.done, "total": progress.total}));
+            let mut line = String::new();
+            if waits {
+                std::io::stdin().lock().read_line(&mut line).unwrap();
+                waits = line.trim_end() != "run";
+            }
+        })
+    });
+    say(&answered(answer.map(|done| reembedded(&done))));
+    palace.close().unwrap();
 }

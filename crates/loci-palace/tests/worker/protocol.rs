@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use loci_palace::{
-    Batch, Collection, Error, Filter, Get, Include, MaintenanceKind, Metadata, MetadataPatch,
-    Palace, Query, Result, Selection,
+    Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Filter, Get, Include,
+    Kinship, MaintenanceKind, Metadata, MetadataPatch, Palace, Period, Query, Result, Selection,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -153,6 +155,31 @@ pub enum Request {
     Drop {
         collection: String,
     },
+    /// A change whose texts get their vectors from the palace's embedder.
+    Embed {
+        collection: String,
+        #[serde(flatten)]
+        op: Op,
+    },
+    Search {
+        collection: String,
+        query: String,
+        k: usize,
+        #[serde(default)]
+        filter: Option<Value>,
+        #[serde(default)]
+        since: Option<i64>,
+        #[serde(default)]
+        before: Option<i64>,
+    },
+    Counts {
+        collection: String,
+        ids: Vec<String>,
+    },
+    Reembed {
+        collection: String,
+        embedder: String,
+    },
 }
 
 impl Request {
@@ -225,8 +252,145 @@ impl Request {
                 palace.delete_collection(collection)?;
                 Ok(json!(null))
             }
+            Self::Embed { collection, op } => {
+                let (memory, _) = palace.memory(collection, true)?;
+                op.run(palace, memory.collection.as_ref())
+            }
+            Self::Search {
+                collection,
+                query,
+                k,
+                filter,
+                since,
+                before,
+            } => {
+                let mut request = loci_palace::Request::new(query.clone());
+                request.k = *k;
+                if let Some(filter) = filter {
+                    request.selection = Selection::matching(Filter::parse(filter)?);
+                }
+                if since.is_some() || before.is_some() {
+                    request.selection.period = Some(Period {
+                        since: *since,
+                        before: *before,
+                    });
+                }
+                let found = palace.search(collection, &request)?;
+                Ok(told(&found.answer))
+            }
+            Self::Counts { collection, ids } => Ok(json!(
+                palace.collection(collection, false)?.access_counts(ids)?
+            )),
+            Self::Reembed {
+                collection,
+                embedder,
+            } => {
+                let embedder = embedder_named(palace, embedder)?;
+                Ok(reembedded(&palace.reembed(
+                    collection,
+                    embedder.as_ref(),
+                    &mut |_| (),
+                )?))
+            }
         }
     }
+}
+
+/// What a search answered, as far as tests look at it.
+pub fn told(answer: &loci_palace::Answer) -> Value {
+    let hits: Vec<Value> = answer
+        .hits
+        .iter()
+        .map(|hit| {
+            json!({
+                "id": hit.id,
+                "text": hit.text,
+                "distance": hit.distance,
+                "score": hit.score,
+                "words": hit.matched_words,
+                "lexical_rank": hit.lexical_rank,
+                "semantic_rank": hit.semantic_rank,
+                "also_in": hit.also_in,
+            })
+        })
+        .collect();
+    json!({"hits": hits, "in_scope": answer.in_scope, "warnings": warnings(&answer.warnings)})
+}
+
+pub fn reembedded(done: &loci_palace::Reembedded) -> Value {
+    json!({"drawers": done.drawers, "made": done.made, "resumed": done.resumed})
+}
+
+/// An embedder of our own: a vector that depends on every byte of the text, and on who made it.
+#[derive(Debug, Clone)]
+pub struct Fake(pub EmbedderIdentity);
+
+impl Fake {
+    pub fn new(name: &str, dimension: usize) -> Self {
+        Self(EmbedderIdentity {
+            name: name.into(),
+            dimension,
+            digest: "forged".into(),
+        })
+    }
+
+    /// Takes the place of the real model.
+    pub fn minilm() -> Self {
+        Self::new("minilm", 384)
+    }
+
+    pub fn vector(&self, text: &str) -> Vec<f32> {
+        let mut seed = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in self.0.name.bytes().chain(text.bytes()) {
+            seed = (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Rng(seed).vector(self.0.dimension)
+    }
+}
+
+impl Embedder for Fake {
+    fn identity(&self) -> EmbedderIdentity {
+        self.0.clone()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
+    }
+
+    fn kinship(&self, other: &EmbedderIdentity) -> Kinship {
+        if self.0 == *other {
+            Kinship::Same
+        } else {
+            Kinship::Foreign
+        }
+    }
+}
+
+/// `static`, or a forged one: `minilm`, or a name and a dimension as in `fake-8`.
+pub fn embedder_named(palace: &Palace, name: &str) -> Result<Arc<dyn Embedder>> {
+    match name.split_once('-') {
+        Some((fake, dimension)) => Ok(Arc::new(Fake::new(
+            fake,
+            dimension.parse().unwrap_or_default(),
+        ))),
+        None if name == "minilm" => Ok(Arc::new(Fake::minilm())),
+        None => palace
+            .embedder(name)?
+            .ok_or_else(|| Error::invalid("embedder", "none")),
+    }
+}
+
+/// A collection whose texts this embedder embeds.
+pub fn embedding(
+    palace: &Palace,
+    name: &str,
+    embedder: impl Embedder + 'static,
+) -> Result<Arc<dyn Collection>> {
+    let options = CollectionOptions {
+        metric: None,
+        embedder: Some(Arc::new(embedder)),
+    };
+    palace.collection_with(name, true, &options)
 }
 
 fn warnings(warnings: &[loci_palace::Warning]) -> Vec<String> {

@@ -143,7 +143,13 @@ fn selected_copies(
             .document
             .as_ref()
             .is_none_or(|filter| filter.matches(text));
-        if by_id && by_filter && by_text {
+        // A copy without a date of its own cannot be told to lie in a period: it stays.
+        let by_date = selection.period.is_none_or(|period| {
+            metadata
+                .authored_at()
+                .is_some_and(|moment| period.contains(moment))
+        });
+        if by_id && by_filter && by_text && by_date {
             selected.push(columns.get(0)?);
         }
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
-use crate::collection::other::to_json;
+use crate::collection::other::{self, to_json};
 use crate::collection::read::fetch;
 use crate::collection::record::{checksum, vector_bytes};
 use crate::fault::Attempt;
@@ -82,6 +82,26 @@ impl SqliteBackend {
     }
 }
 
+impl SqliteBackend {
+    /// Pins an embedder in a collection that has none and no vector yet; otherwise does nothing.
+    pub fn pin(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        identity: &EmbedderIdentity,
+    ) -> Result<()> {
+        let store = self.store(palace, false)?;
+        store.write("pinning the embedder", |db| {
+            db.sql.execute(
+                "UPDATE collections SET embedder = ?2
+                 WHERE name = ?1 AND embedder IS NULL AND dimension IS NULL AND vectors = 0",
+                params![collection, to_json(identity)?],
+            )?;
+            Ok(())
+        })
+    }
+}
+
 struct Missing {
     row: i64,
     text: String,
@@ -103,22 +123,7 @@ impl Work<'_> {
     fn begin(&self) -> Result<(u64, Option<EmbedderIdentity>)> {
         self.store.write("beginning to reembed", |db| {
             let row = self.require(&db.sql)?;
-            let stuck: i64 = db.sql.query_row(
-                "SELECT count(*) FROM drawers d JOIN vectors v ON v.row = d.row
-                 WHERE d.collection = ?1 AND d.text IS NULL",
-                [row.id],
-                |columns| columns.get(0),
-            )?;
-            if stuck > 0 {
-                return Err(Error::invalid(
-                    format!("collection `{}`", row.name),
-                    format!(
-                        "{stuck} drawer(s) have a vector and no text to make a new one from; \
-                         give them text or forget them first"
-                    ),
-                )
-                .into());
-            }
+            refuse_without_text(&db.sql, &row)?;
             let identity = to_json(&self.identity)?;
             let begun: Option<String> = db
                 .sql
@@ -190,13 +195,16 @@ impl Work<'_> {
             let row = self.require(&db.sql)?;
             self.ensure_ours(&db.sql, &row)?;
             let mut statement = db.sql.prepare_cached(
-                "INSERT INTO fresh_vectors (row, collection, content_hash, vector)
-                 SELECT row, collection, content_hash, ?3 FROM drawers WHERE row = ?1 AND content_hash = ?2
-                 ON CONFLICT (row) DO UPDATE SET content_hash = excluded.content_hash, vector = excluded.vector",
+                "INSERT INTO fresh_vectors (row, collection, content_hash, checksum, vector)
+                 SELECT row, collection, content_hash, ?3, ?4 FROM drawers WHERE row = ?1 AND content_hash = ?2
+                 ON CONFLICT (row) DO UPDATE SET content_hash = excluded.content_hash,
+                     checksum = excluded.checksum, vector = excluded.vector",
             )?;
             let mut kept = 0;
             for (drawer, vector) in batch.iter().zip(vectors) {
-                kept += statement.execute(params![drawer.row, drawer.hash, vector_bytes(vector)])?;
+                let bytes = vector_bytes(vector);
+                let checksum = other::checksum(drawer.row as u64, &bytes);
+                kept += statement.execute(params![drawer.row, drawer.hash, checksum, bytes])?;
             }
             Ok(kept as u64)
         })
@@ -247,6 +255,8 @@ impl Work<'_> {
             let head = Head::read(sql)?;
             let row = self.require(sql)?;
             self.ensure_ours(sql, &row)?;
+            refuse_without_text(sql, &row)?;
+            remove_damaged(sql, &row)?;
             if sql
                 .prepare_cached(MISSING_SQL)?
                 .exists(params![row.id, 1_i64])?
@@ -292,6 +302,47 @@ impl Work<'_> {
             Ok(Some(rows.len() as u64))
         })
     }
+}
+
+/// A vector without a text cannot be made anew, and may not stay beside those of another embedder.
+fn refuse_without_text(sql: &Connection, row: &CollectionRow) -> Attempt<()> {
+    let stuck: i64 = sql.query_row(
+        "SELECT count(*) FROM drawers d JOIN vectors v ON v.row = d.row
+         WHERE d.collection = ?1 AND d.text IS NULL",
+        [row.id],
+        |columns| columns.get(0),
+    )?;
+    if stuck == 0 {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        format!("collection `{}`", row.name),
+        format!(
+            "{stuck} drawer(s) have a vector and no text to make a new one from; \
+             give them text or forget them first"
+        ),
+    )
+    .into())
+}
+
+/// Takes out new vectors whose bytes are not those that were kept: they are made again.
+fn remove_damaged(sql: &Connection, row: &CollectionRow) -> Attempt<()> {
+    let mut damaged = Vec::new();
+    let mut statement =
+        sql.prepare("SELECT row, checksum, vector FROM fresh_vectors WHERE collection = ?1")?;
+    let mut rows = statement.query([row.id])?;
+    while let Some(columns) = rows.next()? {
+        let number: i64 = columns.get(0)?;
+        let checksum = columns.get_ref(1)?.as_i64().unwrap_or_default();
+        let bytes = columns.get_ref(2)?.as_blob().unwrap_or_default();
+        if !other::is_intact(number as u64, bytes, checksum) {
+            damaged.push(number);
+        }
+    }
+    for number in damaged {
+        sql.execute("DELETE FROM fresh_vectors WHERE row = ?1", [number])?;
+    }
+    Ok(())
 }
 
 /// Gives one drawer its new vector.

@@ -250,8 +250,10 @@ fn set_orphans_aside(db: &Connection) -> Attempt<usize> {
 fn remove_broken_strays(db: &Connection) -> Attempt<usize> {
     let mut broken = Vec::new();
     let mut statement = db.prepare(
-        "SELECT v.row, v.checksum, v.vector, d.row IS NULL FROM other_vectors v
-         LEFT JOIN drawers d ON d.row = v.row",
+        "SELECT v.row, v.checksum, v.vector,
+                d.row IS NULL OR e.id IS NULL OR EXISTS (SELECT 1 FROM vectors own WHERE own.row = v.row)
+         FROM other_vectors v LEFT JOIN drawers d ON d.row = v.row AND d.collection = v.collection
+         LEFT JOIN embedders e ON e.id = v.embedder",
     )?;
     let mut rows = statement.query([])?;
     while let Some(columns) = rows.next()? {

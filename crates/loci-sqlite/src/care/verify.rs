@@ -251,7 +251,7 @@ fn check_counts(
         (
             "terms",
             row.terms,
-            "SELECT coalesce(sum(terms), 0) FROM passages WHERE collection = ?1",
+            "SELECT CAST(total(CAST(terms AS INTEGER)) AS INTEGER) FROM passages WHERE collection = ?1",
         ),
     ] {
         let found = db.query_row(sql, [row.id], |columns| columns.get::<_, i64>(0))? as u64;
@@ -304,14 +304,17 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
         );
     }
     let strays = count(
-        "SELECT count(*) FROM other_vectors v WHERE NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = v.row)",
+        "SELECT count(*) FROM other_vectors v WHERE
+             NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = v.row AND d.collection = v.collection)
+             OR NOT EXISTS (SELECT 1 FROM embedders e WHERE e.id = v.embedder)
+             OR EXISTS (SELECT 1 FROM vectors own WHERE own.row = v.row)",
     )?;
     if strays > 0 {
         report.push(
             "passages",
             None,
             None,
-            format!("{strays} vector(s) of other embedders belong to no drawer"),
+            format!("{strays} vector(s) of other embedders belong to no drawer, or to nobody"),
         );
     }
     let postings = count("SELECT count(*) FROM postings_docsize")?;

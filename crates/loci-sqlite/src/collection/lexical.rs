@@ -21,6 +21,8 @@ use crate::store::connection::Db;
 const COMMON_SHARE: u64 = 10;
 const COMMON_LEAST: u64 = 2_000;
 const COMMON_MOST: u64 = 20_000;
+/// Drawers of a common term that are ranked at least when nothing else can choose.
+const NEWEST_LEAST: usize = 2_000;
 /// Different terms of a query that are used at most.
 const MAX_TERMS: usize = 128;
 /// How much a longer term counts that begins like one of the query's, and a part of a compound word.
@@ -155,7 +157,7 @@ impl<'a> Lexical<'a> {
         arm.mentions.sort_unstable();
         // Where other collections have postings too, rows cannot be counted as ours without looking them up.
         if !common.is_empty() && (arm.drawers > collection.drawers || arm.admitted() < wanted) {
-            arm.add_newest(&postings, &common, warnings)?;
+            arm.add_newest(&postings, &common, wanted.max(NEWEST_LEAST), warnings)?;
             arm.mentions.sort_unstable();
         }
         Ok(arm)
@@ -221,36 +223,46 @@ impl<'a> Lexical<'a> {
         &mut self,
         postings: &Postings<'_>,
         common: &[usize],
+        limit: usize,
         warnings: &mut Vec<Warning>,
     ) -> Attempt<()> {
-        let mut words = Vec::new();
+        let mut cut = Vec::new();
         for at in common {
             if let Some(term) = self.terms.get(*at) {
                 let longer = term.term.ends_with('*');
-                words.push(format!("`{}`", term.word));
-                let rows = self.newest(postings, term.term.trim_end_matches('*'), longer)?;
+                let rows = self.newest(postings, term.term.trim_end_matches('*'), longer, limit)?;
+                if rows.len() == limit && !cut.contains(&term.word) {
+                    cut.push(term.word.clone());
+                }
                 self.mentions
                     .extend(rows.into_iter().map(|row| (row, *at, 1)));
             }
         }
-        words.dedup();
-        warnings.push(Warning::new(
-            "common_words",
-            format!(
-                "{} stand(s) in so many drawers that only the newest {COMMON_MOST} of them were ranked",
-                words.join(", ")
-            ),
-        ));
+        if !cut.is_empty() {
+            warnings.push(Warning::new(
+                "common_words",
+                format!(
+                    "only the newest {limit} of the drawers that hold nothing rarer than `{}` were ranked",
+                    cut.join("`, `")
+                ),
+            ));
+        }
         Ok(())
     }
 
     /// The newest rows of the set that hold a term.
-    fn newest(&self, postings: &Postings<'_>, term: &str, longer: bool) -> Attempt<Vec<u64>> {
+    fn newest(
+        &self,
+        postings: &Postings<'_>,
+        term: &str,
+        longer: bool,
+        limit: usize,
+    ) -> Attempt<Vec<u64>> {
         let star = if longer { "*" } else { "" };
         let mut statement = postings.db.prepare_cached(NEWEST)?;
         let mut rows = statement.query(params![format!("\"{term}\"{star}"), self.collection.id])?;
         let mut newest = Vec::new();
-        while newest.len() < COMMON_MOST as usize {
+        while newest.len() < limit {
             let Some(columns) = rows.next()? else { break };
             let row = columns.get::<_, i64>(0)? as u64;
             if self.admits(row) {

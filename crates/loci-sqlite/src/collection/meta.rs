@@ -82,7 +82,8 @@ impl CollectionRow {
 
     /// Refuses vectors of another length.
     pub(crate) fn check_dimension(&self, got: usize) -> Attempt<()> {
-        match self.dimension {
+        let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
+        match self.dimension.or(pinned) {
             Some(expected) if expected != got => Err(Error::DimensionMismatch {
                 collection: self.name.clone(),
                 expected,

@@ -77,7 +77,8 @@ pub(crate) fn is_intact(row: u64, bytes: &[u8], stored: i64) -> bool {
     checksum(row, bytes) == stored
 }
 
-fn checksum(row: u64, bytes: &[u8]) -> i64 {
+/// What vouches for a vector of a row.
+pub(crate) fn checksum(row: u64, bytes: &[u8]) -> i64 {
     xxh3_64_with_seed(bytes, row) as i64
 }
 

@@ -8,7 +8,7 @@ use loci_core::{
     SourceEvidence,
 };
 use loci_index::QueryVector;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::SqliteCollection;
 use super::lexical::Lexical;
@@ -157,7 +157,7 @@ impl Search<'_> {
             row,
             probe.query,
             self.set,
-            probe.depth,
+            probe.depth.div_ceil(2),
             &mut result.warnings,
         )?;
         let mut board = Board::new(&db.sql, row.id, self.set, &lexical);
@@ -205,7 +205,11 @@ impl Search<'_> {
                 }
             }
         }
+        let (others, _) = other::count(&db.sql, row.id, None)?;
         board.add_context(probe.context)?;
+        if probe.dates {
+            board.find_dated()?;
+        }
         let Board {
             evidence, sources, ..
         } = board;
@@ -214,9 +218,9 @@ impl Search<'_> {
             drawers: lexical.drawers,
             mean_length: lexical.mean_length(),
             in_scope: self.set.map_or(row.drawers, |set| set.len(row.drawers)),
-            not_compared: other::count(&db.sql, row.id, None)?
-                .0
-                .saturating_sub(compared),
+            not_compared: others.saturating_sub(compared),
+            stand_ins: compared,
+            without_vector: row.drawers.saturating_sub(row.vectors + others),
             terms: lexical.terms,
             evidence,
             sources,
@@ -382,6 +386,20 @@ impl<'a> Board<'a> {
                 .filter(|(_, count)| *count > 0)
                 .collect(),
         }
+    }
+
+    /// Tells dates of content from days of adding.
+    fn find_dated(&mut self) -> Attempt<()> {
+        let mut statement = self
+            .db
+            .prepare_cached("SELECT created_at FROM drawers WHERE row = ?1")?;
+        for found in self.evidence.iter_mut().filter(|found| found.admitted) {
+            let created: Option<i64> = statement
+                .query_row([found.record as i64], |columns| columns.get(0))
+                .optional()?;
+            found.dated = created != Some(found.authored_at);
+        }
+        Ok(())
     }
 
     /// Neighbours of found drawers may be chosen, too; and each drawer that may be chosen gets its own

@@ -16,6 +16,8 @@ use crate::store::{Store, now_ms};
 /// How long counts are gathered before they are written.
 const GATHERING: Duration = Duration::from_millis(500);
 
+/// How often a running process tries to write them while others hold the lock.
+const ATTEMPTS: usize = 20;
 /// How long writing them waits for other writers.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -32,6 +34,13 @@ impl Usage {
         let mut pending = lock(&self.pending);
         for record in records {
             *pending.entry(*record).or_default() += 1;
+        }
+    }
+
+    fn put_back(&self, counts: HashMap<u64, u64>) {
+        let mut pending = lock(&self.pending);
+        for (record, count) in counts {
+            *pending.entry(record).or_default() += count;
         }
     }
 
@@ -54,9 +63,14 @@ pub(crate) fn write_later(store: &Arc<Store>) {
     *writer = std::thread::Builder::new()
         .name("loci-usage".into())
         .spawn(move || {
-            std::thread::sleep(GATHERING);
-            if let Some(store) = held.upgrade() {
-                flush(&store);
+            for _ in 0..ATTEMPTS {
+                std::thread::sleep(GATHERING);
+                let Some(store) = held.upgrade() else { return };
+                let pending = store.usage.take();
+                if write(&store, &pending) {
+                    return;
+                }
+                store.usage.put_back(pending);
             }
         })
         .ok();
@@ -65,15 +79,20 @@ pub(crate) fn write_later(store: &Arc<Store>) {
 /// Writes what is pending. A count that cannot be written is lost: it is no memory.
 pub(crate) fn flush(store: &Store) {
     let pending = store.usage.take();
+    write(store, &pending);
+}
+
+fn write(store: &Store, pending: &HashMap<u64, u64>) -> bool {
     if pending.is_empty() {
-        return;
+        return true;
     }
     let written = with_patience(PATIENCE, || {
-        store.write("counting accesses", |db| apply(db, &pending))
+        store.write("counting accesses", |db| apply(db, pending))
     });
-    if let Err(error) = written {
+    if let Err(error) = &written {
         tracing::debug!(%error, "access counts were not written");
     }
+    written.is_ok()
 }
 
 fn apply(db: &Db, pending: &HashMap<u64, u64>) -> Attempt<()> {

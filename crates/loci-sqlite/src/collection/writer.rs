@@ -40,6 +40,8 @@ pub(crate) struct Writer<'a> {
     dimension: Option<usize>,
     dropped_vectors: Vec<String>,
     postings_left: bool,
+    /// Whether a vector of the collection's own was written.
+    made_vectors: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -56,6 +58,7 @@ impl<'a> Writer<'a> {
             terms: 0,
             dropped_vectors: Vec::new(),
             postings_left: false,
+            made_vectors: false,
         }
     }
 
@@ -266,6 +269,7 @@ impl<'a> Writer<'a> {
                 bytes
             ])?;
         self.vectors += 1;
+        self.made_vectors = true;
         self.dimension.get_or_insert(bytes.len() / 4);
         Ok(())
     }
@@ -310,7 +314,8 @@ impl<'a> Writer<'a> {
         self,
         embedder: Option<&loci_core::EmbedderIdentity>,
     ) -> Attempt<(u64, Vec<Warning>)> {
-        if let Some(identity) = embedder.filter(|_| self.collection.embedder.is_none()) {
+        let unpinned = self.collection.embedder.is_none() && self.made_vectors;
+        if let Some(identity) = embedder.filter(|_| unpinned) {
             let json = serde_json::to_string(identity).map_err(|error| Error::Internal {
                 doing: "pinning the embedder".into(),
                 detail: error.to_string(),

@@ -187,6 +187,7 @@ CREATE TABLE fresh_vectors (
     row INTEGER PRIMARY KEY,
     collection INTEGER NOT NULL,
     content_hash BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
     vector BLOB NOT NULL
 );
 CREATE INDEX fresh_vectors_order ON fresh_vectors (collection);

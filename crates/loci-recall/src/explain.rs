@@ -1,0 +1,155 @@
+//! How an answer came about: each arm's list, the fusion, what each stage did.
+
+use loci_core::Recalled;
+use loci_text::when::When;
+use serde::Serialize;
+
+use crate::rank::{Criteria, Ranked, Ranker};
+use crate::score::Parts;
+
+/// One step of a search, for people.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    /// Its name.
+    pub stage: &'static str,
+    /// What it did.
+    pub detail: String,
+}
+
+/// What an arm found, best first.
+#[derive(Debug, Clone, Serialize)]
+pub struct ArmEntry {
+    /// Its place.
+    pub rank: usize,
+    /// The drawer's number.
+    pub record: u64,
+    /// The drawer's id, if it was fetched.
+    pub id: Option<String>,
+    /// The sum of its parts in the end.
+    pub score: f32,
+    /// Its parts.
+    pub parts: Parts,
+}
+
+/// A term of the question.
+#[derive(Debug, Clone, Serialize)]
+pub struct TermInfo {
+    /// As the postings hold it.
+    pub term: String,
+    /// As it was typed.
+    pub word: String,
+    /// Drawers of the palace that hold it.
+    pub drawers: u64,
+}
+
+/// How an answer came about.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    /// The terms that were searched.
+    pub terms: Vec<TermInfo>,
+    /// The days that the question names, as `from` and `until`.
+    pub period: Option<(String, String)>,
+    /// The best of the lexical arm.
+    pub lexical: Vec<ArmEntry>,
+    /// The best of the semantic arm.
+    pub semantic: Vec<ArmEntry>,
+    /// The best after fusion.
+    pub fused: Vec<ArmEntry>,
+    /// What each stage did.
+    pub steps: Vec<Step>,
+}
+
+/// Entries of an arm that an explanation shows.
+pub(crate) const SHOWN: usize = 10;
+
+pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]) -> Explanation {
+    let entry = |rank: usize, ranked: &Ranked| ArmEntry {
+        rank,
+        record: ranked.record,
+        id: drawers
+            .iter()
+            .find(|drawer| drawer.record == ranked.record)
+            .map(|drawer| drawer.id.clone()),
+        score: ranked.parts.score(),
+        parts: ranked.parts,
+    };
+    let arm = |rank_of: fn(&Ranked) -> Option<usize>| {
+        let mut entries: Vec<ArmEntry> = ranker
+            .ranked
+            .iter()
+            .filter_map(|ranked| Some(entry(rank_of(ranked)?, ranked)))
+            .collect();
+        entries.sort_by_key(|entry| entry.rank);
+        entries.truncate(SHOWN);
+        entries
+    };
+    let count = |test: fn(&Ranked) -> bool| ranker.ranked.iter().filter(|r| test(r)).count();
+    let findings = &ranker.findings;
+    let period = criteria
+        .when
+        .as_ref()
+        .map(|When { from, until, .. }| (from.to_string(), until.to_string()));
+    let mut steps = vec![
+        Step {
+            stage: "scope",
+            detail: format!("{} drawer(s) are admitted", findings.in_scope),
+        },
+        Step {
+            stage: "lexical",
+            detail: format!(
+                "{} term(s); {} candidate(s) named by rank",
+                findings.terms.len(),
+                count(|ranked| ranked.lexical_rank.is_some())
+            ),
+        },
+        Step {
+            stage: "semantic",
+            detail: format!(
+                "{} candidate(s) named by rank",
+                count(|ranked| ranked.semantic_rank.is_some())
+            ),
+        },
+        Step {
+            stage: "context",
+            detail: format!(
+                "{} candidate(s) came in as neighbours",
+                count(|ranked| ranked.lexical_rank.is_none() && ranked.semantic_rank.is_none())
+            ),
+        },
+        Step {
+            stage: "fusion",
+            detail: format!(
+                "words + source + meaning + tokens + speaker + date, {} candidate(s)",
+                ranker.ranked.len()
+            ),
+        },
+    ];
+    if ranker.too_far > 0 {
+        steps.push(Step {
+            stage: "max_distance",
+            detail: format!("{} candidate(s) left out", ranker.too_far),
+        });
+    }
+    Explanation {
+        terms: findings
+            .terms
+            .iter()
+            .map(|term| TermInfo {
+                term: term.term.clone(),
+                word: term.word.clone(),
+                drawers: term.drawers,
+            })
+            .collect(),
+        period,
+        lexical: arm(|ranked| ranked.lexical_rank),
+        semantic: arm(|ranked| ranked.semantic_rank),
+        fused: ranker
+            .ranked
+            .iter()
+            .take(SHOWN)
+            .zip(1..)
+            .map(|(ranked, rank)| entry(rank, ranked))
+            .collect(),
+        steps,
+    }
+}

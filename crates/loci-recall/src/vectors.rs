@@ -1,0 +1,107 @@
+//! The question as vectors: whose vectors a collection holds decides what it is embedded by and what is said.
+
+use loci_core::{Collection, Embedder, Error, Kinship, ProbeVector, Result, Warning};
+
+/// Code of the warning that another embedder than the collection's embedded the question.
+pub(crate) const STAND_IN_WARNING: &str = "compatible_embedder";
+
+/// The question as a vector for each space that can be searched.
+pub(crate) fn query_vectors(
+    collection: &dyn Collection,
+    embedder: Option<&dyn Embedder>,
+    query: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<ProbeVector>> {
+    let Some(embedder) = embedder else {
+        warnings.push(Warning::new(
+            "no_embedder",
+            "there is no embedder: only words were searched",
+        ));
+        return Ok(Vec::new());
+    };
+    let identity = embedder.identity();
+    let own = |vector| ProbeVector {
+        space: None,
+        vector,
+    };
+    let apart = |vector| ProbeVector {
+        space: Some(identity.clone()),
+        vector,
+    };
+    let pinned = collection.embedder()?;
+    let kinship = pinned
+        .as_ref()
+        .map_or(Kinship::Same, |pinned| embedder.kinship(pinned));
+    let vectors = match (&pinned, kinship) {
+        (Some(pinned), Kinship::Foreign) => {
+            return Err(Error::EmbedderMismatch {
+                collection: collection.name().into(),
+                pinned: pinned.to_string(),
+                given: identity.to_string(),
+            });
+        }
+        (Some(pinned), Kinship::Compatible) => {
+            warnings.push(Warning::new(
+                STAND_IN_WARNING,
+                format!(
+                    "the vectors were made by {pinned}; the question was embedded by {identity}, which finds somewhat less: \
+                     add the model with `loci model add PATH`, or make all vectors anew with `loci reembed --model {}`",
+                    identity.name
+                ),
+            ));
+            let mut vectors = Vec::new();
+            vectors.extend(
+                embedder
+                    .embed_queries(&[query], pinned)?
+                    .into_iter()
+                    .map(own),
+            );
+            vectors.extend(embedder.embed(&[query])?.into_iter().map(apart));
+            vectors
+        }
+        (Some(pinned), Kinship::Same) => {
+            let mut vectors: Vec<ProbeVector> = embedder
+                .embed_queries(&[query], pinned)?
+                .into_iter()
+                .map(own)
+                .collect();
+            // What was added while this embedder was missing has static vectors.
+            let fallback = loci_embed::StaticEmbedder::builtin();
+            if fallback.kinship(pinned) == Kinship::Compatible {
+                vectors.push(ProbeVector {
+                    space: Some(fallback.identity()),
+                    vector: fallback.embed_one(query),
+                });
+            }
+            vectors
+        }
+        (None, _) => {
+            let known = collection.dimension()?;
+            if known.is_some_and(|dimension| dimension != identity.dimension) {
+                warnings.push(Warning::new(
+                    "unknown_embedder",
+                    format!(
+                        "nobody knows who made the vectors of `{}`, and {identity} does not fit: only words were searched",
+                        collection.name()
+                    ),
+                ));
+                return Ok(Vec::new());
+            }
+            if known.is_some() {
+                warnings.push(Warning::new(
+                    "unknown_embedder",
+                    format!(
+                        "nobody knows who made the vectors of `{}`; they were searched as if {identity} had",
+                        collection.name()
+                    ),
+                ));
+            }
+            embedder.embed(&[query])?.into_iter().map(own).collect()
+        }
+    };
+    // The vector of a text without tokens is zero: near to nothing.
+    Ok(vectors
+        .into_iter()
+        .filter(|vector| vector.vector.iter().any(|number| *number != 0.0))
+        .collect())
+}
