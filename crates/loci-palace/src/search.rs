@@ -1,7 +1,8 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
 use loci_core::{
-    Collection, Embedder, EmbedderIdentity, Filter, KeyTest, MetaValue, Result, Selection, Warning,
+    Collection, Embedder, EmbedderIdentity, Filter, Get, Include, KeyTest, MetaValue, Result,
+    Selection, Warning,
 };
 use loci_recall::{Answer, Request, WhyNot};
 use loci_sqlite::{ReembedProgress, Reembedded};
@@ -104,13 +105,8 @@ impl Palace {
         collection: &dyn Collection,
         selection: &Selection,
     ) -> Result<Vec<Warning>> {
-        let parts = match &selection.filter {
-            Some(Filter::And(parts)) => parts.clone(),
-            Some(filter) => vec![filter.clone()],
-            None => Vec::new(),
-        };
         let mut warnings = Vec::new();
-        for part in parts {
+        for part in parts_of(selection) {
             let Filter::Key {
                 key,
                 test: KeyTest::Eq(MetaValue::Str(name)),
@@ -118,9 +114,10 @@ impl Palace {
             else {
                 continue;
             };
-            let Some((_, word)) = PLACES.iter().find(|(place, _)| *place == key) else {
+            if !PLACES.iter().any(|(place, _)| *place == key) {
                 continue;
-            };
+            }
+            let word = word_for(&key);
             let known = self.nearest_values(collection, &key, &name)?;
             if known.contains(&name) {
                 continue;
@@ -133,6 +130,9 @@ impl Palace {
                 "unknown_place",
                 format!("there is no {word} `{name}`; {there}"),
             ));
+        }
+        if warnings.is_empty() {
+            warnings.extend(conditions(collection, selection)?);
         }
         Ok(warnings)
     }
@@ -166,6 +166,73 @@ const PLACES: [(&str, &str); 3] = [
     ("room", "room"),
     ("source_file", "source"),
 ];
+
+/// How many drawers each condition of a selection admits by itself, where together they admit none.
+fn conditions(collection: &dyn Collection, selection: &Selection) -> Result<Option<Warning>> {
+    let mut alone: Vec<(String, Selection)> = parts_of(selection)
+        .into_iter()
+        .map(|part| {
+            let name = match &part {
+                Filter::Key {
+                    key,
+                    test: KeyTest::Eq(MetaValue::Str(value)),
+                } => format!("{} `{value}`", word_for(key)),
+                Filter::Key { key, .. } => format!("the condition on `{key}`"),
+                _ => "the condition on metadata".into(),
+            };
+            (name, Selection::matching(part))
+        })
+        .collect();
+    if let Some(document) = &selection.document {
+        let only = Selection {
+            document: Some(document.clone()),
+            ..Selection::default()
+        };
+        alone.push(("the condition on texts".into(), only));
+    }
+    if selection.period.is_some() {
+        let only = Selection {
+            period: selection.period,
+            ..Selection::default()
+        };
+        alone.push(("the period".into(), only));
+    }
+    if alone.len() < 2 {
+        return Ok(None);
+    }
+    let mut counts = Vec::with_capacity(alone.len());
+    for (name, only) in alone {
+        let found = collection.get(&Get {
+            include: Include::NONE,
+            ..Get::new(only)
+        })?;
+        counts.push(format!("{name} {}", found.ids.len()));
+    }
+    Ok(Some(Warning::new(
+        "conditions_exclude_each_other",
+        format!(
+            "no drawer meets all conditions; each alone: {}",
+            counts.join(", ")
+        ),
+    )))
+}
+
+/// What people call a metadata key.
+fn word_for(key: &str) -> &str {
+    PLACES
+        .iter()
+        .find(|(place, _)| *place == key)
+        .map_or(key, |(_, word)| word)
+}
+
+/// The conditions that a filter puts together.
+fn parts_of(selection: &Selection) -> Vec<Filter> {
+    match &selection.filter {
+        Some(Filter::And(parts)) => parts.clone(),
+        Some(filter) => vec![filter.clone()],
+        None => Vec::new(),
+    }
+}
 
 /// The first few names.
 fn first_of(names: &[String]) -> String {

@@ -219,3 +219,33 @@ fn verify_repair_and_a_backup_leave_the_counts_alone() {
     palace.restore(&backup, true).unwrap();
     assert_eq!(usage(&path), before);
 }
+
+#[test]
+fn a_count_of_before_a_restore_does_not_reach_the_drawer_that_has_the_number_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    let backup = directory.path().join("backup");
+    planted(&path);
+    open(&path).backup(&backup).unwrap();
+    let add = |id: &str, text: &str| {
+        let row = Row {
+            id: id.into(),
+            text: Some(text.into()),
+            ..rows().remove(0)
+        };
+        run("drawers", Op::Add { rows: vec![row] })
+    };
+    let mut searching = Worker::serve(&path);
+    searching.must(&add("before", "a walrus before the restore"));
+    assert_eq!(ids(&searching.must(&search("walrus", 1))), ["before"]);
+    let mut other = Worker::serve(&path);
+    other.must(&Request::Restore {
+        from: backup.display().to_string(),
+    });
+    other.must(&add("after", "an iguana after the restore"));
+    searching.finish();
+    other.finish();
+    let palace = open(&path);
+    let collection = palace.collection("drawers", false).unwrap();
+    assert_eq!(collection.access_counts(&["after".into()]).unwrap(), [0]);
+}

@@ -428,7 +428,7 @@ fn damage_to_a_vector_that_waits_for_the_switch_does_not_become_truth() {
         "UPDATE fresh_vectors SET vector = zeroblob(32) WHERE row IN (SELECT min(row) FROM fresh_vectors)",
         "UPDATE fresh_vectors SET vector = x'0000803f' WHERE row IN (SELECT min(row) FROM fresh_vectors)",
         "UPDATE fresh_vectors SET vector = 'text' WHERE row IN (SELECT min(row) FROM fresh_vectors)",
-        "INSERT INTO fresh_vectors SELECT 1000000, collection, content_hash, vector FROM fresh_vectors LIMIT 1",
+        "UPDATE fresh_vectors SET row = 1000000 WHERE row IN (SELECT min(row) FROM fresh_vectors)",
     ] {
         let path = directory.path().join(damage.len().to_string());
         planted(&path, 200);
@@ -487,4 +487,55 @@ fn a_full_disk_in_the_middle_leaves_the_old_vectors_and_room_lets_it_finish() {
         .reembed("drawers", &Fake::new("new", 384), &mut |_| ())
         .unwrap();
     assert_made_by(&palace, &Fake::new("new", 384), 1_000);
+}
+
+#[test]
+fn a_query_while_vectors_are_switched_is_answered_from_one_side() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    planted(&path, 900);
+    let probe = old().vector("drawer 4 was written by hand");
+    let fakes = [Fake::new("one", 16), Fake::new("two", 16), old()];
+    let expected = |fake: &Fake| -> Vec<String> {
+        let mut all: Vec<(f32, String)> = (0..900)
+            .map(|n| {
+                let Row { id, text, .. } = row(n);
+                let vector = fake.vector(&text.unwrap());
+                (crate::support::cosine(&probe, &vector), id)
+            })
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all.into_iter().take(20).map(|(_, id)| id).collect()
+    };
+    let answers: Vec<Vec<String>> = fakes.iter().map(expected).collect();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let mut seen = std::collections::BTreeSet::new();
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut other = Worker::serve(&path);
+            for name in ["one-16", "two-16", "old-16", "one-16"] {
+                other.must(&Request::Reembed {
+                    collection: "drawers".into(),
+                    embedder: name.into(),
+                });
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+            other.finish();
+        });
+        let mut watcher = Worker::serve(&path);
+        while !done.load(std::sync::atomic::Ordering::Acquire) {
+            let (ids, distances) = ask(&mut watcher, &probe);
+            let side = answers.iter().position(|answer| *answer == ids);
+            let side = side.unwrap_or_else(|| panic!("a mixture: {ids:?} {distances:?}"));
+            seen.insert(side);
+            for (id, distance) in ids.iter().zip(distances) {
+                let text = format!("drawer {} was written by hand", &id[1..]);
+                let own = crate::support::cosine(&probe, &fakes[side].vector(&text));
+                assert!((own - distance).abs() < 1e-4, "{id}");
+            }
+        }
+        assert_eq!(ask(&mut watcher, &probe).0, answers[0]);
+    });
+    assert!(seen.len() > 1, "only {seen:?} was seen");
+    assert_made_by(&open(&path), &fakes[0], 900);
 }

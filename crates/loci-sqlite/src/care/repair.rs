@@ -21,7 +21,7 @@ use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::store::lock::FileLock;
-use crate::store::{Head, Store, now_ms};
+use crate::store::{Head, Store, now_ms, schema};
 
 /// What a repair did.
 #[derive(Debug, Clone, Default)]
@@ -142,6 +142,8 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
                 "moved {orphans} vector(s) without a drawer to the side table `damaged_drawers`"
             ));
         }
+        // What is damaged inside cannot always be rebuilt in place.
+        sql.execute_batch(&format!("DROP TABLE IF EXISTS postings; {}", schema::POSTINGS))?;
         passage::rebuild(sql)?;
         let strays = remove_broken_strays(sql)?;
         if strays > 0 {

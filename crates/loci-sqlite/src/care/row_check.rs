@@ -107,7 +107,10 @@ fn judge(
     let other: Option<(i64, Vec<u8>)> = db
         .prepare_cached("SELECT checksum, vector FROM other_vectors WHERE row = ?1")?
         .query_row([row as i64], |columns| {
-            Ok((columns.get(0)?, columns.get(1)?))
+            Ok((
+                columns.get_ref(0)?.as_i64().unwrap_or_default(),
+                columns.get_ref(1)?.as_blob().unwrap_or_default().to_vec(),
+            ))
         })
         .optional()?;
     if other.is_some_and(|(checksum, bytes)| !other::is_intact(row, &bytes, checksum)) {

@@ -325,7 +325,7 @@ impl<'a> Lexical<'a> {
             };
             let length: Option<i64> = lengths
                 .query_row(params![row as i64, self.collection.id], |columns| {
-                    columns.get(0)
+                    Ok(columns.get_ref(0)?.as_i64().unwrap_or_default())
                 })
                 .optional()?;
             let Some(length) = length else { continue };

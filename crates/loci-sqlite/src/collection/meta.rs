@@ -75,7 +75,7 @@ impl CollectionRow {
             drawers: row.get::<_, i64>(5)? as u64,
             vectors: row.get::<_, i64>(6)? as u64,
             seq: row.get::<_, i64>(7)? as u64,
-            terms: row.get::<_, i64>(8)?.max(0) as u64,
+            terms: row.get_ref(8)?.as_i64().unwrap_or_default().max(0) as u64,
             generation: head.generation,
         })
     }

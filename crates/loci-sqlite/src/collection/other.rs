@@ -128,8 +128,9 @@ pub(crate) fn nearest(
             continue;
         }
         let bytes = columns.get_ref(2)?.as_blob().unwrap_or_default();
+        let checksum = columns.get_ref(1)?.as_i64().unwrap_or_default();
         match query.distance_to_bytes(bytes) {
-            Some(distance) if !distance.is_nan() && is_intact(row, bytes, columns.get(1)?) => {
+            Some(distance) if !distance.is_nan() && is_intact(row, bytes, checksum) => {
                 top.offer(distance, row);
             }
             _ => damaged.note(format!("row {row}")),

@@ -99,9 +99,11 @@ impl Passage {
 pub(crate) fn delete(db: &Connection, row: u64) -> Attempt<i64> {
     Ok(db
         .prepare_cached("DELETE FROM passages WHERE row = ?1 RETURNING terms")?
-        .query_row([row as i64], |columns| columns.get(0))
+        .query_row([row as i64], |columns| {
+            Ok(columns.get_ref(0)?.as_i64().unwrap_or_default())
+        })
         .optional()?
-        .unwrap_or(0))
+        .unwrap_or_default())
 }
 
 /// Makes all passages, their sums and the postings anew from the drawers.

@@ -132,7 +132,11 @@ fn fetch(db: &Connection, record: u64, damaged: &mut Damaged) -> Attempt<Option<
     };
     let (created_at, updated_at) = db
         .prepare_cached("SELECT created_at, updated_at FROM drawers WHERE row = ?1")?
-        .query_row([record as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row([record as i64], |row| {
+            let moment =
+                |at| Ok::<_, rusqlite::Error>(row.get_ref(at)?.as_i64().unwrap_or_default());
+            Ok((moment(0)?, moment(1)?))
+        })?;
     Ok(Some(Recalled {
         record,
         id: drawer.id,
@@ -287,7 +291,7 @@ impl<'a> Board<'a> {
         let Some(columns) = rows.next()? else {
             return Ok(None);
         };
-        let source: i64 = columns.get(4)?;
+        let source = columns.get_ref(4)?.as_i64().unwrap_or_default();
         Ok(Some((
             self.member(columns)?,
             (source != 0).then_some(source as u64),
@@ -301,8 +305,13 @@ impl<'a> Board<'a> {
         };
         Ok(Member {
             record: columns.get::<_, i64>(0)? as u64,
-            length: columns.get::<_, i64>(1)?.max(0) as u32,
-            authored_at: columns.get(2)?,
+            // What is derived is read as it is: a damaged passage costs rank, not the answer.
+            length: columns
+                .get_ref(1)?
+                .as_i64()
+                .unwrap_or_default()
+                .clamp(0, i64::from(u32::MAX)) as u32,
+            authored_at: columns.get_ref(2)?.as_i64().unwrap_or_default(),
             label: if label.is_empty() {
                 Vec::new()
             } else {
@@ -395,7 +404,9 @@ impl<'a> Board<'a> {
             .prepare_cached("SELECT created_at FROM drawers WHERE row = ?1")?;
         for found in self.evidence.iter_mut().filter(|found| found.admitted) {
             let created: Option<i64> = statement
-                .query_row([found.record as i64], |columns| columns.get(0))
+                .query_row([found.record as i64], |columns| {
+                    Ok(columns.get_ref(0)?.as_i64().unwrap_or_default())
+                })
                 .optional()?;
             found.dated = created != Some(found.authored_at);
         }

@@ -198,6 +198,11 @@ CREATE VIRTUAL TABLE postings USING fts5(
 );
 ";
 
+/// The postings, as the last migration leaves them.
+pub(crate) const POSTINGS: &str = "CREATE VIRTUAL TABLE postings USING fts5(
+    text, content='analysed', content_rowid='row', tokenize='ascii'
+);";
+
 /// Kept apart from the migrations: a palace that lacks it is cleaned of duplicates first, then gets it.
 pub(crate) const MINED_INDEX: &str = "
 CREATE UNIQUE INDEX drawers_mined
