@@ -33,6 +33,9 @@ pub struct Probe<'a> {
 pub struct ProbeVector {
     /// `None` for the collection's own vectors, else those marked with this embedder.
     pub space: Option<EmbedderIdentity>,
+    /// Who made the collection's own vectors when the question was embedded. If somebody else has since, the search is
+    /// refused with `EmbedderMismatch`.
+    pub pinned: Option<EmbedderIdentity>,
     /// The vector.
     pub vector: Vec<f32>,
 }

@@ -1,8 +1,8 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
 use loci_core::{
-    Collection, Embedder, EmbedderIdentity, Filter, Get, Include, KeyTest, MetaValue, Result,
-    Selection, Warning,
+    Collection, Embedder, EmbedderIdentity, Error, Filter, Get, Include, KeyTest, MetaValue,
+    Result, Selection, Warning,
 };
 use loci_recall::{Answer, Request, WhyNot};
 use loci_sqlite::{ReembedProgress, Reembedded};
@@ -37,12 +37,20 @@ pub struct Found {
 impl Palace {
     /// Searches a collection by words and by meaning. Notes that the hits were shown; nobody waits for that.
     pub fn search(&self, collection: &str, request: &Request) -> Result<Found> {
-        let (handle, mut warnings) = self.reading(collection)?;
-        let mut answer = loci_recall::search(
-            handle.collection.as_ref(),
-            handle.embedder.as_deref(),
-            request,
-        )?;
+        let ask = || {
+            let (handle, warnings) = self.reading(collection)?;
+            let answer = loci_recall::search(
+                handle.collection.as_ref(),
+                handle.embedder.as_deref(),
+                request,
+            )?;
+            Ok((handle, warnings, answer))
+        };
+        // Another process may have made the vectors anew since the question was embedded: then once more.
+        let (handle, mut warnings, mut answer) = match ask() {
+            Err(Error::EmbedderMismatch { .. }) => ask()?,
+            other => other?,
+        };
         warnings.append(&mut answer.warnings);
         if answer.in_scope == 0 {
             warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);

@@ -20,15 +20,17 @@ pub(crate) fn query_vectors(
         return Ok(Vec::new());
     };
     let identity = embedder.identity();
+    let pinned = collection.embedder()?;
     let own = |vector| ProbeVector {
         space: None,
+        pinned: pinned.clone(),
         vector,
     };
     let apart = |vector| ProbeVector {
         space: Some(identity.clone()),
+        pinned: pinned.clone(),
         vector,
     };
-    let pinned = collection.embedder()?;
     let kinship = pinned
         .as_ref()
         .map_or(Kinship::Same, |pinned| embedder.kinship(pinned));
@@ -70,6 +72,7 @@ pub(crate) fn query_vectors(
             if fallback.kinship(pinned) == Kinship::Compatible {
                 vectors.push(ProbeVector {
                     space: Some(fallback.identity()),
+                    pinned: Some(pinned.clone()),
                     vector: fallback.embed_one(query),
                 });
             }

@@ -177,7 +177,7 @@ impl Collection for SqliteCollection {
     }
 
     fn note_access(&self, records: &[u64]) {
-        self.store.usage.note(records);
+        self.store.usage.note(self.opened.0, records);
         usage::write_later(&self.store);
     }
 

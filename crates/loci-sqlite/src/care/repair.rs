@@ -253,7 +253,7 @@ fn remove_broken_strays(db: &Connection) -> Attempt<usize> {
     let mut broken = Vec::new();
     let mut statement = db.prepare(
         "SELECT v.row, v.checksum, v.vector,
-                d.row IS NULL OR e.id IS NULL OR EXISTS (SELECT 1 FROM vectors own WHERE own.row = v.row)
+                d.row IS NULL OR EXISTS (SELECT 1 FROM vectors own WHERE own.row = v.row), e.identity
          FROM other_vectors v LEFT JOIN drawers d ON d.row = v.row AND d.collection = v.collection
          LEFT JOIN embedders e ON e.id = v.embedder",
     )?;
@@ -262,13 +262,19 @@ fn remove_broken_strays(db: &Connection) -> Attempt<usize> {
         let row: i64 = columns.get(0)?;
         let bytes = columns.get_ref(2)?.as_blob().unwrap_or_default();
         let checksum = columns.get_ref(1)?.as_i64().unwrap_or_default();
-        if columns.get::<_, bool>(3)? || !other::is_intact(row as u64, bytes, checksum) {
+        let known = other::is_identity(columns.get_ref(4)?.as_str_or_null().ok().flatten());
+        if columns.get::<_, bool>(3)? || !known || !other::is_intact(row as u64, bytes, checksum) {
             broken.push(row);
         }
     }
     for row in &broken {
         other::remove(db, *row as u64)?;
     }
+    // Nobody names an embedder any more that has no vectors.
+    db.execute(
+        "DELETE FROM embedders WHERE id NOT IN (SELECT embedder FROM other_vectors)",
+        [],
+    )?;
     Ok(broken.len())
 }
 

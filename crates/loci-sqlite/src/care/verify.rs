@@ -14,6 +14,7 @@ use super::index_check::Unusable;
 use super::{index_check, row_check};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
+use crate::collection::other;
 use crate::fault::{Attempt, Fault};
 use crate::index::{recover, registry};
 use crate::store::connection::{Db, add_terms_function};
@@ -111,7 +112,7 @@ impl SqliteBackend {
         });
         match result {
             Err(loci_core::Error::Corrupt { detail, .. }) => {
-                report.push("database", None, None, detail);
+                report.push(kind_of([detail.as_str()]), None, None, detail);
                 Ok(report)
             }
             Err(error) => Err(error),
@@ -226,13 +227,21 @@ fn check_database(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let found: Vec<String> = lines.into_iter().filter(|line| line != "ok").collect();
-    // The postings are derived: damage to them alone is not damage to the truth.
-    let derived = found.iter().all(|line| line.contains("FTS5"));
-    let kind = if derived { "postings" } else { "database" };
+    let kind = kind_of(found.iter().map(String::as_str));
     for line in found {
         report.push(kind, None, None, line);
     }
     Ok(())
+}
+
+/// The postings are derived: damage to them alone is not damage to the truth.
+fn kind_of<'a>(lines: impl IntoIterator<Item = &'a str>) -> &'static str {
+    let mut lines = lines.into_iter();
+    if lines.all(|line| line.to_ascii_lowercase().contains("fts5")) {
+        "postings"
+    } else {
+        "database"
+    }
 }
 
 fn check_counts(
@@ -319,6 +328,22 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             None,
             None,
             format!("{strays} vector(s) of other embedders belong to no drawer, or to nobody"),
+        );
+    }
+    let identities: Vec<Option<String>> = db
+        .sql
+        .prepare("SELECT identity FROM embedders")?
+        .query_map([], |row| Ok(row.get(0).ok()))?
+        .collect::<rusqlite::Result<_>>()?;
+    if !identities
+        .iter()
+        .all(|json| other::is_identity(json.as_deref()))
+    {
+        report.push(
+            "passages",
+            None,
+            None,
+            "an embedder cannot be read: its vectors cannot be compared",
         );
     }
     let postings = count("SELECT count(*) FROM postings_docsize")?;

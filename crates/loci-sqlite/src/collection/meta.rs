@@ -95,6 +95,18 @@ impl CollectionRow {
     }
 }
 
+/// What to say when the vectors were made anew by another embedder between embedding a question and asking it.
+pub(crate) fn changed_embedder(row: &CollectionRow, before: Option<&EmbedderIdentity>) -> Error {
+    let name = |embedder: Option<&EmbedderIdentity>| {
+        embedder.map_or_else(|| "nobody known".to_owned(), ToString::to_string)
+    };
+    Error::EmbedderMismatch {
+        collection: row.name.clone(),
+        pinned: name(row.embedder.as_ref()),
+        given: name(before),
+    }
+}
+
 /// What to say when an embedder's vectors cannot be compared with those of a collection.
 pub(crate) fn mismatch(row: &CollectionRow, given: &EmbedderIdentity) -> Error {
     Error::EmbedderMismatch {

@@ -42,6 +42,11 @@ pub(crate) fn to_json(identity: &EmbedderIdentity) -> Attempt<String> {
     })
 }
 
+/// Whether a stored identity can be read.
+pub(crate) fn is_identity(json: Option<&str>) -> bool {
+    json.is_some_and(|json| serde_json::from_str::<EmbedderIdentity>(json).is_ok())
+}
+
 /// Writes or replaces the vector of a row.
 pub(crate) fn put(
     db: &Connection,

@@ -5,12 +5,15 @@
 
 use std::sync::PoisonError;
 
-use loci_core::{Error, MAX_RESULTS, Query, QueryInput, QueryResult, Warning, validate_vector};
+use loci_core::{
+    EmbedderIdentity, Error, Kinship, MAX_RESULTS, Query, QueryInput, QueryResult, Warning,
+    validate_vector,
+};
 use loci_index::{QueryVector, SlotSet, TopK, VectorIndex};
 use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
-use super::meta::CollectionRow;
+use super::meta::{CollectionRow, changed_embedder};
 use super::other;
 use super::read::{Damaged, Intact};
 use super::rowset::RowSet;
@@ -43,10 +46,13 @@ pub(crate) fn query(
     if query.input.is_empty() {
         return Err(Error::invalid("query", "needs at least one text or vector"));
     }
-    let vectors = vectors_of(collection, &query.input)?;
+    let (vectors, embedded_for) = vectors_of(collection, &query.input)?;
     with_view(collection, "querying vectors", |reading, damaged| {
         for vector in &vectors {
             reading.row.check_dimension(vector.len())?;
+        }
+        if let Some(pinned) = embedded_for.filter(|pinned| *pinned != reading.row.embedder) {
+            return Err(changed_embedder(reading.row, pinned.as_ref()).into());
         }
         let set = collection
             .evaluator(reading.db, reading.row)
@@ -166,34 +172,44 @@ fn fetch_hits(
     Ok(hits)
 }
 
+/// The query vectors and, where texts were embedded, whose vectors they are to be compared with.
+#[expect(clippy::type_complexity, reason = "two things of one call")]
 fn vectors_of(
     collection: &SqliteCollection,
     input: &QueryInput,
-) -> loci_core::Result<Vec<Vec<f32>>> {
-    match input {
+) -> loci_core::Result<(Vec<Vec<f32>>, Option<Option<EmbedderIdentity>>)> {
+    let texts = match input {
         QueryInput::Vectors(vectors) => {
             for (at, vector) in vectors.iter().enumerate() {
                 validate_vector(&format!("query vector {at}"), vector)?;
             }
-            Ok(vectors.clone())
+            return Ok((vectors.clone(), None));
         }
-        QueryInput::Texts(texts) => match &collection.embedder {
-            Some(embedder) => {
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                match loci_core::Collection::embedder(collection)? {
-                    Some(pinned) => embedder.embed_queries(&texts, &pinned),
-                    None => embedder.embed(&texts),
-                }
-            }
-            None => Err(Error::UnsupportedCapability {
-                capability: "query by text".into(),
-                reason: format!(
-                    "collection `{}` is open without an embedder; query by vector or search words",
-                    collection.name
-                ),
-            }),
-        },
-    }
+        QueryInput::Texts(texts) => texts,
+    };
+    let Some(embedder) = &collection.embedder else {
+        return Err(Error::UnsupportedCapability {
+            capability: "query by text".into(),
+            reason: format!(
+                "collection `{}` is open without an embedder; query by vector or search words",
+                collection.name
+            ),
+        });
+    };
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let pinned = loci_core::Collection::embedder(collection)?;
+    let vectors = match &pinned {
+        Some(pinned) if embedder.kinship(pinned) == Kinship::Foreign => {
+            return Err(Error::EmbedderMismatch {
+                collection: collection.name.clone(),
+                pinned: pinned.to_string(),
+                given: embedder.identity().to_string(),
+            });
+        }
+        Some(pinned) => embedder.embed_queries(&texts, pinned)?,
+        None => embedder.embed(&texts)?,
+    };
+    Ok((vectors, Some(pinned)))
 }
 
 fn is_build_due(db: &Connection, head: &Head, row: &CollectionRow) -> Attempt<bool> {

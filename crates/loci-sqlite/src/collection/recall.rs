@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::SqliteCollection;
 use super::lexical::Lexical;
+use super::meta::changed_embedder;
 use super::other;
 use super::query::{Reading, excludes_all, with_view};
 use super::read::Damaged;
@@ -176,6 +177,9 @@ impl Search<'_> {
         }
         let mut compared = 0;
         for (space, vector) in probe.vectors.iter().enumerate() {
+            if vector.pinned != row.embedder {
+                return Err(changed_embedder(row, vector.pinned.as_ref()).into());
+            }
             let nearest = match &vector.space {
                 None => {
                     row.check_dimension(vector.vector.len())?;

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, params};
 use super::SqliteCollection;
 use crate::fault::Attempt;
 use crate::store::connection::{Db, with_patience};
-use crate::store::{Store, now_ms};
+use crate::store::{Head, Store, now_ms};
 
 /// How long counts are gathered before they are written.
 const GATHERING: Duration = Duration::from_millis(500);
@@ -21,30 +21,33 @@ const ATTEMPTS: usize = 20;
 /// How long writing them waits for other writers.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+type Counts = HashMap<(u64, u64), u64>;
+
 /// Counts that are not written yet.
 #[derive(Default)]
 pub(crate) struct Usage {
-    pending: Mutex<HashMap<u64, u64>>,
+    /// By generation and row: after a restore the same number may be another drawer.
+    pending: Mutex<Counts>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Usage {
     /// Takes the counts of these rows in. The next [`flush`] writes them.
-    pub(crate) fn note(&self, records: &[u64]) {
+    pub(crate) fn note(&self, generation: u64, records: &[u64]) {
         let mut pending = lock(&self.pending);
         for record in records {
-            *pending.entry(*record).or_default() += 1;
+            *pending.entry((generation, *record)).or_default() += 1;
         }
     }
 
-    fn put_back(&self, counts: HashMap<u64, u64>) {
+    fn put_back(&self, counts: Counts) {
         let mut pending = lock(&self.pending);
         for (record, count) in counts {
             *pending.entry(record).or_default() += count;
         }
     }
 
-    fn take(&self) -> HashMap<u64, u64> {
+    fn take(&self) -> Counts {
         std::mem::take(&mut *lock(&self.pending))
     }
 }
@@ -82,7 +85,7 @@ pub(crate) fn flush(store: &Store) {
     write(store, &pending);
 }
 
-fn write(store: &Store, pending: &HashMap<u64, u64>) -> bool {
+fn write(store: &Store, pending: &Counts) -> bool {
     if pending.is_empty() {
         return true;
     }
@@ -95,14 +98,18 @@ fn write(store: &Store, pending: &HashMap<u64, u64>) -> bool {
     written.is_ok()
 }
 
-fn apply(db: &Db, pending: &HashMap<u64, u64>) -> Attempt<()> {
+fn apply(db: &Db, pending: &Counts) -> Attempt<()> {
     let mut statement = db.sql.prepare_cached(
         "INSERT INTO usage (row, access_count, last_used_at)
          SELECT row, ?2, ?3 FROM drawers WHERE row = ?1
          ON CONFLICT (row) DO UPDATE SET access_count = access_count + ?2, last_used_at = ?3",
     )?;
     let now = now_ms();
-    for (row, count) in pending {
+    let generation = Head::read(&db.sql)?.generation;
+    for ((noted, row), count) in pending {
+        if *noted != generation {
+            continue;
+        }
         statement.execute(params![*row as i64, *count as i64, now])?;
     }
     Ok(())
