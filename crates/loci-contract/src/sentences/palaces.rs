@@ -266,6 +266,32 @@ pub fn s1_15_everything_survives_the_instance(fixture: &dyn Fixture) {
     assert_eq!(ids(&*again, Selection::all()), ["a"]);
 }
 
+fn recall(collection: &dyn loci_core::Collection) -> Option<Error> {
+    struct Nothing;
+    impl loci_core::Judge for Nothing {
+        fn shortlist(&mut self, _: &loci_core::Findings) -> Vec<usize> {
+            Vec::new()
+        }
+        fn narrow(&mut self, _: &loci_core::Findings) -> Vec<usize> {
+            Vec::new()
+        }
+        fn choose(&mut self, _: &loci_core::Findings) -> Vec<u64> {
+            Vec::new()
+        }
+    }
+    let all = Selection::all();
+    let probe = loci_core::Probe {
+        query: "word",
+        vectors: Vec::new(),
+        selection: &all,
+        depth: 1,
+        near: 1,
+        context: 0,
+        dates: false,
+    };
+    collection.recall(&probe, &mut Nothing).err()
+}
+
 pub fn s1_16_a_call_whose_capability_is_not_named_is_unsupported(fixture: &dyn Fixture) {
     let named = fixture.backend().capabilities();
     let collection = empty(fixture);
@@ -284,6 +310,7 @@ pub fn s1_16_a_call_whose_capability_is_not_named_is_unsupported(fixture: &dyn F
             collection.facet_counts("wing", &all, 1).err(),
         ),
         (Capability::ChangeFeed, collection.changes_since(0, 1).err()),
+        (Capability::Recall, recall(&*collection)),
     ] {
         if named.contains(&capability) {
             assert!(

@@ -539,3 +539,48 @@ fn a_query_while_vectors_are_switched_is_answered_from_one_side() {
     assert!(seen.len() > 1, "only {seen:?} was seen");
     assert_made_by(&open(&path), &fakes[0], 900);
 }
+
+#[test]
+fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its_old_text() {
+    const DRAWERS: usize = 40;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    planted(&path, DRAWERS);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        let writer = threads.spawn(|| {
+            let palace = open(&path);
+            let plain = palace.collection("drawers", false).unwrap();
+            let mut turn = 0;
+            while !stop.load(std::sync::atomic::Ordering::Acquire) {
+                turn += 1;
+                let row = Row {
+                    text: Some(format!("changed for the {turn}th time")),
+                    ..row(turn % DRAWERS)
+                };
+                let rows = vec![row];
+                Op::Update { rows }.run(&palace, plain.as_ref()).unwrap();
+            }
+        });
+        let palace = open(&path);
+        let mut bad = Vec::new();
+        for round in 0..60 {
+            let fake = Fake::new(["one", "two"][round % 2], 16);
+            let done = palace.reembed("drawers", &fake, &mut |_| ()).unwrap();
+            assert_eq!(
+                done.drawers, DRAWERS as u64,
+                "switched before all were there"
+            );
+            // A text that changed since has no vector; one that has a vector has its own.
+            bad.extend(contents(&palace, "drawers").into_values().filter(|row| {
+                let own = fake.vector(row.text.as_ref().unwrap());
+                row.vector.as_ref().is_some_and(|vector| *vector != own)
+            }));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Release);
+        writer.join().unwrap();
+        assert_eq!(bad, [], "vectors of other texts");
+    });
+    let report = open(&path).verify(true).unwrap();
+    assert!(report.ok(), "{:?}", report.findings);
+}
