@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use loci_palace::matching_spans;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::print::Printer;
 
@@ -69,7 +70,9 @@ fn words(text: &str) -> Vec<Range<usize>> {
                 words.push(from..at);
                 start = None;
             }
-            (Some(from), false) if width == COLUMNS - INDENT.len() - 2 => {
+            (Some(from), false)
+                if width + c.width().unwrap_or_default() > COLUMNS - INDENT.len() - 4 =>
+            {
                 words.push(from..at);
                 start = Some(at);
                 width = 0;
@@ -80,7 +83,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
             }
             _ => {}
         }
-        width += 1;
+        width += c.width().unwrap_or_default();
     }
     if let Some(from) = start {
         words.push(from..text.len());
@@ -89,13 +92,11 @@ fn words(text: &str) -> Vec<Range<usize>> {
 }
 
 fn wrap(text: &str, words: &[Range<usize>]) -> Vec<Vec<Range<usize>>> {
-    let room = COLUMNS - INDENT.len() - 2;
+    let room = COLUMNS - INDENT.len() - 4;
     let mut lines: Vec<Vec<Range<usize>>> = Vec::new();
     let mut width = 0;
     for word in words {
-        let length = text
-            .get(word.clone())
-            .map_or(0, |word| word.chars().count());
+        let length = text.get(word.clone()).map_or(0, UnicodeWidthStr::width);
         match lines.last_mut() {
             Some(line) if width + 1 + length <= room => {
                 line.push(word.clone());
@@ -147,7 +148,7 @@ mod tests {
             String::new(),
         ] {
             for line in shown(printer, &text, &["word"]).lines() {
-                assert!(line.chars().count() <= COLUMNS, "{line}");
+                assert!(line.width() <= COLUMNS, "{line}");
             }
         }
     }

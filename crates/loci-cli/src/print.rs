@@ -7,6 +7,7 @@ use clap::error::ErrorKind as ClapErrorKind;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::{Exit, Failure};
 use crate::reply::Reply;
@@ -108,10 +109,18 @@ impl Printer {
     /// One line of stored text, cut to a length that fits a line.
     pub(crate) fn stored_line(self, text: &str, width: usize) -> String {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if line.chars().count() <= width {
+        if line.width() <= width {
             return self.stored(&line);
         }
-        let cut: String = line.chars().take(width.saturating_sub(1)).collect();
+        let mut room = width.saturating_sub(1);
+        let cut: String = line
+            .chars()
+            .take_while(|c| {
+                let left = room.checked_sub(c.width().unwrap_or_default());
+                room = left.unwrap_or_default();
+                left.is_some()
+            })
+            .collect();
         format!("{}…", self.stored(cut.trim_end()))
     }
 

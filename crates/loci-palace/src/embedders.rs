@@ -19,6 +19,8 @@ use crate::config::{Config, data_directory};
 pub const NO_EMBEDDER: &str = "none";
 /// The embedder behind an HTTP endpoint.
 pub const OPENAI_EMBEDDER: &str = "openai";
+/// How long a question waits for an endpoint.
+const QUESTION_PATIENCE: Duration = Duration::from_secs(5);
 const NAMES: [&str; 4] = [STATIC_NAME, MINILM_NAME, OPENAI_EMBEDDER, NO_EMBEDDER];
 
 /// Settings of an OpenAI-compatible endpoint, `[openai]` in a configuration file. The key comes from the environment.
@@ -55,7 +57,7 @@ pub(crate) enum Purpose {
 
 /// The embedders of a palace. Opening a model takes a moment, so it happens at most once.
 pub(crate) struct Embedders {
-    /// Named by a flag or the environment: used or refused, never replaced.
+    /// Named for this run: used or refused, never replaced.
     named: Option<String>,
     /// For new collections.
     default: String,
@@ -74,10 +76,9 @@ impl Embedders {
         let environment = std::env::var("LOCI_EMBEDDER")
             .ok()
             .filter(|name| !name.is_empty());
-        let named = named.map(str::to_owned).or(environment);
-        let default = of_palace
-            .embedder
-            .clone()
+        let named = named.map(str::to_owned);
+        let default = environment
+            .or_else(|| of_palace.embedder.clone())
             .or_else(|| of_user.embedder.clone())
             .unwrap_or_else(|| STATIC_NAME.into());
         for name in named.iter().chain([&default]) {
@@ -98,6 +99,10 @@ impl Embedders {
 
     /// An embedder by name.
     pub(crate) fn open(&self, name: &str) -> Result<Option<Arc<dyn Embedder>>> {
+        self.open_for(name, Purpose::Write)
+    }
+
+    fn open_for(&self, name: &str, purpose: Purpose) -> Result<Option<Arc<dyn Embedder>>> {
         known(name)?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, embedder)) = opened.iter().find(|(known, _)| known == name) {
@@ -107,13 +112,13 @@ impl Embedders {
             NO_EMBEDDER => return Ok(None),
             STATIC_NAME => Arc::new(StaticEmbedder::builtin().clone()),
             MINILM_NAME => Arc::new(self.models.open(MINILM_NAME)?),
-            _ => Arc::new(self.connect()?),
+            _ => Arc::new(self.connect(purpose)?),
         };
         opened.push((name.to_owned(), Arc::clone(&embedder)));
         Ok(Some(embedder))
     }
 
-    fn connect(&self) -> Result<RemoteEmbedder> {
+    fn connect(&self, purpose: Purpose) -> Result<RemoteEmbedder> {
         let Some(config) = &self.openai else {
             return Err(Error::invalid(
                 "embedder `openai`",
@@ -129,6 +134,11 @@ impl Embedders {
         if let Some(seconds) = config.timeout_seconds {
             options.timeout = Duration::from_secs(seconds);
         }
+        if purpose == Purpose::Read {
+            // Whoever asks waits a little, and is then answered by words.
+            options.timeout = options.timeout.min(QUESTION_PATIENCE);
+            options.attempts = 1;
+        }
         RemoteEmbedder::connect(options)
     }
 
@@ -142,7 +152,7 @@ impl Embedders {
         purpose: Purpose,
     ) -> Result<Resolved> {
         if let Some(name) = &self.named {
-            let embedder = match (self.open(name), purpose) {
+            let embedder = match (self.open_for(name, purpose), purpose) {
                 (Ok(embedder), _) => embedder,
                 (Err(error), Purpose::Write) => return Err(error),
                 (Err(error), Purpose::Read) => {
@@ -168,8 +178,8 @@ impl Embedders {
             };
         }
         match pinned {
-            Some(pinned) => Ok(self.for_pinned(collection, pinned)),
-            None => match self.open(&self.default) {
+            Some(pinned) => Ok(self.for_pinned(collection, pinned, purpose)),
+            None => match self.open_for(&self.default, purpose) {
                 Ok(Some(embedder)) => Ok(fitting(collection, embedder, dimension)),
                 Ok(None) => Ok(Resolved::default()),
                 Err(error) => Ok(without(collection, &error)),
@@ -177,7 +187,12 @@ impl Embedders {
         }
     }
 
-    fn for_pinned(&self, collection: &str, pinned: &EmbedderIdentity) -> Resolved {
+    fn for_pinned(
+        &self,
+        collection: &str,
+        pinned: &EmbedderIdentity,
+        purpose: Purpose,
+    ) -> Resolved {
         let name = match pinned.name.as_str() {
             STATIC_NAME => STATIC_NAME,
             MINILM_NAME => MINILM_NAME,
@@ -190,7 +205,7 @@ impl Embedders {
                 return without(collection, &error);
             }
         };
-        match self.open(name) {
+        match self.open_for(name, purpose) {
             Ok(Some(embedder)) if embedder.kinship(pinned) == Kinship::Same => Resolved {
                 embedder: Some(embedder),
                 warnings: Vec::new(),

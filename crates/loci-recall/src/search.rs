@@ -57,7 +57,8 @@ pub fn search(
         explanation: explain(&ranker, &criteria, &drawers),
     };
     let by_vector = !run.vectors.is_empty();
-    say_what_is_missing(&ranker, by_vector, request, &mut answer.warnings);
+    let model = run.model.split(':').next().unwrap_or_default();
+    say_what_is_missing(&ranker, by_vector, request, model, &mut answer.warnings);
     let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
@@ -81,8 +82,8 @@ pub(crate) struct Run<'a> {
     warnings: Vec<Warning>,
     metric: Metric,
     stand_in: bool,
-    /// Whether the collection's vectors are of another embedder than the built-in table.
-    mixed: bool,
+    /// Name of the embedder that made the collection's vectors, or will.
+    model: String,
 }
 
 impl<'a> Run<'a> {
@@ -106,7 +107,7 @@ impl<'a> Run<'a> {
         let query = readable(&request.query, &mut warnings);
         let vectors = query_vectors(collection, embedder, query, &mut warnings)?;
         let pinned = collection.embedder()?;
-        let mixed = pinned.is_some_and(|pinned| pinned.name != STATIC_NAME);
+        let model = pinned.map_or_else(|| STATIC_NAME.to_owned(), |pinned| pinned.name);
         Ok(Self {
             query,
             vectors,
@@ -114,7 +115,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .any(|warning| warning.code == STAND_IN_WARNING),
             warnings,
-            mixed,
+            model,
             metric: collection.metric(),
         })
     }
@@ -126,8 +127,7 @@ impl<'a> Run<'a> {
             question: self.query.to_owned(),
             max_distance: request.max_distance,
             by_meaning: !self.vectors.is_empty(),
-            table: self
-                .mixed
+            table: (self.model != STATIC_NAME)
                 .then(|| StaticEmbedder::builtin().embed_one(self.query)),
             by_source: request.by_source,
             explain: request.explain,
@@ -355,6 +355,7 @@ fn say_what_is_missing(
     ranker: &Ranker,
     by_meaning: bool,
     request: &Request,
+    model: &str,
     warnings: &mut Vec<Warning>,
 ) {
     let findings = &ranker.findings;
@@ -374,7 +375,7 @@ fn say_what_is_missing(
         warnings.push(Warning::new(
             "not_compared",
             format!(
-                "{} drawer(s) have a vector of another embedder and were found by words only; `loci reembed` brings them in",
+                "{} drawer(s) have a vector of another embedder and were found by words only; `loci reembed --model {model}` brings them in",
                 findings.not_compared
             ),
         ));
@@ -383,7 +384,7 @@ fn say_what_is_missing(
         warnings.push(Warning::new(
             "stand_in",
             format!(
-                "{} drawer(s) have a vector of the built-in table, made while the model was missing; `loci reembed` upgrades them",
+                "{} drawer(s) have a vector of the built-in table, made while the model was missing; `loci reembed --model {model}` upgrades them",
                 findings.stand_ins
             ),
         ));
@@ -392,7 +393,7 @@ fn say_what_is_missing(
         warnings.push(Warning::new(
             "without_vector",
             format!(
-                "{} drawer(s) of the collection have no vector and were searched by words only; `loci reembed --model static` \
+                "{} drawer(s) of the collection have no vector and were searched by words only; `loci reembed --model {model}` \
                  gives them one",
                 findings.without_vector
             ),

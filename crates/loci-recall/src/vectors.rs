@@ -1,12 +1,31 @@
 //! The question as vectors: whose vectors a collection holds decides what it is embedded by and what is said.
 
-use loci_core::{Collection, Embedder, Error, Kinship, ProbeVector, Result, Warning};
+use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, ProbeVector, Result, Warning};
 
 /// Code of the warning that another embedder than the collection's embedded the question.
 pub(crate) const STAND_IN_WARNING: &str = "compatible_embedder";
 
-/// The question as a vector for each space that can be searched.
+/// The question as a vector for each space that can be searched. An embedder that fails is said and done without.
 pub(crate) fn query_vectors(
+    collection: &dyn Collection,
+    embedder: Option<&dyn Embedder>,
+    query: &str,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<ProbeVector>> {
+    match embed(collection, embedder, query, warnings) {
+        Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
+            warnings.push(Warning::new(
+                "embedder_failed",
+                format!("{error}; only words were searched"),
+            ));
+            Ok(Vec::new())
+        }
+        other => other,
+    }
+}
+
+/// The question as a vector for each space that can be searched.
+fn embed(
     collection: &dyn Collection,
     embedder: Option<&dyn Embedder>,
     query: &str,

@@ -133,6 +133,15 @@ fn follow(
         answer.parts = Some(ranked.parts);
     } else {
         answer.stage = Stage::MaxDistance;
+        let near = Request {
+            max_distance: None,
+            ..request.clone()
+        };
+        let open = run.criteria(&near, MAX_DEPTH);
+        let (ranker, _) = run.recall(collection, &near, &open, 0)?;
+        let ranked = of(&ranker.ranked).and_then(|at| ranker.ranked.get(at));
+        answer.distance = ranked.and_then(|ranked| ranked.distance);
+        answer.semantic_rank = ranked.and_then(|ranked| ranked.semantic_rank);
         answer.reason =
             "it holds no word of the question and is farther than `--max-distance`".into();
         answer.advice = vec!["raise or leave out `--max-distance`".into()];

@@ -9,6 +9,7 @@ use loci_palace::{
     Warning, date_of,
 };
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
@@ -157,12 +158,7 @@ fn shown(printer: Printer, found: &Found) -> String {
         .map(|term| term.term.as_str())
         .collect();
     for (hit, rank) in answer.hits.iter().zip(1..) {
-        let _ = writeln!(
-            text,
-            "{rank}. {}{}",
-            printer.strong(&hit.id),
-            place(printer, hit)
-        );
+        text.push_str(&heading(printer, rank, hit));
         text.push_str(&passage::shown(printer, &hit.text, &terms));
         if hit.cut {
             let _ = writeln!(
@@ -193,13 +189,41 @@ fn shown(printer: Printer, found: &Found) -> String {
     text
 }
 
-/// Where a hit comes from, and how it was found.
-fn place(printer: Printer, hit: &Hit) -> String {
-    let mut parts: Vec<String> = Vec::new();
+/// Id and place of a hit, in as many lines as it takes.
+fn heading(printer: Printer, rank: usize, hit: &Hit) -> String {
+    let mut text = format!(
+        "{rank}. {}",
+        printer.strong(&printer.stored_line(&hit.id, 70))
+    );
+    let mut width = format!("{rank}. ").len() + printer.stored_line(&hit.id, 70).width();
+    for part in place(printer, hit) {
+        let (shown, columns) = part;
+        if width + 2 + columns > 80 {
+            text.push_str("\n   ");
+            width = 3;
+        } else {
+            text.push_str("  ");
+            width += 2;
+        }
+        text.push_str(&shown);
+        width += columns;
+    }
+    text.push('\n');
+    text
+}
+
+/// Where a hit comes from, and how it was found; each with its width.
+fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
+    let mut parts: Vec<(String, usize)> = Vec::new();
+    let mut push = |shown: String, plain: &str| parts.push((shown, plain.width()));
+    let cut = |text: &str| printer.stored_line(text, 76);
     let get = |key: &str| hit.metadata.get_str(key).filter(|value| !value.is_empty());
     match (get("wing"), get("room")) {
-        (Some(wing), Some(room)) => parts.push(printer.stored(&format!("{wing}/{room}"))),
-        (Some(only), None) | (None, Some(only)) => parts.push(printer.stored(only)),
+        (Some(wing), Some(room)) => {
+            push(cut(wing), &cut(wing));
+            push(cut(room), &cut(room));
+        }
+        (Some(only), None) | (None, Some(only)) => push(cut(only), &cut(only)),
         (None, None) => {}
     }
     if let Some(source) = get("source_file") {
@@ -207,10 +231,18 @@ fn place(printer: Printer, hit: &Hit) -> String {
             Some(MetaValue::Int(line)) => Some(*line),
             _ => None,
         };
-        parts.push(printer.path(source, line));
+        let plain = match line {
+            Some(line) => format!("{source}:{line}"),
+            None => source.to_owned(),
+        };
+        if plain.width() <= 76 {
+            push(printer.path(source, line), &plain);
+        } else {
+            push(cut(&plain), &cut(&plain));
+        }
     }
     if let Some((day, _)) = date_of(hit.authored_at).split_once('T') {
-        parts.push(day.to_owned());
+        push(day.to_owned(), day);
     }
     let via = match hit.matched_via {
         MatchedVia::Both => "words and meaning",
@@ -218,8 +250,9 @@ fn place(printer: Printer, hit: &Hit) -> String {
         MatchedVia::Semantic => "meaning",
         MatchedVia::Context => "beside a match",
     };
-    parts.push(format!("{via} {:.2}", hit.score));
-    format!("  {}", parts.join("  "))
+    let found = format!("{via} {:.2}", hit.score);
+    push(found.clone(), &found);
+    parts
 }
 
 fn available(printer: Printer, scope: &Scope) -> String {
@@ -231,7 +264,11 @@ fn available(printer: Printer, scope: &Scope) -> String {
             .map(|(value, count)| format!("{} {count}", printer.stored(value)))
             .collect();
         if !shown.is_empty() {
-            let _ = write!(text, "; {name}: {}", shown.join(", "));
+            let _ = write!(
+                text,
+                "\n  {name}: {}",
+                printer.stored_line(&shown.join(", "), 70)
+            );
         }
     }
     text.push('\n');

@@ -353,3 +353,31 @@ fn another_embedder_than_the_collections_is_a_conflict_that_names_both_ways_out(
     }
     assert_eq!(dir.json(0, &["status"])["drawers"], 1);
 }
+
+#[test]
+fn the_embedder_of_the_environment_is_for_new_collections() {
+    let dir = Dir::new();
+    let text = "The physician recommended more sleep";
+    dir.json(0, &["add", text, "--id", "sleep"]);
+    for command in [
+        &["add", "Trains to Oslo leave at nine"][..],
+        &["search", "what did the doctor advise"],
+    ] {
+        let mut run = dir.command();
+        run.env("LOCI_EMBEDDER", "minilm").args(command);
+        let output = run.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(output.stderr, b"", "the collection is static: {output:?}");
+    }
+    let mut new = dir.command();
+    new.env("LOCI_EMBEDDER", "none");
+    new.args(["add", text, "--collection", "new"]);
+    assert!(new.output().unwrap().status.success());
+    let status = dir.json(0, &["status"]);
+    let collections = status["collections"].as_array().unwrap();
+    let vectors = |name: &str| {
+        let one = collections.iter().find(|one| one["name"] == name);
+        one.unwrap()["vectors"].clone()
+    };
+    assert_eq!((vectors("drawers"), vectors("new")), (json!(2), json!(0)));
+}

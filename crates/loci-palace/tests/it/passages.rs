@@ -946,3 +946,63 @@ fn a_salvaged_palace_has_passages_and_its_embedder() {
         .unwrap();
     assert_eq!(found.answer.hits[0].id, "o3");
 }
+
+#[test]
+fn a_process_goes_on_when_a_backup_of_format_1_takes_the_place_of_its_palace() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    rich(&path).close().unwrap();
+    let ask = |collection: &str, query: &str| Request::Search {
+        collection: collection.into(),
+        query: query.into(),
+        k: 5,
+        filter: None,
+        since: None,
+        before: None,
+    };
+    let mut running = Worker::serve(&path);
+    running.must(&ask("drawers", "lantern"));
+    Worker::serve(&path).must(&Request::Restore {
+        from: fixture("format-1.sqlite3").display().to_string(),
+    });
+    let found = running.must(&ask("drawers", "changed text"));
+    assert_eq!(found["hits"][0]["id"], "d7", "{found}");
+    let rows = vec![row("new", "a zeppelin over the palace", &json!({}))];
+    running.must(&run("drawers", Op::Add { rows }));
+    let found = running.must(&ask("drawers", "zeppelin"));
+    assert_eq!(found["hits"][0]["id"], "new", "{found}");
+    running.finish();
+    assert_eq!(number(&path, "PRAGMA user_version"), 2);
+    assert_clean(&open(&path));
+}
+
+#[test]
+fn a_full_disk_during_the_migration_leaves_format_1_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    of_format_1(&path, 1_500);
+    let before = truth(&path);
+    let size = std::fs::metadata(path.join("palace.sqlite3"))
+        .unwrap()
+        .len();
+    for limit in [8_192, 128 * 1024, size / 4] {
+        let mut shell = std::process::Command::new("sh");
+        shell
+            .arg("-c")
+            .arg("trap '' XFSZ; ulimit -f \"$1\"; shift; exec \"$@\"")
+            .arg("sh")
+            .arg((limit / 512).to_string())
+            .arg(env!("CARGO_BIN_EXE_loci-worker"))
+            .args([path.as_os_str(), "serve".as_ref()])
+            .stdin(std::process::Stdio::null());
+        let output = shell.output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let answer: Value = serde_json::from_str(said.trim_end()).unwrap();
+        assert_eq!(answer["error"]["kind"], "unavailable", "{limit}: {said}");
+        assert_eq!(number(&path, "PRAGMA user_version"), 1, "{limit}");
+        assert_eq!(truth(&path), before, "{limit}");
+    }
+    let palace = open(&path);
+    assert_eq!(number(&path, "PRAGMA user_version"), 2);
+    assert_clean(&palace);
+}

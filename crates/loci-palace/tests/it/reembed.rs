@@ -542,29 +542,36 @@ fn a_query_while_vectors_are_switched_is_answered_from_one_side() {
 
 #[test]
 fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its_old_text() {
-    const DRAWERS: usize = 40;
+    const DRAWERS: usize = 12;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("palace");
     planted(&path, DRAWERS);
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|threads| {
-        let writer = threads.spawn(|| {
-            let palace = open(&path);
-            let plain = palace.collection("drawers", false).unwrap();
-            let mut turn = 0;
-            while !stop.load(std::sync::atomic::Ordering::Acquire) {
-                turn += 1;
-                let row = Row {
-                    text: Some(format!("changed for the {turn}th time")),
-                    ..row(turn % DRAWERS)
-                };
-                let rows = vec![row];
-                Op::Update { rows }.run(&palace, plain.as_ref()).unwrap();
-            }
-        });
+        let writers: Vec<_> = (0..3)
+            .map(|first| {
+                let (path, stop) = (&path, &stop);
+                threads.spawn(move || {
+                    let palace = open(path);
+                    let plain = palace.collection("drawers", false).unwrap();
+                    let mut turn = first;
+                    while !stop.load(std::sync::atomic::Ordering::Acquire) {
+                        turn += 3;
+                        let row = Row {
+                            text: Some(format!("changed for the {turn}th time")),
+                            ..row(turn % DRAWERS)
+                        };
+                        let rows = vec![row];
+                        Op::Update { rows }.run(&palace, plain.as_ref()).unwrap();
+                        // Leaves the others a moment.
+                        std::thread::sleep(Duration::from_micros(300));
+                    }
+                })
+            })
+            .collect();
         let palace = open(&path);
         let mut bad = Vec::new();
-        for round in 0..60 {
+        for round in 0..150 {
             let fake = Fake::new(["one", "two"][round % 2], 16);
             let done = palace.reembed("drawers", &fake, &mut |_| ()).unwrap();
             assert_eq!(
@@ -578,9 +585,99 @@ fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its
             }));
         }
         stop.store(true, std::sync::atomic::Ordering::Release);
-        writer.join().unwrap();
+        for writer in writers {
+            writer.join().unwrap();
+        }
         assert_eq!(bad, [], "vectors of other texts");
     });
     let report = open(&path).verify(true).unwrap();
     assert!(report.ok(), "{:?}", report.findings);
+}
+
+/// Answers with too few vectors, with short ones, or with numbers that are none.
+struct Broken(usize);
+
+impl loci_palace::Embedder for Broken {
+    fn identity(&self) -> EmbedderIdentity {
+        Fake::new("broken", 8).0
+    }
+
+    fn embed(&self, texts: &[&str]) -> loci_palace::Result<Vec<Vec<f32>>> {
+        let mut vectors = Fake::new("broken", 8).embed(texts)?;
+        match self.0 {
+            0 => drop(vectors.pop()),
+            1 => vectors[0].truncate(7),
+            2 => vectors[0][3] = f32::NAN,
+            _ => vectors[0][3] = f32::INFINITY,
+        }
+        Ok(vectors)
+    }
+}
+
+#[test]
+fn an_embedder_that_breaks_its_contract_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    planted(&path, 150);
+    let palace = open(&path);
+    let before = contents(&palace, "drawers");
+    for how in 0..4 {
+        palace
+            .reembed("drawers", &Broken(how), &mut |_| ())
+            .unwrap_err();
+        assert_eq!(rows_in(&path, "fresh_vectors"), 0, "{how}");
+    }
+    assert_eq!(contents(&palace, "drawers"), before);
+    assert_eq!(pinned(&palace), old().0);
+    assert!(palace.verify(true).unwrap().ok());
+}
+
+#[test]
+fn a_collection_that_is_dropped_or_restored_meanwhile_is_left_in_one_piece() {
+    let directory = tempfile::tempdir().unwrap();
+    for how in ["drop", "again", "restore"] {
+        let path = directory.path().join(how);
+        let backup = directory.path().join(format!("{how}.backup"));
+        planted(&path, 400);
+        open(&path).backup(&backup).unwrap();
+        let mut stepper = Stepper::start(&path, "new-8");
+        stepper.line();
+        let mut other = Worker::serve(&path);
+        if how == "restore" {
+            other.must(&Request::Restore {
+                from: backup.display().to_string(),
+            });
+        } else {
+            other.must(&Request::Drop {
+                collection: "drawers".into(),
+            });
+        }
+        if how == "again" {
+            // Another collection of the same name, with other vectors.
+            let rows = (0..30)
+                .map(|n| Row {
+                    vector: Some(vec![1.0, n as f32]),
+                    ..row(n)
+                })
+                .collect();
+            other.must(&run("drawers", Op::Add { rows }));
+        }
+        let last = stepper.end();
+        let palace = open(&path);
+        let report = palace.verify(true).unwrap();
+        assert!(report.ok(), "{how}: {:?}", report.findings);
+        assert!(last.get("error").is_some(), "{how}: {last}");
+        match how {
+            "drop" => assert!(palace.collection("drawers", false).is_err()),
+            "again" => {
+                let collection = palace.collection("drawers", false).unwrap();
+                assert_eq!(collection.dimension().unwrap(), Some(2));
+                assert_eq!(collection.count().unwrap(), 30);
+            }
+            _ => assert_eq!(pinned(&palace), old().0),
+        }
+        for table in ["fresh_vectors", "reembeddings"] {
+            assert_eq!(rows_in(&path, table), 0, "{how}: {table}");
+        }
+    }
 }

@@ -20,6 +20,7 @@ use crate::index::{recover, registry};
 use crate::store::connection::{Db, add_terms_function};
 use crate::store::opening::DAMAGED_LOG;
 use crate::store::place::Place;
+use crate::store::schema::PAGE_SIZE;
 use crate::store::{Head, Store};
 
 /// How often the comparison starts again because another process replaced an index meanwhile.
@@ -227,7 +228,15 @@ fn check_database(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let found: Vec<String> = lines.into_iter().filter(|line| line != "ok").collect();
-    let kind = kind_of(found.iter().map(String::as_str));
+    let whole = db
+        .path()
+        .and_then(|path| fs::metadata(path).ok())
+        .is_some_and(|file| file.len() % u64::from(PAGE_SIZE) == 0);
+    let kind = if whole {
+        kind_of(found.iter().map(String::as_str))
+    } else {
+        "database"
+    };
     for line in found {
         report.push(kind, None, None, line);
     }

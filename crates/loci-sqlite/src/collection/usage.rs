@@ -29,6 +29,8 @@ pub(crate) struct Usage {
     /// By generation and row: after a restore the same number may be another drawer.
     pending: Mutex<Counts>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// Held from taking counts out until they are written.
+    writing: Mutex<()>,
 }
 
 impl Usage {
@@ -69,6 +71,7 @@ pub(crate) fn write_later(store: &Arc<Store>) {
             for _ in 0..ATTEMPTS {
                 std::thread::sleep(GATHERING);
                 let Some(store) = held.upgrade() else { return };
+                let _writing = lock(&store.usage.writing);
                 let pending = store.usage.take();
                 if write(&store, &pending) {
                     return;
@@ -81,6 +84,7 @@ pub(crate) fn write_later(store: &Arc<Store>) {
 
 /// Writes what is pending. A count that cannot be written is lost: it is no memory.
 pub(crate) fn flush(store: &Store) {
+    let _writing = lock(&store.usage.writing);
     let pending = store.usage.take();
     write(store, &pending);
 }
