@@ -12,8 +12,8 @@ const DOUBT: f32 = 0.2;
 /// The place whose score stands for the crowd, and how far the best is taken to stand out where there is no crowd.
 const CROWD: usize = 20;
 const GAP_OF_FEW: f32 = 0.9;
-/// Terms below which it is not fitted.
-const FEWEST_ASKED: usize = 3;
+/// Terms that nobody wrote and that may still be asked for in other words.
+const FEW: usize = 3;
 /// Terms beyond which more of them say no more.
 const MOST_ASKED: usize = 12;
 /// How much better somebody else must fit to be worth a word.
@@ -41,12 +41,17 @@ impl Verdict {
         let Some(best) = ranked.first() else {
             return Self::NOTHING;
         };
-        // The questions it was fitted to are sentences. Of a word or two it can only be said whether they were found.
-        let words = findings
-            .terms
-            .iter()
-            .filter(|term| !is_extension(&term.term));
-        if !calibrated || words.count() < FEWEST_ASKED {
+        let words = findings.terms.iter().enumerate();
+        let mut words = words.filter(|(_, term)| !is_extension(&term.term));
+        let holds_all = words.all(|(at, _)| best.terms.contains(&at));
+        if holds_all && !best.terms.is_empty() {
+            // It was fitted to sentences; a word or two that stand there are there.
+            return Self {
+                probability: None,
+                likely: true,
+            };
+        }
+        if !calibrated {
             return Self {
                 probability: None,
                 likely: !best.terms.is_empty(),
@@ -58,14 +63,7 @@ impl Verdict {
             (Some(first), Some(crowd)) => first - crowd,
             _ => GAP_OF_FEW,
         };
-        // Words that nobody ever wrote, and those that everybody writes, ask for nothing.
-        let known = findings
-            .terms
-            .iter()
-            .filter(|term| term.drawers > 0)
-            .count();
-        let asked = if findings.only_stop_words { 0 } else { known };
-        let asked = asked.clamp(1, MOST_ASKED) as f32;
+        let asked = asked(findings) as f32;
         let logit = 4.0 * gap
             + 3.5 * best.parts.tokens
             + 5.0 * best.parts.meaning
@@ -78,6 +76,23 @@ impl Verdict {
             likely: probability >= DOUBT,
         }
     }
+}
+
+/// How many terms count as asked for: words that nobody ever wrote say little, those that everybody writes nothing.
+fn asked(findings: &Findings) -> usize {
+    let all = findings.terms.len();
+    let known = findings
+        .terms
+        .iter()
+        .filter(|term| term.drawers > 0)
+        .count();
+    let asked = match known {
+        _ if findings.only_stop_words => 1,
+        0 if all > FEW => 1,
+        0 => all,
+        known => all.min(2 * known + 2),
+    };
+    asked.clamp(1, MOST_ASKED)
 }
 
 /// Whether somebody else than the question names said what fits best.

@@ -148,8 +148,11 @@ fn shown(printer: Printer, found: &Found) -> String {
     if answer.hits.is_empty() {
         text.push_str("nothing found\n");
     } else if !answer.verdict.likely {
-        let sure = answer.verdict.probability.unwrap_or_default() * 100.0;
-        let _ = writeln!(text, "probably not in memory ({sure:.0} %); the nearest:");
+        let sure = answer
+            .verdict
+            .probability
+            .map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
+        let _ = writeln!(text, "probably not in memory{sure}; the nearest:");
     }
     let terms: Vec<&str> = answer
         .explanation

@@ -249,24 +249,3 @@ fn a_count_of_before_a_restore_does_not_reach_the_drawer_that_has_the_number_now
     let collection = palace.collection("drawers", false).unwrap();
     assert_eq!(collection.access_counts(&["after".into()]).unwrap(), [0]);
 }
-
-#[test]
-fn counts_that_are_being_written_when_the_process_ends_are_not_lost() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("palace");
-    planted(&path);
-    let holder = rusqlite::Connection::open(path.join("palace.sqlite3")).unwrap();
-    for round in 1..=3 {
-        let mut worker = Worker::serve(&path);
-        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-        worker.must(&search("lighthouse", 1));
-        // Counts are gathered for half a second; now somebody waits for the lock to write them.
-        std::thread::sleep(Duration::from_millis(570));
-        std::thread::scope(|threads| {
-            threads.spawn(|| worker.finish());
-            std::thread::sleep(Duration::from_millis(40));
-            holder.execute_batch("ROLLBACK").unwrap();
-        });
-        assert_eq!(counts(&path)[0], round);
-    }
-}

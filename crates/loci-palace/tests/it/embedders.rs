@@ -540,9 +540,7 @@ fn a_question_is_never_compared_with_vectors_that_another_embedder_made_meanwhil
         }
     }
     // A handle of before the change, by text: an error, not a guess.
-    let error = texts(collection.as_ref())
-        .err()
-        .expect("two spaces were compared");
+    let error = texts(collection.as_ref()).expect_err("two spaces were compared");
     assert!(matches!(error, Error::EmbedderMismatch { .. }), "{error:?}");
     let rows = vec![row("late", "a late text")];
     let error = Op::Add { rows }
@@ -551,4 +549,67 @@ fn a_question_is_never_compared_with_vectors_that_another_embedder_made_meanwhil
     assert!(matches!(error, Error::EmbedderMismatch { .. }), "{error:?}");
     let now = embedding(&palace, "drawers", after).unwrap();
     assert_eq!(texts(now.as_ref()).unwrap().ids[0][0], "v1");
+}
+
+#[test]
+fn searches_while_the_vectors_change_hands_compare_like_with_like() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    let palace = open(&path);
+    let (model, table) = (Fake::minilm(), table(&palace));
+    let collection = embedding(&palace, "drawers", model.clone()).unwrap();
+    let texts: Vec<String> = (0..40)
+        .map(|n| format!("the lantern of house {n} is lit"))
+        .collect();
+    let rows = texts
+        .iter()
+        .zip(0..)
+        .map(|(text, n)| row(&format!("d{n}"), text))
+        .collect();
+    Op::Add { rows }.run(&palace, collection.as_ref()).unwrap();
+    let question = "a lantern in the dark";
+    let same = static_vector(&palace, question);
+    let apart = table
+        .embed_queries(&[question], &model.0)
+        .unwrap()
+        .remove(0);
+    let right: BTreeMap<&str, [f32; 2]> = texts
+        .iter()
+        .map(|text| {
+            let own = cosine(&same, &static_vector(&palace, text));
+            (text.as_str(), [own, cosine(&apart, &model.vector(text))])
+        })
+        .collect();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let mut sides = BTreeSet::new();
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut other = crate::support::Worker::serve(&path);
+            for round in 0..16 {
+                other.must(&crate::support::Request::Reembed {
+                    collection: "drawers".into(),
+                    embedder: ["static", "minilm"][round % 2].into(),
+                });
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+        });
+        while !done.load(std::sync::atomic::Ordering::Acquire) {
+            let answer = match palace.search("drawers", &Request::new(question)) {
+                Ok(found) => found.answer,
+                Err(Error::EmbedderMismatch { .. }) => continue,
+                Err(error) => panic!("{error:?}"),
+            };
+            assert_eq!(answer.hits.len(), 10);
+            let near = |at: usize| {
+                answer.hits.iter().all(|hit| {
+                    hit.distance
+                        .is_some_and(|d| (d - right[hit.text.as_str()][at]).abs() < 1e-4)
+                })
+            };
+            let side = (0..2).find(|at| near(*at));
+            sides.insert(side.unwrap_or_else(|| panic!("neither space: {:?}", answer.hits)));
+        }
+    });
+    assert_eq!(sides.len(), 2, "only one side was seen");
+    assert_clean(&palace);
 }
