@@ -32,26 +32,63 @@ pub(crate) struct Passage {
     pub(crate) tokens: Vec<u8>,
 }
 
+/// What takes time to find out about a text. Made before a transaction begins.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prepared {
+    /// Its terms, joined by spaces.
+    pub(crate) joined: String,
+    count: i64,
+    tokens: Vec<u8>,
+}
+
+impl Prepared {
+    pub(crate) fn of(text: &str) -> Self {
+        let IndexTerms { joined, count } = loci_text::index_terms(text);
+        Self {
+            joined,
+            count: count as i64,
+            tokens: tokens(text),
+        }
+    }
+}
+
 impl Passage {
-    /// The passage and the joined terms of its text.
+    /// The passage of a text that was prepared.
     pub(crate) fn of(
         collection: i64,
         text: Option<&str>,
+        prepared: Option<&Prepared>,
         metadata: &Metadata,
-    ) -> (Self, Option<String>) {
-        let terms = text.map(loci_text::index_terms);
+    ) -> Self {
         let speaker = metadata
             .get_str("speaker")
             .or_else(|| text.and_then(loci_text::opening_label));
-        let passage = Self {
+        Self {
             source: source(collection, metadata),
             line: line(metadata),
             authored_at: metadata.authored_at(),
-            terms: terms.as_ref().map_or(0, |terms| terms.count as i64),
+            terms: prepared.map_or(0, |prepared| prepared.count),
             label: speaker.map_or_else(String::new, |name| loci_text::index_terms(name).joined),
-            tokens: text.map(tokens).unwrap_or_default(),
-        };
-        (passage, terms.map(|IndexTerms { joined, .. }| joined))
+            tokens: prepared.map_or_else(Vec::new, |prepared| prepared.tokens.clone()),
+        }
+    }
+
+    /// Writes what metadata alone decide; whether there was a passage to write it to.
+    pub(crate) fn update_place(&self, db: &Connection, row: u64) -> Attempt<bool> {
+        let changed = db
+            .prepare_cached(
+                "UPDATE passages SET source = ?2, line = ?3, label = ?5,
+                     authored_at = coalesce(?4, (SELECT created_at FROM drawers WHERE row = ?1), 0)
+                 WHERE row = ?1",
+            )?
+            .execute(params![
+                row as i64,
+                self.source,
+                self.line,
+                self.authored_at,
+                self.label
+            ])?;
+        Ok(changed > 0)
     }
 
     /// Writes it. A drawer without a date counts as of the day it was added.
@@ -122,7 +159,8 @@ pub(crate) fn rebuild(db: &Connection) -> Attempt<()> {
             .ok()
             .and_then(|json| serde_json::from_str(json).ok())
             .unwrap_or_default();
-        let (passage, _) = Passage::of(collection, text, &metadata);
+        let prepared = text.map(Prepared::of);
+        let passage = Passage::of(collection, text, prepared.as_ref(), &metadata);
         passage.insert(db, collection, row)?;
     }
     db.execute(
@@ -135,7 +173,8 @@ pub(crate) fn rebuild(db: &Connection) -> Attempt<()> {
 
 /// The passage that a stored drawer should have.
 pub(crate) fn expected(collection: i64, stored: &Stored, metadata: &Metadata) -> Passage {
-    Passage::of(collection, stored.text.as_deref(), metadata).0
+    let text = stored.text.as_deref();
+    Passage::of(collection, text, text.map(Prepared::of).as_ref(), metadata)
 }
 
 /// A number for the source of a drawer: nothing of its name is kept here.

@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
 use super::meta::mismatch;
+use super::passage::Prepared;
 use super::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::store::Head;
@@ -46,10 +47,13 @@ pub(crate) fn write(
         Some(embedder) => embed_changed(collection, embedder.as_ref(), batch)?,
         None => Embedded::new(),
     };
+    let prepared: Vec<Option<Prepared>> = (0..batch.len())
+        .map(|at| batch.document(at).map(Prepared::of))
+        .collect();
     let mut everything_embedded = false;
     loop {
         let result = collection.store.write(mode.doing(), |db| {
-            apply(collection, &db.sql, batch, mode, &embedded)
+            apply(collection, &db.sql, batch, &prepared, mode, &embedded)
         });
         match (result, &collection.embedder) {
             // Another process changed a text after we looked: embed what we had taken for unchanged.
@@ -128,6 +132,7 @@ fn apply(
     collection: &SqliteCollection,
     db: &Connection,
     batch: &Batch,
+    prepared: &[Option<Prepared>],
     mode: Mode,
     embedded: &Embedded,
 ) -> Attempt<WriteResult> {
@@ -164,6 +169,7 @@ fn apply(
         let change = Change {
             id,
             text: batch.document(at),
+            prepared: prepared.get(at).and_then(Option::as_ref),
             patch: batch.metadata(at),
             vector: batch
                 .embedding(at)

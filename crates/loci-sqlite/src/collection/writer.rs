@@ -6,7 +6,7 @@ use rusqlite::{Connection, params};
 
 use super::meta::CollectionRow;
 use super::other;
-use super::passage::{self, Passage};
+use super::passage::{self, Passage, Prepared};
 use super::record::{MinedKey, STORED_COLUMNS, Stored, checksum, vector_bytes};
 use super::rows::{
     delete_labels, delete_postings, delete_vector, insert_labels, insert_postings,
@@ -20,6 +20,8 @@ use crate::store::now_ms;
 pub(crate) struct Change<'a> {
     pub(crate) id: &'a str,
     pub(crate) text: Option<&'a str>,
+    /// What the text is to search.
+    pub(crate) prepared: Option<&'a Prepared>,
     pub(crate) patch: Option<&'a loci_core::MetadataPatch>,
     pub(crate) vector: Option<&'a [f32]>,
     /// A vector of another embedder than the collection's, kept apart from its own.
@@ -121,10 +123,14 @@ impl<'a> Writer<'a> {
         }
         self.seq = row;
         self.drawers += 1;
-        let (passage, terms) = Passage::of(self.collection.id, change.text, &metadata);
+        let passage = Passage::of(self.collection.id, change.text, change.prepared, &metadata);
         passage.insert(self.db, self.collection.id, row)?;
         self.terms += passage.terms;
-        insert_postings(self.db, row, terms.as_deref())?;
+        insert_postings(
+            self.db,
+            row,
+            change.prepared.map(|prepared| prepared.joined.as_str()),
+        )?;
         insert_labels(self.db, self.collection.id, row, &metadata)?;
         match (bytes, change.other) {
             (Some(bytes), _) => self.insert_vector(row, &bytes)?,
@@ -217,12 +223,13 @@ impl<'a> Writer<'a> {
                 key.content_hash,
                 key.start_line,
             ])?;
-        self.terms -= passage::delete(self.db, old.row)?;
-        let (passage, terms) = Passage::of(self.collection.id, text, &metadata);
-        passage.insert(self.db, self.collection.id, old.row)?;
-        self.terms += passage.terms;
+        let place = Passage::of(self.collection.id, text, None, &metadata);
+        if text_changed || !place.update_place(self.db, old.row)? {
+            self.replace_passage(old.row, text, change.prepared, &metadata)?;
+        }
         if text_changed {
-            insert_postings(self.db, old.row, terms.as_deref())?;
+            let terms = change.prepared.map(|prepared| prepared.joined.as_str());
+            insert_postings(self.db, old.row, terms)?;
         }
         if text_changed || vector_changed {
             other::remove(self.db, old.row)?;
@@ -247,6 +254,25 @@ impl<'a> Writer<'a> {
             self.insert_vector(old.row, &bytes)?;
         }
         Ok(Outcome::Updated)
+    }
+
+    fn replace_passage(
+        &mut self,
+        row: u64,
+        text: Option<&str>,
+        prepared: Option<&Prepared>,
+        metadata: &Metadata,
+    ) -> Attempt<()> {
+        self.terms -= passage::delete(self.db, row)?;
+        let found = match prepared {
+            Some(_) => None,
+            None => text.map(Prepared::of),
+        };
+        let prepared = prepared.or(found.as_ref());
+        let passage = Passage::of(self.collection.id, text, prepared, metadata);
+        passage.insert(self.db, self.collection.id, row)?;
+        self.terms += passage.terms;
+        Ok(())
     }
 
     /// The tombstone tells every index that the row's old vector no longer counts.

@@ -1,0 +1,234 @@
+//! Each part of a score does what its name says.
+
+use std::sync::Arc;
+
+use jiff::civil::date;
+use loci_core::{Backend, Batch, Collection, CollectionOptions, Metadata, PalaceRef};
+use loci_embed::StaticEmbedder;
+use loci_recall::{Answer, MatchedVia, Request, search};
+use loci_sqlite::SqliteBackend;
+use serde_json::{Value, json};
+
+struct Scene {
+    collection: Arc<dyn Collection>,
+    embedder: Arc<StaticEmbedder>,
+    _backend: SqliteBackend,
+    _directory: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new(drawers: &[(&str, &str, Value)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let palace = PalaceRef::local(directory.path().join("palace"));
+        let embedder = Arc::new(StaticEmbedder::builtin().clone());
+        let options = CollectionOptions {
+            metric: None,
+            embedder: Some(embedder.clone()),
+        };
+        let backend = SqliteBackend::default();
+        let collection = backend
+            .get_collection(&palace, "drawers", true, &options)
+            .unwrap();
+        for (id, text, metadata) in drawers {
+            let batch = Batch::new([*id])
+                .documents([*text])
+                .metadatas([Metadata::from_json(metadata).unwrap()]);
+            collection.add(&batch).unwrap();
+        }
+        Self {
+            collection,
+            embedder,
+            _backend: backend,
+            _directory: directory,
+        }
+    }
+
+    fn ask(&self, question: &str) -> Answer {
+        let request = Request {
+            today: date(2026, 11, 16),
+            ..Request::new(question)
+        };
+        search(
+            self.collection.as_ref(),
+            Some(self.embedder.as_ref()),
+            &request,
+        )
+        .unwrap()
+    }
+}
+
+fn ids(answer: &Answer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+/// Lines of one talk.
+fn talk(source: &str, line: i64) -> Value {
+    json!({"source_file": source, "start_line": line})
+}
+
+#[test]
+fn a_score_is_the_sum_of_its_parts_and_orders_the_hits() {
+    let scene = Scene::new(&[
+        ("a", "Ann: the quagga sleeps", json!({"date": "2026-05-01"})),
+        ("b", "Bob: a zebra grazes", json!({})),
+        ("c", "the horse runs", json!({})),
+    ]);
+    let answer = scene.ask("what did Ann say about the quagga in May 2026");
+    for hit in &answer.hits {
+        assert!((hit.score - hit.parts.score()).abs() < 1e-6, "{hit:?}");
+        let parts = hit.parts;
+        for part in [parts.words, parts.source, parts.meaning, parts.tokens] {
+            assert!((0.0..=1.0 + 1e-5).contains(&part), "{parts:?}");
+        }
+    }
+    assert!(answer.hits.is_sorted_by(|a, b| a.score >= b.score));
+    assert_eq!(ids(&answer)[0], "a");
+    let best = answer.hits[0].parts;
+    assert!(
+        best.speaker > 0.0 && best.date > 0.0 && best.words > 0.0,
+        "{best:?}"
+    );
+}
+
+#[test]
+fn an_answer_beside_the_passage_that_matches_is_found_before_others() {
+    let scene = Scene::new(&[
+        (
+            "asked",
+            "Which instrument does Caroline practise?",
+            talk("one", 1),
+        ),
+        (
+            "answer",
+            "Mostly the cello, since last winter.",
+            talk("one", 2),
+        ),
+        (
+            "far",
+            "Mostly the cello, since last spring.",
+            talk("two", 1),
+        ),
+        ("noise", "The bus was late again.", talk("two", 2)),
+    ]);
+    let answer = scene.ask("instrument Caroline practise");
+    let place = |id: &str| ids(&answer).iter().position(|hit| *hit == id).unwrap();
+    assert_eq!(place("asked"), 0);
+    assert!(place("answer") < place("far"), "{:?}", ids(&answer));
+}
+
+#[test]
+fn a_passage_of_a_source_about_the_question_comes_before_the_same_passage_of_another() {
+    let filler = "We talked for a while.";
+    let scene = Scene::new(&[
+        (
+            "right-1",
+            "The glacier hike began at dawn.",
+            talk("hike", 1),
+        ),
+        ("right-2", filler, talk("hike", 2)),
+        ("right-3", filler, talk("hike", 30)),
+        (
+            "right-4",
+            "It was cold up there, said the guide.",
+            talk("hike", 40),
+        ),
+        (
+            "right-5",
+            "A guide showed the glacier map.",
+            talk("hike", 50),
+        ),
+        ("wrong-1", "The kitchen was painted.", talk("house", 1)),
+        (
+            "wrong-4",
+            "It was cold up there, said the painter.",
+            talk("house", 40),
+        ),
+    ]);
+    let answer = scene.ask("was it cold on the glacier");
+    let place = |id: &str| ids(&answer).iter().position(|hit| *hit == id).unwrap();
+    assert!(place("right-4") < place("wrong-4"), "{:?}", ids(&answer));
+}
+
+#[test]
+fn who_speaks_counts_if_the_question_names_them() {
+    let scene = Scene::new(&[
+        ("ann", "Ann: I adopted a dog.", json!({})),
+        ("bob", "Bob: I adopted a dog.", json!({})),
+        ("eve", "I adopted a dog.", json!({"speaker": "Eve"})),
+    ]);
+    for (question, first) in [
+        ("did Bob adopt a dog", "bob"),
+        ("did Ann adopt a dog", "ann"),
+        ("did Eve adopt a dog", "eve"),
+    ] {
+        assert_eq!(ids(&scene.ask(question))[0], first, "{question}");
+    }
+}
+
+#[test]
+fn a_date_counts_if_the_question_names_it_and_only_then() {
+    let on = |day: &str| json!({"date": day});
+    let scene = Scene::new(&[
+        ("march", "we visited the museum of glass", on("2026-03-10")),
+        ("may", "we visited the museum of stone", on("2026-05-10")),
+        ("june", "we visited the museum of paper", on("2026-06-10")),
+    ]);
+    for (question, first) in [
+        ("which museum did we visit in May 2026", "may"),
+        ("which museum did we visit in March", "march"),
+        ("which museum did we visit on 10 June 2026", "june"),
+    ] {
+        assert_eq!(ids(&scene.ask(question))[0], first, "{question}");
+    }
+    let without = scene.ask("which museum did we visit");
+    assert!(without.hits.iter().all(|hit| hit.parts.date == 0.0));
+    assert_eq!(ids(&without)[0], "june", "the newer of equals comes first");
+}
+
+#[test]
+fn a_question_for_nothing_but_a_time_finds_what_is_of_that_time() {
+    let on = |day: &str| json!({"date": day});
+    let scene = Scene::new(&[
+        ("then", "the boiler was repaired", on("2026-11-11")),
+        (
+            "before",
+            "what happened with the fence, and what happened next",
+            on("2026-08-01"),
+        ),
+        ("undated", "a list of things to buy", json!({})),
+    ]);
+    assert_eq!(ids(&scene.ask("what happened last week"))[0], "then");
+}
+
+#[test]
+fn meaning_finds_what_no_word_finds_and_says_so() {
+    let scene = Scene::new(&[
+        ("health", "The physician recommended more sleep.", json!({})),
+        ("fence", "The fence needs paint.", json!({})),
+    ]);
+    let answer = scene.ask("what did the doctor advise");
+    assert_eq!(ids(&answer)[0], "health");
+    assert_eq!(answer.hits[0].matched_via, MatchedVia::Semantic);
+    assert_eq!(answer.hits[0].lexical_rank, None);
+}
+
+#[test]
+fn more_drawers_that_say_the_same_do_not_change_what_a_score_means() {
+    let small = Scene::new(&[("a", "the quagga sleeps", json!({}))]);
+    let mut many: Vec<(String, String)> = vec![("a".into(), "the quagga sleeps".into())];
+    many.extend((0..200).map(|n| (format!("n{n}"), format!("note {n} about the weather"))));
+    let drawers: Vec<(&str, &str, Value)> = many
+        .iter()
+        .map(|(id, text)| (id.as_str(), text.as_str(), json!({})))
+        .collect();
+    let large = Scene::new(&drawers);
+    let question = "does the quagga sleep";
+    let (one, two) = (small.ask(question), large.ask(question));
+    assert_eq!(ids(&two)[0], "a");
+    assert!(
+        (one.hits[0].score - two.hits[0].score).abs() < 0.5,
+        "{} {}",
+        one.hits[0].score,
+        two.hits[0].score
+    );
+}
