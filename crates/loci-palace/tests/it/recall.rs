@@ -50,6 +50,15 @@ fn matching(filter: &Value) -> Selection {
     Selection::matching(Filter::parse(filter).unwrap())
 }
 
+/// Tells the other threads to end, also when this one panics: a scope waits for all of them.
+pub(crate) struct StopOnDrop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// The two texts that a drawer alternates between.
 fn faces(n: usize) -> [String; 2] {
     let word = [
@@ -115,8 +124,9 @@ fn a_search_sees_one_commit_while_others_write() {
                 }
             }
         });
+        let _stop = StopOnDrop(&stop);
         let mut worker = Worker::serve(&path);
-        while searches < 60 || seen.len() < 2 {
+        while searches < 600 || seen.len() < 2 {
             let gone = deleted.lock().unwrap().clone();
             let answer = worker.must(&Request::Search {
                 collection: "drawers".into(),
@@ -165,7 +175,6 @@ fn a_search_sees_one_commit_while_others_write() {
             seen.extend(faces_seen);
             searches += 1;
         }
-        stop.store(true, Ordering::Release);
     });
     let report = palace.verify(true).unwrap();
     assert!(report.ok(), "{:?}", report.findings);

@@ -569,6 +569,7 @@ fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its
                 })
             })
             .collect();
+        let stopping = crate::recall::StopOnDrop(&stop);
         let palace = open(&path);
         let mut bad = Vec::new();
         for round in 0..150 {
@@ -584,7 +585,7 @@ fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its
                 row.vector.as_ref().is_some_and(|vector| *vector != own)
             }));
         }
-        stop.store(true, std::sync::atomic::Ordering::Release);
+        drop(stopping);
         for writer in writers {
             writer.join().unwrap();
         }
