@@ -17,6 +17,7 @@
 
 mod backend;
 mod batch;
+pub mod bm25;
 mod collection;
 mod embedder;
 mod error;

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use jiff::civil::Date;
+use loci_core::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
 use loci_core::{Evidence, Findings, Metric};
 use loci_text::when::When;
 use serde::Serialize;
 
 use crate::weights::{
-    AFTER_TERMS, BEFORE_TERMS, DATE, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, LABEL, PASSAGE_B,
-    PASSAGE_K1, SOURCE_B, SOURCE_K1, UNDATED, rarity, saturation,
+    AFTER_TERMS, BEFORE_TERMS, DATE, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, LABEL, SOURCE_B,
+    SOURCE_K1, UNDATED,
 };
 
 /// What a score is made of. The score is the sum.

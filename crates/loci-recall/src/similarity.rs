@@ -2,9 +2,10 @@
 //! less, of its neighbours.
 
 use loci_core::Findings;
+use loci_core::bm25::rarity;
 use loci_embed::{StaticEmbedder, TokenId};
 
-use crate::weights::{AFTER_TOKENS, BEFORE_TOKENS, rarity};
+use crate::weights::{AFTER_TOKENS, BEFORE_TOKENS};
 
 /// A token of the question.
 struct Piece {

@@ -3,10 +3,7 @@
 //! Every part of a score is a share of what the question could attain, so parts can be added and mean the same in a palace
 //! of any size.
 
-/// BM25 of a passage: how soon further mentions stop to count, and how much length counts.
-pub(crate) const PASSAGE_K1: f32 = 0.9;
-pub(crate) const PASSAGE_B: f32 = 0.4;
-/// BM25 of a whole source.
+/// BM25 of a whole source; that of a passage is the backends' matter, too: [`loci_core::bm25`].
 pub(crate) const SOURCE_K1: f32 = 1.2;
 pub(crate) const SOURCE_B: f32 = 0.75;
 
@@ -34,17 +31,3 @@ pub(crate) const UNDATED: f32 = 0.5;
 pub(crate) const DEPTH: usize = 100;
 /// How many of a hundred the semantic arm names. All hundred would find .001 more and cost a tenth of the time.
 pub(crate) const NEAR_PERCENT: usize = 70;
-
-/// BM25's weight of a term by how few drawers hold it. Never zero, never negative.
-pub(crate) fn rarity(drawers: u64, holding: u64) -> f32 {
-    let (drawers, holding) = (drawers.max(holding) as f32, holding as f32);
-    (1.0 + (drawers - holding + 0.5) / (holding + 0.5)).ln()
-}
-
-/// The part of BM25 that counts mentions: from 0 to 1.
-pub(crate) fn saturation(count: f32, k1: f32, b: f32, length: f32, mean: f32) -> f32 {
-    if count <= 0.0 {
-        return 0.0;
-    }
-    count / (count + k1 * (1.0 - b + b * length / mean.max(1.0)))
-}

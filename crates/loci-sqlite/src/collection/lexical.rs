@@ -4,6 +4,7 @@
 //! stands in half of the drawers no weight at all, and cannot weigh terms. Reading the instances of a term costs a
 //! tenth of that, and the rest is arithmetic here.
 
+use loci_core::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
 use loci_core::{LexicalHit, LexicalResult, MAX_RESULTS, ProbedTerm, Selection, Warning};
 use loci_text::TermKind;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -30,9 +31,6 @@ const PREFIX_WEIGHT: f32 = 0.5;
 const PART_WEIGHT: f32 = 0.5;
 /// Shortest beginning that is extended, in bytes.
 const PREFIX_BYTES: usize = 3;
-/// BM25: how soon further mentions stop to count, and how much length counts.
-pub(crate) const K1: f32 = 0.9;
-pub(crate) const B: f32 = 0.4;
 
 pub(crate) fn search(
     collection: &SqliteCollection,
@@ -153,7 +151,6 @@ impl<'a> Lexical<'a> {
                 arm.add(&postings, &term.term, &term.word, weight, true, &mut common)?;
             }
         }
-
         arm.mentions.sort_unstable();
         // Where other collections have postings too, rows cannot be counted as ours without looking them up.
         if !common.is_empty() && (arm.drawers > collection.drawers || arm.admitted() < wanted) {
@@ -298,10 +295,10 @@ impl<'a> Lexical<'a> {
         let score = |same: &[Mention], length: f32| -> f32 {
             same.iter()
                 .map(|(_, term, count)| {
-                    let count = *count as f32;
                     let weight = weights.get(*term).copied().unwrap_or_default();
-                    weight * count * (K1 + 1.0)
-                        / (count + K1 * (1.0 - B + B * length / self.mean_length()))
+                    let mean = self.mean_length();
+                    let share = saturation(*count as f32, PASSAGE_K1, PASSAGE_B, length, mean);
+                    weight * (PASSAGE_K1 + 1.0) * share
                 })
                 .sum()
         };
@@ -346,12 +343,6 @@ impl<'a> Lexical<'a> {
 /// Looks the collection up per match: a join would let the planner drive from the other side.
 pub(crate) const NEWEST: &str = "SELECT rowid FROM postings WHERE postings MATCH ?1
      AND (SELECT collection FROM passages WHERE row = postings.rowid) = ?2 ORDER BY rowid DESC";
-
-/// BM25's weight of a term by how few drawers hold it. Never zero, never negative.
-pub(crate) fn rarity(drawers: u64, holding: u64) -> f32 {
-    let (drawers, holding) = (drawers.max(holding) as f32, holding as f32);
-    (1.0 + (drawers - holding + 0.5) / (holding + 0.5)).ln()
-}
 
 fn sort_by_score(ranked: &mut [(u64, f32)]) {
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
