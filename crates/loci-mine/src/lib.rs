@@ -1,0 +1,2 @@
+//! From files and conversations to drawers.
+#![forbid(unsafe_code)]
