@@ -223,6 +223,7 @@ macro_rules! __sentences {
             filters "8.16" s8_16_a_filter_means_the_same_in_every_call;
             filters "8.17" s8_17_a_filter_built_in_code_means_what_matches_says;
             recall "8.18" s8_18_a_period_selects_by_the_date_in_the_metadata;
+            filters "8.19" s8_19_starts_with_looks_at_the_beginning_of_strings;
             document_filters "9.1" s9_1_contains_finds_a_string_anywhere_and_minds_case;
             document_filters "9.2" s9_2_contains_takes_its_string_literally;
             document_filters "9.3" s9_3_contains_compares_bytes_of_any_script;

@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::embedder::EmbedderIdentity;
 use crate::error::{Error, Result};
 use crate::filter::{DocumentFilter, Filter};
+use crate::ledger::Ledger;
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
 use crate::recall::{Judge, Probe, RecallResult};
 use crate::result::{
@@ -273,6 +274,11 @@ pub trait Collection: Send + Sync {
     fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts>;
     /// What changed after `seq`.
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes>;
+
+    /// What was mined into it; nothing where the backend keeps no ledger.
+    fn ledger(&self) -> Option<&dyn Ledger> {
+        None
+    }
 
     /// Whether the collection can be read and written. Never an error.
     fn health(&self) -> Health;

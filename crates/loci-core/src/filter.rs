@@ -43,6 +43,8 @@ pub enum KeyTest {
     Contains(MetaValue),
     /// Not [`KeyTest::Contains`].
     NotContains(MetaValue),
+    /// A string that begins with this one, case-sensitively.
+    StartsWith(String),
 }
 
 /// Order comparisons; numbers only.

@@ -23,6 +23,7 @@ mod embedder;
 mod error;
 mod filter;
 mod json;
+mod ledger;
 mod maintenance;
 mod metadata;
 mod recall;
@@ -42,6 +43,9 @@ pub use embedder::{Embedder, EmbedderIdentity, Kinship};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
 pub use json::{deserialize_strict, parse_json};
+pub use ledger::{
+    Counts, Filed, Ledger, Piece, RunRecord, SourceChange, SourceHash, SourceRecord, Stat, Undone,
+};
 pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
 pub use metadata::{MetaValue, Metadata, MetadataPatch};
 pub use recall::{

@@ -260,14 +260,22 @@ fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
         "snapshots",
         "index_failures",
         "removed_duplicates",
+        "sources",
+        "kept_drawers",
+        "forgotten",
     ] {
         db.sql.execute(
             &format!("DELETE FROM {table} WHERE collection = ?1"),
             [collection],
         )?;
     }
-    db.sql
-        .execute("DELETE FROM collections WHERE id = ?1", [collection])?;
+    for sql in [
+        "DELETE FROM run_sources WHERE run IN (SELECT id FROM runs WHERE collection = ?1)",
+        "DELETE FROM runs WHERE collection = ?1",
+        "DELETE FROM collections WHERE id = ?1",
+    ] {
+        db.sql.execute(sql, [collection])?;
+    }
     Ok(false)
 }
 

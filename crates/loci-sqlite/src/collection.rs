@@ -12,7 +12,7 @@ pub(crate) mod remove;
 pub(crate) mod rows;
 pub(crate) mod rowset;
 pub(crate) mod usage;
-mod write;
+pub(crate) mod write;
 pub(crate) mod writer;
 
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ impl SqliteCollection {
     }
 
     /// A process that goes on writing must not let the exact tail grow without bound.
-    fn build_if_far_behind(&self) {
+    pub(crate) fn build_if_far_behind(&self) {
         if !self.store.should_check_tail() {
             return;
         }
@@ -114,6 +114,10 @@ impl SqliteCollection {
 impl Collection for SqliteCollection {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn ledger(&self) -> Option<&dyn loci_core::Ledger> {
+        Some(self)
     }
 
     fn metric(&self) -> Metric {

@@ -10,6 +10,7 @@ mod care;
 mod collection;
 mod fault;
 mod index;
+mod ledger;
 mod store;
 
 pub use backend::SqliteBackend;

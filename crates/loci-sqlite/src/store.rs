@@ -48,6 +48,7 @@ pub(crate) struct Store {
     live: Mutex<HashMap<String, Arc<Mutex<Live>>>>,
     pub(crate) row_sets: RowSetCache,
     pub(crate) usage: Usage,
+    pub(crate) forgotten: crate::ledger::forgotten::Cache,
     pub(crate) builder: Mutex<Option<std::thread::JoinHandle<()>>>,
     /// Collections that this process wrote to or queried: at close their index is brought up.
     touched: Mutex<BTreeSet<String>>,
@@ -115,6 +116,7 @@ impl Store {
             live: Mutex::default(),
             row_sets: RowSetCache::default(),
             usage: Usage::default(),
+            forgotten: crate::ledger::forgotten::Cache::default(),
             builder: Mutex::new(None),
             touched: Mutex::default(),
             written: AtomicU64::new(0),

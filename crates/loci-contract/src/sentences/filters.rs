@@ -354,6 +354,38 @@ pub fn s8_17_a_filter_built_in_code_means_what_matches_says(fixture: &dyn Fixtur
     }
 }
 
+pub fn s8_19_starts_with_looks_at_the_beginning_of_strings(fixture: &dyn Fixture) {
+    let long = format!("/home/{}", "deep/".repeat(80));
+    let drawers = [
+        json!({"k": "/home/alice/notes.md"}),
+        json!({"k": "/home/alicia/notes.md"}),
+        json!({"k": "/home/alice"}),
+        json!({"k": format!("{long}a.md")}),
+        json!({"k": format!("{long}b.md")}),
+        json!({"k": ["/home/alice/x"]}),
+        json!({"k": 7}),
+        json!({"k": "/Home/alice/x"}),
+        json!({"k": "été/a"}),
+        json!({}),
+    ];
+    for (prefix, expected) in [
+        ("/home/alice/".to_owned(), vec!["0"]),
+        ("/home/alic".to_owned(), vec!["0", "1", "2"]),
+        ("/home/".to_owned(), vec!["0", "1", "2", "3", "4"]),
+        (long.clone(), vec!["3", "4"]),
+        (format!("{long}a"), vec!["3"]),
+        ("ét".to_owned(), vec!["8"]),
+        ("z".to_owned(), vec![]),
+    ] {
+        let filter = json!({"k": {"$starts_with": prefix}});
+        assert_eq!(selected(fixture, &drawers, &filter), expected, "{filter}");
+    }
+    for operand in [json!(""), json!(1), json!(["a"]), json!(null)] {
+        let filter = json!({"k": {"$starts_with": operand}});
+        refused!(Filter::parse(&filter), Error::InvalidInput { .. });
+    }
+}
+
 fn assert_agrees(collection: &dyn Collection, batch: &Batch, filter: &Filter) {
     let content = everything(collection);
     let expected: Vec<String> = content

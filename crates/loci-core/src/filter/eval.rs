@@ -32,6 +32,9 @@ impl KeyTest {
             Self::NotIn(operands) => !operands.iter().any(equal),
             Self::Contains(operand) => holds(operand),
             Self::NotContains(operand) => !holds(operand),
+            Self::StartsWith(prefix) => {
+                matches!(value, Some(MetaValue::Str(text)) if text.starts_with(prefix.as_str()))
+            }
             Self::Order(ordering, operand) => value
                 .and_then(|value| compare(value, operand))
                 .is_some_and(|order| match ordering {

@@ -90,6 +90,13 @@ fn parse_test(key: &str, operand: &Value) -> Result<KeyTest> {
         "$nin" => Ok(KeyTest::NotIn(scalars(key, operator, operand)?)),
         "$contains" => Ok(KeyTest::Contains(scalar(key, operand)?)),
         "$not_contains" => Ok(KeyTest::NotContains(scalar(key, operand)?)),
+        "$starts_with" => match operand {
+            Value::String(prefix) if !prefix.is_empty() => Ok(KeyTest::StartsWith(prefix.clone())),
+            _ => Err(Error::invalid(
+                place(),
+                "`$starts_with` takes a non-empty string",
+            )),
+        },
         operator => Err(Error::UnsupportedFilter {
             operator: operator.into(),
             place: place(),

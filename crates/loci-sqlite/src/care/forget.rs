@@ -17,6 +17,7 @@ use crate::collection::remove::in_slices;
 use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
+use crate::ledger::forgotten;
 use crate::store::connection::Db;
 use crate::store::lock::FileLock;
 use crate::store::place::Place;
@@ -49,7 +50,14 @@ impl SqliteBackend {
         }
         let store = self.store(palace, false)?;
         let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
-        let removed = in_slices(&store, "forgetting drawers", find, selection, note_purge)?;
+        let removed = in_slices(
+            &store,
+            "forgetting drawers",
+            find,
+            selection,
+            |db, collection, rows| forgotten::remember(&db.sql, collection, rows),
+            note_purge,
+        )?;
         let copies = forget_copies(&store, collection, selection)?;
         let pending = store.read("looking for a pending purge", |db| {
             Ok(Head::read(&db.sql)?.purge_pending)
@@ -92,8 +100,11 @@ fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Resu
         let head = Head::read(&db.sql)?;
         let row = CollectionRow::require(&db.sql, &head, collection)?;
         let mut removed = 0;
-        for table in ["damaged_drawers", "removed_duplicates"] {
-            for copy in selected_copies(db, table, row.id, selection)? {
+        for table in ["damaged_drawers", "removed_duplicates", "kept_drawers"] {
+            for (copy, text) in selected_copies(db, table, row.id, selection)? {
+                if let Some(text) = text {
+                    forgotten::remember_text(&db.sql, row.id, &text)?;
+                }
                 removed += db
                     .sql
                     .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy])?;
@@ -115,7 +126,7 @@ fn selected_copies(
     table: &str,
     collection: i64,
     selection: &Selection,
-) -> Attempt<Vec<i64>> {
+) -> Attempt<Vec<(i64, Option<String>)>> {
     let sql = format!("SELECT id, drawer_id, metadata, text FROM {table} WHERE collection = ?1");
     let mut statement = db.sql.prepare(&sql)?;
     let mut rows = statement.query([collection])?;
@@ -150,7 +161,7 @@ fn selected_copies(
                 .is_some_and(|moment| period.contains(moment))
         });
         if by_id && by_filter && by_text && by_date {
-            selected.push(columns.get(0)?);
+            selected.push((columns.get(0)?, text.map(str::to_owned)));
         }
     }
     Ok(selected)
@@ -163,9 +174,12 @@ fn note_purge(db: &Db, rows: &[u64], seq: u64) -> Attempt<()> {
         db.sql
             .prepare_cached("DELETE FROM removed_duplicates WHERE kept_row = ?1 OR row = ?1")?
             .execute([*row as i64])?;
-        db.sql
-            .prepare_cached("DELETE FROM damaged_drawers WHERE row = ?1")?
-            .execute([*row as i64])?;
+        for sql in [
+            "DELETE FROM damaged_drawers WHERE row = ?1",
+            "DELETE FROM kept_drawers WHERE row = ?1",
+        ] {
+            db.sql.prepare_cached(sql)?.execute([*row as i64])?;
+        }
     }
     if !rows.is_empty() {
         db.sql.execute(

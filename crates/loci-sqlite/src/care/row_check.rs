@@ -96,7 +96,7 @@ fn judge(
             format!("the vector has {} bytes", bytes.len()),
         )));
     }
-    let passage = passage::expected(collection.id, &stored, &metadata);
+    let passage = passage::expected(collection.id, stored.text.as_deref(), &metadata);
     if !passage.is_stored(db, collection.id, row)? {
         return Ok(Some((
             "passages",

@@ -62,6 +62,9 @@ struct Finds {
     /// Several versions of a row can be found when pages are damaged.
     drawers: BTreeMap<i64, Vec<Found>>,
     vectors: HashMap<i64, Vec<Vec<u8>>>,
+    /// Collection, hash, lines, when.
+    forgotten: Vec<(i64, Vec<u8>, Vec<u8>, i64)>,
+    forget_key: Option<Vec<u8>>,
 }
 
 pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<SalvageReport> {
@@ -127,7 +130,9 @@ impl Finds {
                 Value::Text(_),
                 hash,
                 _,
-            ] => {
+                // Format 3 added a column; rows from before may lack it.
+                ..,
+            ] if values.len() <= 14 => {
                 let text = match text {
                     Value::Text(text) => Some(text.clone()),
                     Value::Null => None,
@@ -146,6 +151,26 @@ impl Finds {
                     },
                 });
             }
+            [
+                Value::Null,
+                Value::Integer(collection),
+                Value::Blob(hash),
+                Value::Blob(lines),
+                Value::Integer(at),
+            ] => {
+                self.forgotten
+                    .push((*collection, hash.clone(), lines.clone(), *at));
+            }
+            [
+                Value::Null,
+                Value::Blob(_),
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Integer(_),
+                Value::Blob(key),
+            ] if key.len() == 32 => self.forget_key = Some(key.clone()),
             [
                 Value::Null,
                 Value::Integer(_),
@@ -263,7 +288,31 @@ fn write_all(
     for writer in writers.values_mut() {
         writer.flush(report)?;
     }
+    keep_forgotten(&store, finds, &writers)?;
     backend.close()
+}
+
+/// What must not come back stays known. Without the key the hashes say nothing.
+fn keep_forgotten(store: &Store, finds: &Finds, writers: &BTreeMap<i64, Writer>) -> Result<()> {
+    let Some(key) = &finds.forget_key else {
+        return Ok(());
+    };
+    store.write("keeping what was forgotten", |db| {
+        db.sql
+            .execute("UPDATE palace SET forget_key = ?1 WHERE id = 1", [key])?;
+        for (collection, hash, lines, at) in &finds.forgotten {
+            let Some(writer) = writers.get(collection) else {
+                continue;
+            };
+            db.sql.execute(
+                "INSERT INTO forgotten (collection, hash, lines, forgotten_at)
+                 SELECT id, ?2, ?3, ?4 FROM collections WHERE name = ?1
+                 ON CONFLICT (collection, hash) DO NOTHING",
+                params![writer.collection.name(), hash, lines, at],
+            )?;
+        }
+        Ok(())
+    })
 }
 
 /// Says in the new palace who made the vectors, as the old one did.

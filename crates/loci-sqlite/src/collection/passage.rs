@@ -3,12 +3,11 @@
 //! Derived from text and metadata in the same transaction. `verify --deep` compares it with what they give now,
 //! `repair` makes it anew.
 
-use loci_core::Metadata;
+use loci_core::{MetaValue, Metadata};
 use loci_text::{IndexTerms, Tokenizer};
 use rusqlite::{Connection, OptionalExtension, params};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::record::Stored;
 use crate::fault::Attempt;
 
 /// Tokens of a text that are looked at, and different ones that are kept.
@@ -35,21 +34,57 @@ pub(crate) struct Passage {
 /// What takes time to find out about a text. Made before a transaction begins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prepared {
-    /// Its terms, joined by spaces.
+    /// The context it was prepared with.
+    pub(crate) context: String,
+    /// Its terms and those of the context, joined by spaces.
     pub(crate) joined: String,
     count: i64,
     tokens: Vec<u8>,
 }
 
 impl Prepared {
-    pub(crate) fn of(text: &str) -> Self {
-        let IndexTerms { joined, count } = loci_text::index_terms(text);
+    pub(crate) fn of(text: &str, context: String) -> Self {
+        let IndexTerms { joined, count } = terms(text, &context);
         Self {
             joined,
             count: count as i64,
-            tokens: tokens(text),
+            tokens: tokens(text, &context),
+            context,
         }
     }
+}
+
+/// What a mined drawer is found by beside its text: the name of its file and the headings above it. Other drawers have
+/// none. An exchange of a conversation has no file name: such files are called by a number.
+pub(crate) fn context(metadata: &Metadata) -> String {
+    let mined = ["start_line", "end_line"]
+        .iter()
+        .all(|key| matches!(metadata.get(key), Some(MetaValue::Int(_))));
+    let Some(file) = metadata.get_str("source_file").filter(|_| mined) else {
+        return String::new();
+    };
+    let heading = metadata.get_str("heading").unwrap_or_default();
+    if metadata.get("exchange").is_some() {
+        return heading.to_owned();
+    }
+    let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{name}\n{heading}")
+}
+
+/// The terms that the postings hold of a drawer.
+pub(crate) fn terms(text: &str, context: &str) -> IndexTerms {
+    let mut terms = loci_text::index_terms(text);
+    if !context.is_empty() {
+        let beside = loci_text::index_terms(context);
+        if !beside.joined.is_empty() {
+            if !terms.joined.is_empty() {
+                terms.joined.push(' ');
+            }
+            terms.joined.push_str(&beside.joined);
+        }
+        terms.count += beside.count;
+    }
+    terms
 }
 
 impl Passage {
@@ -159,7 +194,7 @@ pub(crate) fn rebuild(db: &Connection) -> Attempt<()> {
             .ok()
             .and_then(|json| serde_json::from_str(json).ok())
             .unwrap_or_default();
-        let prepared = text.map(Prepared::of);
+        let prepared = text.map(|text| Prepared::of(text, context(&metadata)));
         let passage = Passage::of(collection, text, prepared.as_ref(), &metadata);
         passage.insert(db, collection, row)?;
     }
@@ -172,9 +207,9 @@ pub(crate) fn rebuild(db: &Connection) -> Attempt<()> {
 }
 
 /// The passage that a stored drawer should have.
-pub(crate) fn expected(collection: i64, stored: &Stored, metadata: &Metadata) -> Passage {
-    let text = stored.text.as_deref();
-    Passage::of(collection, text, text.map(Prepared::of).as_ref(), metadata)
+pub(crate) fn expected(collection: i64, text: Option<&str>, metadata: &Metadata) -> Passage {
+    let prepared = text.map(|text| Prepared::of(text, context(metadata)));
+    Passage::of(collection, text, prepared.as_ref(), metadata)
 }
 
 /// A number for the source of a drawer: nothing of its name is kept here.
@@ -198,9 +233,12 @@ fn line(metadata: &Metadata) -> i64 {
     }
 }
 
-fn tokens(text: &str) -> Vec<u8> {
+fn tokens(text: &str, context: &str) -> Vec<u8> {
     let mut ids = Vec::new();
     Tokenizer::builtin().encode_up_to(text, READ_TOKENS, &mut ids);
+    if !context.is_empty() {
+        Tokenizer::builtin().encode_up_to(context, READ_TOKENS, &mut ids);
+    }
     let mut seen = vec![false; usize::from(u16::MAX) + 1];
     ids.retain(|id| {
         seen.get_mut(usize::from(*id))

@@ -107,7 +107,7 @@ pub(crate) struct LabelType(pub(crate) i64);
 
 impl LabelType {
     pub(crate) const NUMBER: Self = Self(1);
-    const TEXT: Self = Self(2);
+    pub(crate) const TEXT: Self = Self(2);
     const BOOL: Self = Self(3);
     /// An empty list has no element to label; this says that the key is there.
     pub(crate) const EMPTY_LIST: Self = Self(20);

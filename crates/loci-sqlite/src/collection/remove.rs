@@ -30,16 +30,18 @@ pub(crate) fn delete(collection: &SqliteCollection, selection: &Selection) -> Re
         find,
         selection,
         |_, _, _| Ok(()),
+        |_, _, _| Ok(()),
     )
 }
 
-/// Removes the selected drawers. `also` runs in the transaction of each slice, with the rows that
-/// went and the last number drawn.
+/// Removes the selected drawers. In the transaction of each slice, `before` runs with the collection and the rows that
+/// will go, `also` with those that went and the last number drawn.
 pub(crate) fn in_slices(
     store: &Store,
     doing: &str,
     find: impl Fn(&Connection, &Head) -> Attempt<CollectionRow>,
     selection: &Selection,
+    before: impl Fn(&Db, i64, &[u64]) -> Attempt<()>,
     also: impl Fn(&Db, &[u64], u64) -> Attempt<()>,
 ) -> Result<DeleteResult> {
     selection
@@ -68,6 +70,7 @@ pub(crate) fn in_slices(
             let more = rows.len() > SLICE;
             rows.truncate(SLICE);
             rows.retain(|row| *row <= newest);
+            before(db, row.id, &rows)?;
             let mut writer = Writer::new(&db.sql, head.seq, row);
             let mut removed = Vec::with_capacity(rows.len());
             for row in rows {

@@ -26,7 +26,8 @@ pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Op
     };
     let intact = found.ok().filter(Stored::is_intact);
     if let Some(stored) = &intact {
-        delete_postings(db, row, stored.text.as_deref())?;
+        let metadata = stored.metadata().unwrap_or_default();
+        delete_postings(db, row, stored.text.as_deref(), &metadata)?;
     }
     match intact.as_ref().and_then(Stored::metadata) {
         Some(metadata) => delete_labels(db, collection, row, &metadata)?,
@@ -61,7 +62,7 @@ pub(crate) fn rebuild_postings(db: &Connection) -> Attempt<()> {
     Ok(())
 }
 
-/// `terms` are those of the text, as [`loci_text::index_terms`] joins them.
+/// `terms` are those of the text and its context, joined as [`passage::terms`] does.
 pub(crate) fn insert_postings(db: &Connection, row: u64, terms: Option<&str>) -> Attempt<()> {
     db.prepare_cached("INSERT INTO postings (rowid, text) VALUES (?1, ?2)")?
         .execute(params![row as i64, terms])?;
@@ -69,8 +70,13 @@ pub(crate) fn insert_postings(db: &Connection, row: u64, terms: Option<&str>) ->
 }
 
 /// Postings of external content are removed by naming the old terms exactly.
-pub(crate) fn delete_postings(db: &Connection, row: u64, text: Option<&str>) -> Attempt<()> {
-    let terms = text.map(|text| loci_text::index_terms(text).joined);
+pub(crate) fn delete_postings(
+    db: &Connection,
+    row: u64,
+    text: Option<&str>,
+    metadata: &Metadata,
+) -> Attempt<()> {
+    let terms = text.map(|text| passage::terms(text, &passage::context(metadata)).joined);
     db.prepare_cached("INSERT INTO postings (postings, rowid, text) VALUES ('delete', ?1, ?2)")?
         .execute(params![row as i64, terms])?;
     Ok(())

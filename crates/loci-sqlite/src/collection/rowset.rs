@@ -335,6 +335,7 @@ impl Evaluator<'_> {
             KeyTest::Contains(value) | KeyTest::NotContains(value) => {
                 self.read_equal(key, value, true, &mut rows)?;
             }
+            KeyTest::StartsWith(prefix) => self.read_starting(key, prefix, &mut rows)?,
             KeyTest::Order(ordering, value) => {
                 // Only numbers have an order.
                 if let Some((kind, value)) =
@@ -374,6 +375,45 @@ impl Evaluator<'_> {
         Ok(())
     }
 
+    /// A range of the labels, and of those that are too long for one, each by its own metadata.
+    fn read_starting(&self, key: i64, prefix: &str, rows: &mut RoaringTreemap) -> Attempt<()> {
+        let mut statement = self.db.prepare_cached(STARTING_SQL)?;
+        let mut found = statement.query(params![
+            self.collection.id,
+            key,
+            LabelType::TEXT.0,
+            prefix
+        ])?;
+        while let Some(columns) = found.next()? {
+            match columns.get_ref(1)?.as_str() {
+                Ok(value) if value.starts_with(prefix) => {
+                    rows.insert(columns.get::<_, i64>(0)? as u64);
+                }
+                _ => break,
+            }
+        }
+        let mut statement = self.db.prepare_cached(
+            "SELECT l.row, d.metadata, k.name FROM labels l JOIN drawers d ON d.row = l.row
+             JOIN label_keys k ON k.id = l.key
+             WHERE l.collection = ?1 AND l.key = ?2 AND l.type = ?3 AND l.value >= x''",
+        )?;
+        let mut found = statement.query(params![self.collection.id, key, LabelType::TEXT.0])?;
+        let test = KeyTest::StartsWith(prefix.to_owned());
+        while let Some(columns) = found.next()? {
+            let metadata: Metadata = columns
+                .get_ref(1)?
+                .as_str()
+                .ok()
+                .and_then(|json| serde_json::from_str(json).ok())
+                .unwrap_or_default();
+            let name = columns.get_ref(2)?.as_str().unwrap_or_default();
+            if test.matches(metadata.get(name)) {
+                rows.insert(columns.get::<_, i64>(0)? as u64);
+            }
+        }
+        Ok(())
+    }
+
     /// Number of rows of a positive condition, counted only as far as it matters.
     fn probe(&self, key: &str, test: &KeyTest) -> Attempt<usize> {
         const FAR: usize = SMALL + 1;
@@ -408,11 +448,15 @@ impl Evaluator<'_> {
                 }
                 Ok(sum)
             }
-            KeyTest::Order(..) => Ok(FAR),
+            KeyTest::Order(..) | KeyTest::StartsWith(_) => Ok(FAR),
             KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) => Ok(usize::MAX),
         }
     }
 }
+
+/// In the order of the values: the first one that does not begin so ends the range.
+pub(crate) const STARTING_SQL: &str = "SELECT row, value FROM labels
+     WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value >= ?4 ORDER BY value";
 
 pub(crate) const EQUAL_SQL: &str =
     "SELECT row FROM labels WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value = ?4";
@@ -437,6 +481,10 @@ pub(crate) fn order_sql(ordering: Ordering) -> &'static str {
 fn is_negative(test: &KeyTest) -> bool {
     match test {
         KeyTest::Ne(_) | KeyTest::NotIn(_) | KeyTest::NotContains(_) => true,
-        KeyTest::Eq(_) | KeyTest::In(_) | KeyTest::Contains(_) | KeyTest::Order(..) => false,
+        KeyTest::Eq(_)
+        | KeyTest::In(_)
+        | KeyTest::Contains(_)
+        | KeyTest::StartsWith(_)
+        | KeyTest::Order(..) => false,
     }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Batch, Embedder, Error, Kinship, WriteResult};
+use loci_core::{Batch, Embedder, Error, Kinship, Metadata, WriteResult};
 use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
 use super::meta::mismatch;
-use super::passage::Prepared;
+use super::passage::{self, Prepared};
 use super::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::store::Head;
@@ -48,7 +48,14 @@ pub(crate) fn write(
         None => Embedded::new(),
     };
     let prepared: Vec<Option<Prepared>> = (0..batch.len())
-        .map(|at| batch.document(at).map(Prepared::of))
+        .map(|at| {
+            let context = batch
+                .metadata(at)
+                .map(|patch| passage::context(&Metadata::default().merged(patch)));
+            batch
+                .document(at)
+                .map(|text| Prepared::of(text, context.unwrap_or_default()))
+        })
         .collect();
     let mut everything_embedded = false;
     loop {
@@ -69,7 +76,7 @@ pub(crate) fn write(
 }
 
 /// Marks the one failure that is answered by embedding more and trying again.
-pub(super) const EMBED_AGAIN: &str = "embedding a text that changed meanwhile";
+pub(crate) const EMBED_AGAIN: &str = "embedding a text that changed meanwhile";
 
 fn embed_changed(
     collection: &SqliteCollection,
@@ -111,10 +118,19 @@ fn embed(
         .filter(|at| batch.embedding(*at).is_none() && wanted(*at))
         .filter_map(|at| batch.document(at).map(|text| (at, text)))
         .unzip();
+    let vectors = embed_texts(embedder, &texts)?;
+    Ok(positions.into_iter().zip(vectors).collect())
+}
+
+/// One vector per text, checked: what an embedder gives is not trusted.
+pub(crate) fn embed_texts(
+    embedder: &dyn Embedder,
+    texts: &[&str],
+) -> loci_core::Result<Vec<Vec<f32>>> {
     if texts.is_empty() {
-        return Ok(Embedded::new());
+        return Ok(Vec::new());
     }
-    let vectors = embedder.embed(&texts)?;
+    let vectors = embedder.embed(texts)?;
     let dimension = embedder.identity().dimension;
     if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
         return Err(Error::Internal {
@@ -125,7 +141,7 @@ fn embed(
     for vector in &vectors {
         loci_core::validate_vector("embedding made by the embedder", vector)?;
     }
-    Ok(positions.into_iter().zip(vectors).collect())
+    Ok(vectors)
 }
 
 fn apply(
@@ -176,6 +192,7 @@ fn apply(
                 .or_else(|| made.filter(|_| apart.is_none())),
             other: apart.zip(made),
             has_embedder: collection.embedder.is_some(),
+            origin: None,
         };
         outcomes.push(writer.record(&change, mode)?);
     }

@@ -27,6 +27,9 @@ pub(crate) struct Change<'a> {
     /// A vector of another embedder than the collection's, kept apart from its own.
     pub(crate) other: Option<(&'a EmbedderIdentity, &'a [f32])>,
     pub(crate) has_embedder: bool,
+    /// Row of the ledger that files it. Without one it is somebody's own write: a mined drawer whose text that changes
+    /// no longer belongs to its source.
+    pub(crate) origin: Option<i64>,
 }
 
 /// Applies changes inside a write transaction and keeps the counters that are written at its end.
@@ -64,6 +67,22 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The last number drawn.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Draws a number for a change that is not one of a drawer.
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    /// The number of the collection that is written to.
+    pub(crate) fn collection(&self) -> i64 {
+        self.collection.id
+    }
+
     pub(crate) fn record(&mut self, change: &Change<'_>, mode: Mode) -> Attempt<Outcome> {
         match (self.find(change.id)?, mode) {
             (Some(_), Mode::Add) => Ok(Outcome::Exists),
@@ -98,8 +117,8 @@ impl<'a> Writer<'a> {
         let inserted = self.db
             .prepare_cached(
                 "INSERT INTO drawers (row, collection, id, text, metadata, seq, checksum, created_at, updated_at,
-                                      wing, source_file, content_hash, start_line)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?1, ?6, ?7, ?7, ?8, ?9, ?10, ?11)
+                                      wing, source_file, content_hash, start_line, origin)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?1, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12)
                  ON CONFLICT (collection, wing, source_file, content_hash, start_line) WHERE source_file <> ''
                  DO NOTHING",
             )?
@@ -115,6 +134,7 @@ impl<'a> Writer<'a> {
                 key.source_file,
                 key.content_hash,
                 key.start_line,
+                change.origin.unwrap_or_default(),
             ])?;
         if inserted == 0 {
             return Ok(Outcome::DuplicateOf(
@@ -123,14 +143,7 @@ impl<'a> Writer<'a> {
         }
         self.seq = row;
         self.drawers += 1;
-        let passage = Passage::of(self.collection.id, change.text, change.prepared, &metadata);
-        passage.insert(self.db, self.collection.id, row)?;
-        self.terms += passage.terms;
-        insert_postings(
-            self.db,
-            row,
-            change.prepared.map(|prepared| prepared.joined.as_str()),
-        )?;
+        self.insert_search_side(row, change.text, change.prepared, &metadata)?;
         insert_labels(self.db, self.collection.id, row, &metadata)?;
         match (bytes, change.other) {
             (Some(bytes), _) => self.insert_vector(row, &bytes)?,
@@ -154,6 +167,8 @@ impl<'a> Writer<'a> {
         validate_metadata(change.id, &metadata)?;
         let metadata_text = metadata.to_json_text();
         let text_changed = text != old.text.as_deref();
+        let terms_changed =
+            text_changed || passage::context(&metadata) != passage::context(&old_metadata);
         let new_vector = change.vector.map(vector_bytes);
         if text_changed
             && new_vector.is_none()
@@ -202,13 +217,14 @@ impl<'a> Writer<'a> {
         };
         let vector_is_none = vector.is_none();
         self.seq += 1;
-        if text_changed {
-            delete_postings(self.db, old.row, old.text.as_deref())?;
+        if terms_changed {
+            delete_postings(self.db, old.row, old.text.as_deref(), &old_metadata)?;
         }
         self.db
             .prepare_cached(
                 "UPDATE drawers SET text = ?2, metadata = ?3, seq = ?4, checksum = ?5, updated_at = ?6,
-                                    wing = ?7, source_file = ?8, content_hash = ?9, start_line = ?10
+                                    wing = ?7, source_file = ?8, content_hash = ?9, start_line = ?10,
+                                    origin = coalesce(?11, origin)
                  WHERE row = ?1",
             )?
             .execute(params![
@@ -222,14 +238,16 @@ impl<'a> Writer<'a> {
                 key.source_file,
                 key.content_hash,
                 key.start_line,
+                change.origin.or_else(|| text_changed.then_some(0)),
             ])?;
         let place = Passage::of(self.collection.id, text, None, &metadata);
-        if text_changed || !place.update_place(self.db, old.row)? {
-            self.replace_passage(old.row, text, change.prepared, &metadata)?;
-        }
-        if text_changed {
-            let terms = change.prepared.map(|prepared| prepared.joined.as_str());
-            insert_postings(self.db, old.row, terms)?;
+        if terms_changed {
+            self.terms -= passage::delete(self.db, old.row)?;
+            self.insert_search_side(old.row, text, change.prepared, &metadata)?;
+        } else if !place.update_place(self.db, old.row)? {
+            let passage = passage::expected(self.collection.id, text, &metadata);
+            passage.insert(self.db, self.collection.id, old.row)?;
+            self.terms += passage.terms;
         }
         if text_changed || vector_changed {
             other::remove(self.db, old.row)?;
@@ -256,23 +274,28 @@ impl<'a> Writer<'a> {
         Ok(Outcome::Updated)
     }
 
-    fn replace_passage(
+    /// Passage and postings of a text. What was prepared for another context is prepared again.
+    fn insert_search_side(
         &mut self,
         row: u64,
         text: Option<&str>,
         prepared: Option<&Prepared>,
         metadata: &Metadata,
     ) -> Attempt<()> {
-        self.terms -= passage::delete(self.db, row)?;
-        let found = match prepared {
+        let context = passage::context(metadata);
+        let again = match prepared.filter(|prepared| prepared.context == context) {
             Some(_) => None,
-            None => text.map(Prepared::of),
+            None => text.map(|text| Prepared::of(text, context)),
         };
-        let prepared = prepared.or(found.as_ref());
+        let prepared = again.as_ref().or(prepared).filter(|_| text.is_some());
         let passage = Passage::of(self.collection.id, text, prepared, metadata);
         passage.insert(self.db, self.collection.id, row)?;
         self.terms += passage.terms;
-        Ok(())
+        insert_postings(
+            self.db,
+            row,
+            prepared.map(|prepared| prepared.joined.as_str()),
+        )
     }
 
     /// The tombstone tells every index that the row's old vector no longer counts.

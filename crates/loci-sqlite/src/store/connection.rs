@@ -9,6 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
 
 /// How hard a commit tries to reach the disk.
@@ -97,19 +98,25 @@ impl Db {
     }
 }
 
-/// Lets SQL make the terms of a text: the content of the postings is a view that calls this. Needed on every connection
+/// Lets SQL make the terms of a drawer: the content of the postings is a view that calls this. Needed on every connection
 /// that touches them.
 pub(crate) fn add_terms_function(sql: &Connection) -> Attempt<()> {
     sql.create_scalar_function(
         "loci_terms",
-        1,
+        2,
         FunctionFlags::SQLITE_UTF8
             | FunctionFlags::SQLITE_DETERMINISTIC
             | FunctionFlags::SQLITE_INNOCUOUS,
         |context| {
             // A damaged row may hold anything; it has no terms.
             let text = context.get_raw(0).as_str_or_null().ok().flatten();
-            Ok(text.map(|text| loci_text::index_terms(text).joined))
+            let metadata = context
+                .get_raw(1)
+                .as_str()
+                .ok()
+                .and_then(|json| serde_json::from_str(json).ok())
+                .unwrap_or_default();
+            Ok(text.map(|text| passage::terms(text, &passage::context(&metadata)).joined))
         },
     )?;
     Ok(())

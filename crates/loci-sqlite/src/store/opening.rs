@@ -215,6 +215,7 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
                 "INSERT INTO palace (id, identity, generation, seq, created_at) VALUES (1, ?1, ?2, 0, ?3)",
                 (uuid::Uuid::new_v4().as_bytes(), new_generation(), now_ms()),
             )?;
+            schema::ensure_forget_key(sql)?;
         }
         if !schema::has_mined_index(sql)? {
             duplicates::remove(sql)?;

@@ -19,14 +19,18 @@ struct Migration {
     fill: Option<fn(&Connection) -> Attempt<()>>,
 }
 
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         sql: FIRST,
         fill: None,
     },
     Migration {
         sql: SECOND,
-        fill: Some(passage::rebuild),
+        fill: None,
+    },
+    Migration {
+        sql: THIRD,
+        fill: Some(fill_third),
     },
 ];
 
@@ -197,6 +201,104 @@ CREATE VIRTUAL TABLE postings USING fts5(
     text, content='analysed', content_rowid='row', tokenize='ascii'
 );
 ";
+
+/// Mining: the ledger of sources, recorded runs, what an undo needs, what must not come back. Headings and file names
+/// count in the postings.
+const THIRD: &str = "
+DROP TABLE postings;
+DROP VIEW analysed;
+ALTER TABLE palace ADD COLUMN forget_key BLOB NOT NULL DEFAULT x'';
+ALTER TABLE drawers ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX drawers_origin ON drawers (origin, content_hash) WHERE origin <> 0;
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    section INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    root TEXT NOT NULL,
+    wing TEXT NOT NULL,
+    room TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified_ns INTEGER NOT NULL,
+    changed_ns INTEGER NOT NULL,
+    read_ns INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    recipe TEXT NOT NULL,
+    mark TEXT NOT NULL,
+    complete INTEGER NOT NULL,
+    revision INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX sources_name ON sources (collection, name, section);
+CREATE INDEX sources_hash ON sources (collection, hash) WHERE section = 0;
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    collection INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL,
+    roots TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    finished_at INTEGER
+);
+CREATE TABLE run_sources (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    run INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    first_row INTEGER NOT NULL,
+    last_row INTEGER NOT NULL,
+    before TEXT NOT NULL
+);
+CREATE INDEX run_sources_run ON run_sources (run);
+CREATE INDEX run_sources_source ON run_sources (source, run);
+CREATE TABLE kept_drawers (
+    id INTEGER PRIMARY KEY,
+    step INTEGER NOT NULL,
+    removed INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    collection INTEGER NOT NULL,
+    drawer_id TEXT NOT NULL,
+    text TEXT,
+    metadata TEXT NOT NULL,
+    origin INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    access_count INTEGER NOT NULL DEFAULT 0,
+    use_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX kept_drawers_step ON kept_drawers (step);
+CREATE INDEX kept_drawers_row ON kept_drawers (row);
+CREATE TABLE forgotten (
+    id INTEGER PRIMARY KEY,
+    collection INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    lines BLOB NOT NULL,
+    forgotten_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX forgotten_hash ON forgotten (collection, hash);
+CREATE VIEW analysed AS SELECT row, loci_terms(text, metadata) AS text FROM drawers;
+CREATE VIRTUAL TABLE postings USING fts5(
+    text, content='analysed', content_rowid='row', tokenize='ascii'
+);
+";
+
+fn fill_third(db: &Connection) -> Attempt<()> {
+    ensure_forget_key(db)?;
+    passage::rebuild(db)
+}
+
+/// The key of the hashes of forgotten texts: drawn once, so that the hashes of two palaces tell nothing about each
+/// other, nor of a text that somebody guesses.
+pub(crate) fn ensure_forget_key(db: &Connection) -> Attempt<()> {
+    let mut key = [0u8; 32];
+    let (first, second) = key.split_at_mut(16);
+    first.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    second.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    db.execute(
+        "UPDATE palace SET forget_key = ?1 WHERE length(forget_key) <> 32",
+        [key.as_slice()],
+    )?;
+    Ok(())
+}
 
 /// The postings, as the last migration leaves them.
 pub(crate) const POSTINGS: &str = "CREATE VIRTUAL TABLE postings USING fts5(

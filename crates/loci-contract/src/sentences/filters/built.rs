@@ -22,6 +22,8 @@ pub(super) fn filters() -> Vec<Filter> {
         Filter::Or(vec![]),
         key(KeyTest::In(vec![])),
         key(KeyTest::NotIn(vec![])),
+        key(KeyTest::StartsWith("a".into())),
+        key(KeyTest::StartsWith(String::new())),
         key(KeyTest::In(operands.to_vec())),
         key(KeyTest::NotIn(operands.to_vec())),
         Filter::Document(DocumentFilter::And(vec![])),

@@ -1,0 +1,187 @@
+//! The ledger of mined sources: what was read from where, in which run, and what became of it. A collection that can be
+//! mined into gives one through [`crate::Collection::ledger`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::metadata::Metadata;
+
+/// Hash of a source's bytes: the first half of BLAKE3.
+pub type SourceHash = [u8; 16];
+
+/// What a file system tells about a file without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stat {
+    /// Bytes.
+    pub size: u64,
+    /// Last change of its bytes, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Last change of its name, mode or bytes; what the system has.
+    pub changed_ns: i64,
+    /// When it was looked at. A change within the clock's step after that would not show in the others.
+    pub read_ns: i64,
+}
+
+/// One row of the ledger. A large source has a head (section 0) and sections of its text, each filed by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// Path of the file, or another name that is the same in every run.
+    pub name: String,
+    /// 0: the source as a whole. 1…: a part of a large source, in order.
+    pub section: u32,
+    /// What it is: `file`, `conversation`, `export`.
+    pub kind: String,
+    /// The root it was found under.
+    pub root: String,
+    /// Where its drawers were put.
+    pub wing: String,
+    /// Where its drawers were put.
+    pub room: String,
+    /// As the file system told.
+    pub stat: Stat,
+    /// Of its bytes.
+    pub hash: SourceHash,
+    /// The way it was read and split. Another recipe makes an unchanged source worth reading again.
+    pub recipe: String,
+    /// What the reader needs to go on from the end of this section.
+    pub mark: String,
+    /// False while only some of its sections are filed.
+    pub complete: bool,
+    /// Changes whenever the row or its drawers are changed by a run; 0 for one that is not there yet.
+    pub revision: u64,
+}
+
+/// A piece of a source that is to be a drawer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Piece {
+    /// Its text, word for word.
+    pub text: String,
+    /// Where it stands and what it is.
+    pub metadata: Metadata,
+    /// Which part of the thing that begins at its line; with the line it names an exchange that grows.
+    pub part: u32,
+}
+
+/// What is to be filed for one row of the ledger, in one transaction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SourceChange {
+    /// The row as it shall be. `record.revision` is the one it is based on: if another process has
+    /// filed the row since, nothing is written and the answer is [`Filed::Stale`].
+    pub record: SourceRecord,
+    /// All pieces of the row; `None` leaves its drawers as they are.
+    pub pieces: Option<Vec<Piece>>,
+    /// A piece at the line and part of an old one is the same drawer with another text.
+    pub grows: bool,
+    /// Drawers that are there move to the record's wing and room too.
+    pub moves: bool,
+    /// Drawers without a piece are not removed yet: a later section may hold their text.
+    pub defers: bool,
+    /// Keys that drawers of this source lose unless a piece gives them.
+    pub drops: Vec<String>,
+    /// The drawers go, two thousand at most, and the row with the last of them.
+    pub removed: bool,
+}
+
+/// What became of a [`SourceChange`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filed {
+    /// It is committed.
+    Done(Counts),
+    /// Another process filed this source since it was looked at; nothing was written.
+    Stale,
+}
+
+/// Drawers by what happened to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Drawers that were added.
+    pub new: u64,
+    /// Drawers whose text or place changed.
+    pub updated: u64,
+    /// Drawers that went.
+    pub removed: u64,
+    /// Drawers that are as they were.
+    pub kept: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.new += other.new;
+        self.updated += other.updated;
+        self.removed += other.removed;
+        self.kept += other.kept;
+    }
+}
+
+/// One recorded run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Its number.
+    pub id: u64,
+    /// `mine`, `sync` or `watch`.
+    pub kind: String,
+    /// `running`, `done`, `stopped`, `failed`, `undoing` or `undone`.
+    pub state: String,
+    /// Paths it was asked for.
+    pub roots: Vec<String>,
+    /// What it did, as JSON.
+    pub summary: serde_json::Value,
+    /// Milliseconds since 1970.
+    pub started_at: i64,
+    /// Milliseconds since 1970; nothing while it runs, or if it was killed.
+    pub finished_at: Option<i64>,
+    /// Sources that it changed.
+    pub sources: u64,
+}
+
+/// What an undo did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Undone {
+    /// Drawers of the run that went.
+    pub removed: u64,
+    /// Drawers that are again what they were.
+    pub restored: u64,
+    /// Drawers that could not be brought back: forgotten, changed or deleted since.
+    pub left: u64,
+    /// Sources of the run.
+    pub sources: u64,
+}
+
+/// The ledger of one collection. Calls may come from several threads and processes at once.
+pub trait Ledger: Send + Sync {
+    /// All rows, by name and section, in one read.
+    fn each_source(&self, each: &mut dyn FnMut(SourceRecord) -> Result<()>) -> Result<()>;
+    /// The rows of one source, by section.
+    fn source(&self, name: &str) -> Result<Vec<SourceRecord>>;
+    /// Sources (section 0) whose bytes had this hash.
+    fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>>;
+    /// Number of drawers of a source, all sections together.
+    fn drawers_of(&self, name: &str) -> Result<u64>;
+
+    /// Hashes of the texts of a source's drawers: the first half of BLAKE3.
+    fn hashes_of(&self, name: &str) -> Result<Vec<SourceHash>>;
+
+    /// Records that a run begins; gives its number.
+    fn begin_run(&self, kind: &str, roots: &[String]) -> Result<u64>;
+    /// Records how it ended. What the undo of runs long past would need is let go.
+    fn end_run(&self, run: u64, state: &str, summary: &serde_json::Value) -> Result<()>;
+    /// The last runs, newest first.
+    fn runs(&self, limit: usize) -> Result<Vec<RunRecord>>;
+    /// Takes back what a run did to drawers. Refused if a later run changed one of its sources.
+    fn undo(&self, run: u64) -> Result<Undone>;
+
+    /// Files changes, each whole or not at all, several in one transaction. Ids of drawers whose text is still there stay;
+    /// new texts are embedded before the transaction begins.
+    fn file(&self, run: u64, changes: &[SourceChange]) -> Result<Vec<Filed>>;
+    /// Notes that sources are as they were though the file system's figures are new.
+    fn touch(&self, records: &[SourceRecord]) -> Result<()>;
+    /// Gives a source and its drawers another name; false if it is not there any more or `to` is.
+    fn rename(&self, run: u64, from: &str, to: &SourceRecord) -> Result<bool>;
+
+    /// Lines of a text that were forgotten, as ranges from 1, both ends included.
+    fn forgotten_lines(&self, text: &str) -> Result<Vec<(u32, u32)>>;
+    /// Lets a forgotten text be filed again.
+    fn allow_again(&self, text: &str) -> Result<()>;
+    /// Whether anything was ever forgotten here.
+    fn has_forgotten(&self) -> Result<bool>;
+}

@@ -1,0 +1,87 @@
+//! The ledger of mined sources: what was read, what became of it, and how to take it back.
+//!
+//! A row of the ledger and its drawers change in one transaction, so a killed run leaves every source as it was or as it
+//! shall be. docs/format.md describes the tables.
+
+mod filing;
+pub(crate) mod forgotten;
+mod matching;
+mod rename;
+mod runs;
+mod sources;
+mod undo;
+
+use loci_core::{Filed, Ledger, Result, RunRecord, SourceChange, SourceHash, SourceRecord, Undone};
+
+use crate::collection::SqliteCollection;
+
+impl Ledger for SqliteCollection {
+    fn each_source(&self, each: &mut dyn FnMut(SourceRecord) -> Result<()>) -> Result<()> {
+        sources::each(self, each)
+    }
+
+    fn source(&self, name: &str) -> Result<Vec<SourceRecord>> {
+        self.read("reading the ledger", |db, row| {
+            let found = sources::of_name(&db.sql, row.id, name)?;
+            Ok(found.into_iter().map(|(_, record)| record).collect())
+        })
+    }
+
+    fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>> {
+        self.read("reading the ledger", |db, row| {
+            sources::with_hash(&db.sql, row.id, hash)
+        })
+    }
+
+    fn drawers_of(&self, name: &str) -> Result<u64> {
+        self.read("counting drawers of a source", |db, row| {
+            sources::count_drawers(&db.sql, row.id, name)
+        })
+    }
+
+    fn hashes_of(&self, name: &str) -> Result<Vec<SourceHash>> {
+        self.read("reading the drawers of a source", |db, row| {
+            sources::text_hashes(&db.sql, row.id, name)
+        })
+    }
+
+    fn begin_run(&self, kind: &str, roots: &[String]) -> Result<u64> {
+        runs::begin(self, kind, roots)
+    }
+
+    fn end_run(&self, run: u64, state: &str, summary: &serde_json::Value) -> Result<()> {
+        runs::end(self, run, state, summary)
+    }
+
+    fn runs(&self, limit: usize) -> Result<Vec<RunRecord>> {
+        runs::list(self, limit)
+    }
+
+    fn undo(&self, run: u64) -> Result<Undone> {
+        undo::undo(self, run)
+    }
+
+    fn file(&self, run: u64, changes: &[SourceChange]) -> Result<Vec<Filed>> {
+        filing::file(self, run, changes)
+    }
+
+    fn touch(&self, records: &[SourceRecord]) -> Result<()> {
+        sources::touch(self, records)
+    }
+
+    fn rename(&self, run: u64, from: &str, to: &SourceRecord) -> Result<bool> {
+        rename::rename(self, run, from, to)
+    }
+
+    fn forgotten_lines(&self, text: &str) -> Result<Vec<(u32, u32)>> {
+        forgotten::lines(self, text)
+    }
+
+    fn allow_again(&self, text: &str) -> Result<()> {
+        forgotten::allow_again(self, text)
+    }
+
+    fn has_forgotten(&self) -> Result<bool> {
+        forgotten::any(self)
+    }
+}

@@ -1,0 +1,585 @@
+//! Filing: the pieces of a source become its drawers, in one transaction with its row of the ledger.
+//!
+//! Everything that takes time (embedding, terms) is done before the transaction begins; what the drawers are is looked
+//! at again inside. If another process changed them so that a vector is missing, it is embedded and tried again.
+
+use std::collections::HashMap;
+
+use loci_core::{
+    Counts, Error, Filed, Kinship, MAX_DOCUMENT_BYTES, MetaValue, Metadata, MetadataPatch, Outcome,
+    Piece, Result, SourceChange, SourceRecord,
+};
+use rusqlite::{Connection, params};
+
+use super::matching::{Trait, match_pieces};
+use super::runs::{begin_step, end_step, keep};
+use super::sources::{self, LEFTOVERS};
+use crate::collection::SqliteCollection;
+use crate::collection::meta::mismatch;
+use crate::collection::passage::{self, Prepared};
+use crate::collection::record::content_hash;
+use crate::collection::write::{EMBED_AGAIN, Mode, embed_texts};
+use crate::collection::writer::{Change, Writer};
+use crate::fault::Attempt;
+use crate::store::Head;
+
+/// Drawers removed by one change.
+const SLICE: usize = 2_000;
+/// Texts per call of the embedder.
+const EMBEDDED: usize = 256;
+
+/// A drawer that a row of the ledger holds.
+struct Held {
+    row: u64,
+    id: String,
+    metadata: Option<Metadata>,
+    origin: i64,
+}
+
+/// A change with what was found out about its pieces before the transaction.
+struct Filing<'a> {
+    change: &'a SourceChange,
+    traits: Vec<Trait>,
+    /// By piece; nothing for those that are there already.
+    prepared: Vec<Option<Prepared>>,
+}
+
+pub(super) fn file(
+    collection: &SqliteCollection,
+    run: u64,
+    changes: &[SourceChange],
+) -> Result<Vec<Filed>> {
+    let mut filings = Vec::with_capacity(changes.len());
+    for change in changes {
+        check(change)?;
+        let pieces = change.pieces.as_deref().unwrap_or_default();
+        filings.push(Filing {
+            change,
+            traits: pieces.iter().map(trait_of).collect(),
+            prepared: pieces.iter().map(|_| None).collect(),
+        });
+    }
+    let mut vectors: HashMap<Vec<u8>, Vec<f32>> = HashMap::new();
+    let mut everything = false;
+    loop {
+        prepare(collection, &mut filings, &mut vectors, everything)?;
+        let result = collection.store.write("filing a source", |db| {
+            let head = Head::read(&db.sql)?;
+            let row = collection.require(&db.sql, &head)?;
+            let identity = collection.embedder.as_ref().map(|given| given.identity());
+            let kinship = collection.kinship(&row);
+            if let (Some(vector), Some(identity)) = (vectors.values().next(), &identity) {
+                match kinship {
+                    Kinship::Foreign => return Err(mismatch(&row, identity).into()),
+                    Kinship::Same => row.check_dimension(vector.len())?,
+                    Kinship::Compatible => {}
+                }
+            }
+            let mut desk = Desk {
+                db: &db.sql,
+                writer: Writer::new(&db.sql, head.seq, row),
+                run,
+                step: 0,
+                vectors: &vectors,
+                apart: identity.as_ref().filter(|_| kinship == Kinship::Compatible),
+                has_embedder: identity.is_some(),
+            };
+            let mut filed = Vec::with_capacity(filings.len());
+            for filing in &filings {
+                filed.push(desk.file(filing)?);
+            }
+            let used = identity
+                .as_ref()
+                .filter(|_| kinship == Kinship::Same && !vectors.is_empty());
+            desk.writer.finish(used)?;
+            Ok(filed)
+        });
+        match result {
+            Err(Error::Internal { doing, .. }) if doing == EMBED_AGAIN && !everything => {
+                everything = true;
+            }
+            Err(error) => return Err(error),
+            Ok(filed) => {
+                let written = filed.iter().map(|filed| match filed {
+                    Filed::Done(counts) => counts.new + counts.updated + counts.removed,
+                    Filed::Stale => 0,
+                });
+                collection.store.wrote(&collection.name, written.sum());
+                collection.build_if_far_behind();
+                return Ok(filed);
+            }
+        }
+    }
+}
+
+fn check(change: &SourceChange) -> Result<()> {
+    for piece in change.pieces.iter().flatten() {
+        if piece.text.len() > MAX_DOCUMENT_BYTES {
+            return Err(Error::invalid(
+                format!("a piece of `{}`", change.record.name),
+                format!(
+                    "{} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}",
+                    piece.text.len()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn trait_of(piece: &Piece) -> Trait {
+    Trait {
+        hash: content_hash(&piece.text),
+        line: line_of(&piece.metadata),
+        part: i64::from(piece.part),
+    }
+}
+
+fn line_of(metadata: &Metadata) -> i64 {
+    number(metadata, "start_line")
+}
+
+fn number(metadata: &Metadata, key: &str) -> i64 {
+    match metadata.get(key) {
+        Some(MetaValue::Int(number)) => *number,
+        _ => 0,
+    }
+}
+
+/// Finds out which texts are new and makes their vectors and terms.
+fn prepare(
+    collection: &SqliteCollection,
+    filings: &mut [Filing<'_>],
+    vectors: &mut HashMap<Vec<u8>, Vec<f32>>,
+    everything: bool,
+) -> Result<()> {
+    let known = if everything {
+        vec![HashMap::new(); filings.len()]
+    } else {
+        collection.read("looking at the drawers of sources", |db, row| {
+            let mut known = Vec::with_capacity(filings.len());
+            for filing in &*filings {
+                known.push(known_texts(&db.sql, row.id, filing.change)?);
+            }
+            Ok(known)
+        })?
+    };
+    let mut wanted: Vec<(&[u8], &str)> = Vec::new();
+    for (filing, mut known) in filings.iter_mut().zip(known) {
+        let pieces = filing.change.pieces.as_deref().unwrap_or_default();
+        for ((piece, piece_trait), prepared) in pieces
+            .iter()
+            .zip(&filing.traits)
+            .zip(filing.prepared.iter_mut())
+        {
+            if let Some(left) = known.get_mut(&piece_trait.hash).filter(|left| **left > 0) {
+                *left -= 1;
+                continue;
+            }
+            if prepared.is_none() {
+                let context = passage::context(&piece.metadata);
+                *prepared = Some(Prepared::of(&piece.text, context));
+            }
+        }
+    }
+    let Some(embedder) = &collection.embedder else {
+        return Ok(());
+    };
+    for filing in &*filings {
+        let pieces = filing.change.pieces.as_deref().unwrap_or_default();
+        for ((piece, piece_trait), prepared) in
+            pieces.iter().zip(&filing.traits).zip(&filing.prepared)
+        {
+            if prepared.is_some() && !vectors.contains_key(&piece_trait.hash) {
+                wanted.push((&piece_trait.hash, &piece.text));
+            }
+        }
+    }
+    wanted.sort_unstable_by_key(|(hash, _)| *hash);
+    wanted.dedup_by_key(|(hash, _)| *hash);
+    for slice in wanted.chunks(EMBEDDED) {
+        let texts: Vec<&str> = slice.iter().map(|(_, text)| *text).collect();
+        let made = embed_texts(embedder.as_ref(), &texts)?;
+        vectors.extend(
+            slice
+                .iter()
+                .zip(made)
+                .map(|((hash, _), vector)| (hash.to_vec(), vector)),
+        );
+    }
+    Ok(())
+}
+
+/// How often each text is held by the rows that a change may take drawers from.
+fn known_texts(
+    db: &Connection,
+    collection: i64,
+    change: &SourceChange,
+) -> Attempt<HashMap<Vec<u8>, usize>> {
+    let mut known = HashMap::new();
+    let mut statement =
+        db.prepare_cached("SELECT content_hash FROM drawers WHERE origin = ?1 AND origin <> 0")?;
+    for id in lenders(db, collection, &change.record)? {
+        let mut rows = statement.query([id])?;
+        while let Some(columns) = rows.next()? {
+            let hash = columns.get_ref(0)?.as_blob().unwrap_or_default();
+            *known.entry(hash.to_vec()).or_default() += 1;
+        }
+    }
+    Ok(known)
+}
+
+/// The row itself, then other rows of the same source whose drawers it may take over: text that moved from one section
+/// to another is still there.
+fn lenders(db: &Connection, collection: i64, record: &SourceRecord) -> Attempt<Vec<i64>> {
+    let mut statement = db.prepare_cached(
+        "SELECT id FROM sources WHERE collection = ?1 AND name = ?2
+           AND (section IN (0, ?3, ?4, ?5) OR (?3 = 0 AND section <= 4))
+         ORDER BY section <> ?3, section",
+    )?;
+    let found = statement.query_map(
+        params![
+            collection,
+            record.name,
+            record.section,
+            record.section.saturating_add(1),
+            LEFTOVERS
+        ],
+        |row| row.get(0),
+    )?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// One transaction of filing.
+struct Desk<'a> {
+    db: &'a Connection,
+    writer: Writer<'a>,
+    run: u64,
+    /// The step that is being done.
+    step: i64,
+    vectors: &'a HashMap<Vec<u8>, Vec<f32>>,
+    apart: Option<&'a loci_core::EmbedderIdentity>,
+    has_embedder: bool,
+}
+
+impl<'a> Desk<'a> {
+    fn file(&mut self, filing: &Filing<'_>) -> Attempt<Filed> {
+        let change = filing.change;
+        let collection = self.writer.collection();
+        let found = sources::find(
+            self.db,
+            collection,
+            &change.record.name,
+            change.record.section,
+        )?;
+        let revision = found.as_ref().map_or(0, |(_, record)| record.revision);
+        if revision != change.record.revision && change.record.section != LEFTOVERS {
+            return Ok(Filed::Stale);
+        }
+        if change.removed && found.is_none() {
+            return Ok(Filed::Done(Counts::default()));
+        }
+        let first = self.writer.seq() + 1;
+        let source = match &found {
+            Some((id, _)) => *id,
+            None => sources::ensure(self.db, collection, &change.record)?,
+        };
+        let before = found.as_ref().map(|(_, record)| record);
+        self.step = begin_step(self.db, self.run, source, first, before)?;
+        let mut counts = Counts::default();
+        let mut gone = false;
+        if change.removed {
+            let mut held = self.held(source, SLICE + 1)?;
+            gone = held.len() <= SLICE;
+            held.truncate(SLICE);
+            for drawer in &held {
+                self.remove(drawer, &mut counts)?;
+            }
+        } else if change.pieces.is_some() {
+            self.file_pieces(source, filing, &mut counts)?;
+        }
+        let revision = self.writer.draw();
+        if gone {
+            sources::remove(self.db, source)?;
+        } else if !change.removed {
+            sources::put(self.db, source, &change.record, revision)?;
+        }
+        end_step(self.db, self.step, revision)?;
+        Ok(Filed::Done(counts))
+    }
+
+    fn file_pieces(
+        &mut self,
+        source: i64,
+        filing: &Filing<'_>,
+        counts: &mut Counts,
+    ) -> Attempt<()> {
+        let change = filing.change;
+        let pieces = change.pieces.as_deref().unwrap_or_default();
+        let held = self.held(source, usize::MAX)?;
+        let mut lenders = lenders(self.db, self.writer.collection(), &change.record)?;
+        lenders.retain(|lender| *lender != source);
+        let traits = held_traits(self.db, &held)?;
+        let mut matched = match_pieces(&traits, &filing.traits, change.grows);
+        let mut stays = vec![false; held.len()];
+        for at in matched.iter().flatten() {
+            if let Some(stay) = stays.get_mut(*at) {
+                *stay = true;
+            }
+        }
+        for (drawer, stays) in held.iter().zip(stays) {
+            if stays {
+                continue;
+            }
+            if change.defers {
+                self.defer(drawer, &change.record)?;
+            } else {
+                self.remove(drawer, counts)?;
+            }
+        }
+        for (((piece, piece_trait), prepared), matched) in pieces
+            .iter()
+            .zip(&filing.traits)
+            .zip(&filing.prepared)
+            .zip(matched.iter_mut())
+        {
+            let own = matched.and_then(|at| held.get(at));
+            let lent = match own {
+                Some(_) => None,
+                None => self.lent(&lenders, &piece_trait.hash)?,
+            };
+            match own.or(lent.as_ref()) {
+                Some(drawer) => {
+                    let same_text = lent.is_some()
+                        || matched
+                            .and_then(|at| traits.get(at))
+                            .is_some_and(|old| old.hash == piece_trait.hash);
+                    self.refresh(
+                        source,
+                        change,
+                        drawer,
+                        piece,
+                        prepared.as_ref(),
+                        same_text,
+                        counts,
+                    )?;
+                }
+                None => self.insert(source, piece, piece_trait, prepared.as_ref(), counts)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&self, source: i64, limit: usize) -> Attempt<Vec<Held>> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT row, id, metadata, origin FROM drawers WHERE origin = ?1 AND origin <> 0 ORDER BY row LIMIT ?2",
+        )?;
+        let found = statement.query_map(
+            params![source, i64::try_from(limit).unwrap_or(i64::MAX)],
+            read_held,
+        )?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// A drawer with this text that another section of the source no longer needs, or will look for itself.
+    fn lent(&self, lenders: &[i64], hash: &[u8]) -> Attempt<Option<Held>> {
+        if lenders.is_empty() {
+            return Ok(None);
+        }
+        let mut statement = self.db.prepare_cached(
+            "SELECT row, id, metadata, origin FROM drawers WHERE origin = ?1 AND origin <> 0 AND content_hash = ?2
+             ORDER BY row LIMIT 1",
+        )?;
+        for lender in lenders {
+            let mut rows = statement.query(params![lender, hash])?;
+            if let Some(columns) = rows.next()? {
+                let drawer = read_held(columns)?;
+                // What lent a drawer is not what its hash says any more.
+                sources::distrust(self.db, *lender)?;
+                return Ok(Some(drawer));
+            }
+        }
+        Ok(None)
+    }
+
+    fn insert(
+        &mut self,
+        source: i64,
+        piece: &Piece,
+        piece_trait: &Trait,
+        prepared: Option<&Prepared>,
+        counts: &mut Counts,
+    ) -> Attempt<()> {
+        let made = self.vector(&piece_trait.hash)?;
+        let id = uuid::Uuid::now_v7().to_string();
+        let patch = MetadataPatch::from(piece.metadata.clone());
+        let change = Change {
+            id: &id,
+            text: Some(&piece.text),
+            prepared,
+            patch: Some(&patch),
+            vector: made.filter(|_| self.apart.is_none()),
+            other: self.apart.zip(made),
+            has_embedder: self.has_embedder,
+            origin: Some(source),
+        };
+        match self.writer.record(&change, Mode::Add)? {
+            Outcome::DuplicateOf(holder) => {
+                // The same text of the same place, put in by somebody else: it is this piece's drawer now.
+                self.db
+                    .prepare_cached(
+                        "UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2",
+                    )?
+                    .execute(params![self.writer.collection(), holder, source])?;
+                counts.kept += 1;
+            }
+            _ => counts.new += 1,
+        }
+        Ok(())
+    }
+
+    /// Makes a drawer that is still there say where it stands now.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of them are one step of filing"
+    )]
+    fn refresh(
+        &mut self,
+        source: i64,
+        change: &SourceChange,
+        drawer: &Held,
+        piece: &Piece,
+        prepared: Option<&Prepared>,
+        same_text: bool,
+        counts: &mut Counts,
+    ) -> Attempt<()> {
+        let patch = drawer
+            .metadata
+            .as_ref()
+            .map(|old| patch_to(old, piece, change))
+            .unwrap_or_default();
+        if same_text && patch.0.is_empty() && drawer.metadata.is_some() {
+            if drawer.origin != source {
+                self.set_origin(drawer.row, source)?;
+            }
+            counts.kept += 1;
+            return Ok(());
+        }
+        keep(self.db, self.step, drawer.row, false, !same_text)?;
+        let made = if same_text {
+            None
+        } else {
+            self.vector(&content_hash(&piece.text))?
+        };
+        let updated = Change {
+            id: &drawer.id,
+            text: (!same_text).then_some(piece.text.as_str()),
+            prepared,
+            patch: Some(&patch),
+            vector: made.filter(|_| self.apart.is_none()),
+            other: self.apart.zip(made),
+            has_embedder: self.has_embedder,
+            origin: Some(source),
+        };
+        match self.writer.record(&updated, Mode::Upsert)? {
+            Outcome::DuplicateOf(holder) => {
+                self.db
+                    .prepare_cached("DELETE FROM kept_drawers WHERE id = last_insert_rowid()")?
+                    .execute([])?;
+                keep(self.db, self.step, drawer.row, true, true)?;
+                self.writer.remove(drawer.row)?;
+                self.db
+                    .prepare_cached(
+                        "UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2",
+                    )?
+                    .execute(params![self.writer.collection(), holder, source])?;
+                counts.removed += 1;
+                counts.kept += 1;
+            }
+            Outcome::Unchanged => counts.kept += 1,
+            _ => counts.updated += 1,
+        }
+        Ok(())
+    }
+
+    fn vector(&self, hash: &[u8]) -> Attempt<Option<&'a [f32]>> {
+        match self.vectors.get(hash) {
+            Some(vector) => Ok(Some(vector)),
+            None if self.has_embedder => Err(Error::Internal {
+                doing: EMBED_AGAIN.into(),
+                detail: "a piece of a source".into(),
+            }
+            .into()),
+            None => Ok(None),
+        }
+    }
+
+    fn remove(&mut self, drawer: &Held, counts: &mut Counts) -> Attempt<()> {
+        keep(self.db, self.step, drawer.row, true, true)?;
+        if self.writer.remove(drawer.row)? {
+            counts.removed += 1;
+        }
+        Ok(())
+    }
+
+    fn defer(&self, drawer: &Held, record: &SourceRecord) -> Attempt<()> {
+        let leftovers = SourceRecord {
+            section: LEFTOVERS,
+            ..record.clone()
+        };
+        let id = sources::ensure(self.db, self.writer.collection(), &leftovers)?;
+        self.set_origin(drawer.row, id)
+    }
+
+    fn set_origin(&self, row: u64, source: i64) -> Attempt<()> {
+        self.db
+            .prepare_cached("UPDATE drawers SET origin = ?2 WHERE row = ?1")?
+            .execute(params![row as i64, source])?;
+        Ok(())
+    }
+}
+
+fn read_held(row: &rusqlite::Row<'_>) -> rusqlite::Result<Held> {
+    Ok(Held {
+        row: row.get::<_, i64>(0)? as u64,
+        id: row.get(1)?,
+        metadata: row
+            .get_ref(2)?
+            .as_str()
+            .ok()
+            .and_then(|json| serde_json::from_str(json).ok()),
+        origin: row.get(3)?,
+    })
+}
+
+fn held_traits(db: &Connection, held: &[Held]) -> Attempt<Vec<Trait>> {
+    let mut statement = db.prepare_cached("SELECT content_hash FROM drawers WHERE row = ?1")?;
+    let mut traits = Vec::with_capacity(held.len());
+    for drawer in held {
+        let metadata = drawer.metadata.clone().unwrap_or_default();
+        traits.push(Trait {
+            hash: statement.query_row([drawer.row as i64], |row| row.get(0))?,
+            line: line_of(&metadata),
+            part: number(&metadata, "part").max(1),
+        });
+    }
+    Ok(traits)
+}
+
+/// What leads from the metadata of a drawer to those of its piece. Its wing and room stay unless it is to move: a
+/// re-mine moves nothing by surprise. Keys that the miner does not know are somebody's own and stay.
+fn patch_to(old: &Metadata, piece: &Piece, change: &SourceChange) -> MetadataPatch {
+    let mut patch = MetadataPatch::default();
+    for (key, value) in &piece.metadata.0 {
+        let placed = key == "wing" || key == "room";
+        if (!placed || change.moves) && old.get(key) != Some(value) {
+            patch.0.insert(key.clone(), Some(value.clone()));
+        }
+    }
+    for key in &change.drops {
+        if old.get(key).is_some() && piece.metadata.get(key).is_none() {
+            patch.0.insert(key.clone(), None);
+        }
+    }
+    patch
+}

@@ -1,0 +1,83 @@
+//! A source that moved: its drawers stay and name the new place.
+
+use loci_core::{MetadataPatch, Result, SourceRecord};
+use rusqlite::Connection;
+
+use super::runs::{begin_step, end_step, keep};
+use super::sources;
+use crate::collection::SqliteCollection;
+use crate::collection::write::Mode;
+use crate::collection::writer::{Change, Writer};
+use crate::fault::Attempt;
+use crate::store::Head;
+
+/// Drawers that a rename moves in one transaction; a larger source is filed anew.
+const LIMIT: u64 = 50_000;
+
+pub(super) fn rename(
+    collection: &SqliteCollection,
+    run: u64,
+    from: &str,
+    to: &SourceRecord,
+) -> Result<bool> {
+    collection.store.write("renaming a source", |db| {
+        let head = Head::read(&db.sql)?;
+        let row = collection.require(&db.sql, &head)?;
+        let sections = sources::of_name(&db.sql, row.id, from)?;
+        if sections.is_empty()
+            || !sources::of_name(&db.sql, row.id, &to.name)?.is_empty()
+            || sources::count_drawers(&db.sql, row.id, from)? > LIMIT
+        {
+            return Ok(false);
+        }
+        let mut writer = Writer::new(&db.sql, head.seq, row);
+        for (source, record) in sections {
+            let first = writer.seq() + 1;
+            let step = begin_step(&db.sql, run, source, first, Some(&record))?;
+            for (row, id) in drawers(&db.sql, source)? {
+                keep(&db.sql, step, row, false, false)?;
+                move_drawer(&mut writer, source, &id, &to.name)?;
+            }
+            let revision = writer.draw();
+            let renamed = SourceRecord {
+                name: to.name.clone(),
+                root: to.root.clone(),
+                stat: if record.section == 0 {
+                    to.stat
+                } else {
+                    record.stat
+                },
+                ..record
+            };
+            sources::put(&db.sql, source, &renamed, revision)?;
+            end_step(&db.sql, step, revision)?;
+        }
+        writer.finish(None)?;
+        Ok(true)
+    })
+}
+
+fn drawers(db: &Connection, source: i64) -> Attempt<Vec<(u64, String)>> {
+    let mut statement =
+        db.prepare_cached("SELECT row, id FROM drawers WHERE origin = ?1 AND origin <> 0")?;
+    let found = statement.query_map([source], |row| {
+        Ok((row.get::<_, i64>(0)? as u64, row.get(1)?))
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn move_drawer(writer: &mut Writer<'_>, source: i64, id: &str, name: &str) -> Attempt<()> {
+    let patch = MetadataPatch([("source_file".to_owned(), Some(name.into()))].into());
+    let change = Change {
+        id,
+        text: None,
+        prepared: None,
+        patch: Some(&patch),
+        vector: None,
+        other: None,
+        has_embedder: false,
+        origin: Some(source),
+    };
+    writer.record(&change, Mode::Upsert)?;
+    Ok(())
+}

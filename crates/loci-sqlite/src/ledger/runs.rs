@@ -1,0 +1,143 @@
+//! Recorded runs: begun, ended, listed; what their undo would need.
+
+use loci_core::{Error, Result, RunRecord, SourceRecord};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::collection::SqliteCollection;
+use crate::fault::Attempt;
+use crate::store::{Head, now_ms};
+
+/// Runs with changes that can be undone; what older ones kept is let go.
+pub(super) const KEPT_RUNS: i64 = 50;
+
+pub(super) fn begin(collection: &SqliteCollection, kind: &str, roots: &[String]) -> Result<u64> {
+    let roots = serde_json::to_string(roots).unwrap_or_default();
+    collection.store.write("recording a run", |db| {
+        let head = Head::read(&db.sql)?;
+        let row = collection.require(&db.sql, &head)?;
+        db.sql.execute(
+            "INSERT INTO runs (collection, kind, state, roots, summary, started_at)
+             VALUES (?1, ?2, 'running', ?3, '{}', ?4)",
+            params![row.id, kind, roots, now_ms()],
+        )?;
+        Ok(db.sql.last_insert_rowid() as u64)
+    })
+}
+
+pub(super) fn end(
+    collection: &SqliteCollection,
+    run: u64,
+    state: &str,
+    summary: &serde_json::Value,
+) -> Result<()> {
+    collection.store.write("recording the end of a run", |db| {
+        let head = Head::read(&db.sql)?;
+        let row = collection.require(&db.sql, &head)?;
+        db.sql.execute(
+            "UPDATE runs SET state = ?3, summary = ?4, finished_at = ?5 WHERE id = ?1 AND collection = ?2",
+            params![run as i64, row.id, state, summary.to_string(), now_ms()],
+        )?;
+        let oldest: Option<i64> = db
+            .sql
+            .query_row(
+                "SELECT DISTINCT run FROM run_sources ORDER BY run DESC LIMIT 1 OFFSET ?1",
+                [KEPT_RUNS - 1],
+                |row| row.get(0),
+            )
+            .optional()?;
+        if let Some(oldest) = oldest {
+            for sql in [
+                "DELETE FROM kept_drawers WHERE step IN (SELECT id FROM run_sources WHERE run < ?1)",
+                "DELETE FROM run_sources WHERE run < ?1",
+            ] {
+                db.sql.execute(sql, [oldest])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn list(collection: &SqliteCollection, limit: usize) -> Result<Vec<RunRecord>> {
+    collection.read("listing runs", |db, row| {
+        let mut statement = db.sql.prepare_cached(
+            "SELECT id, kind, state, roots, summary, started_at, finished_at,
+                    (SELECT count(DISTINCT source) FROM run_sources s WHERE s.run = runs.id)
+             FROM runs WHERE collection = ?1 ORDER BY id DESC LIMIT ?2",
+        )?;
+        let found = statement.query_map(
+            params![row.id, i64::try_from(limit).unwrap_or(i64::MAX)],
+            |columns| {
+                let roots: String = columns.get(3)?;
+                let summary: String = columns.get(4)?;
+                Ok(RunRecord {
+                    id: columns.get::<_, i64>(0)? as u64,
+                    kind: columns.get(1)?,
+                    state: columns.get(2)?,
+                    roots: serde_json::from_str(&roots).unwrap_or_default(),
+                    summary: serde_json::from_str(&summary).unwrap_or_default(),
+                    started_at: columns.get(5)?,
+                    finished_at: columns.get(6)?,
+                    sources: columns.get::<_, i64>(7)? as u64,
+                })
+            },
+        )?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    })
+}
+
+/// Refuses a run that is not one of this collection.
+pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<String> {
+    let state: Option<String> = db
+        .query_row(
+            "SELECT state FROM runs WHERE id = ?1 AND collection = ?2",
+            params![run as i64, collection],
+            |row| row.get(0),
+        )
+        .optional()?;
+    state.ok_or_else(|| {
+        Error::invalid(
+            format!("run {run}"),
+            "is not a recorded run of this collection; `loci runs` lists them",
+        )
+        .into()
+    })
+}
+
+/// A step of a run: what it does to one row of the ledger, for its undo. Begun before anything is changed; gives its
+/// number.
+pub(super) fn begin_step(
+    db: &Connection,
+    run: u64,
+    source: i64,
+    first_row: u64,
+    before: Option<&SourceRecord>,
+) -> Attempt<i64> {
+    let before = before
+        .map(|record| serde_json::to_string(record).unwrap_or_default())
+        .unwrap_or_default();
+    db.prepare_cached(
+        "INSERT INTO run_sources (run, source, first_row, last_row, before) VALUES (?1, ?2, ?3, 0, ?4)",
+    )?
+    .execute(params![run as i64, source, first_row as i64, before])?;
+    Ok(db.last_insert_rowid())
+}
+
+/// Rows that the step inserted have numbers up to this one.
+pub(super) fn end_step(db: &Connection, step: i64, last_row: u64) -> Attempt<()> {
+    db.prepare_cached("UPDATE run_sources SET last_row = ?2 WHERE id = ?1")?
+        .execute(params![step, last_row as i64])?;
+    Ok(())
+}
+
+/// Keeps what a drawer was before a step changes it. With `text`, the text too; without, only where it stood.
+pub(super) fn keep(db: &Connection, step: i64, row: u64, removed: bool, text: bool) -> Attempt<()> {
+    db.prepare_cached(
+        "INSERT INTO kept_drawers (step, removed, row, collection, drawer_id, text, metadata, origin, created_at,
+                                   access_count, use_count)
+         SELECT ?1, ?3, d.row, d.collection, d.id, iif(?4, d.text, NULL), d.metadata, d.origin, d.created_at,
+                coalesce(u.access_count, 0), coalesce(u.use_count, 0)
+         FROM drawers d LEFT JOIN usage u ON u.row = d.row WHERE d.row = ?2",
+    )?
+    .execute(params![step, row as i64, removed, text])?;
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! Rows of the ledger: read, written, touched.
+
+use loci_core::{Result, SourceHash, SourceRecord, Stat};
+use rusqlite::{Connection, Row, params};
+
+use crate::collection::SqliteCollection;
+use crate::fault::Attempt;
+
+/// Section number of drawers that no section holds any more, until the whole source is filed.
+pub(crate) const LEFTOVERS: u32 = i32::MAX as u32;
+
+const COLUMNS: &str = "id, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns, hash, recipe,
+    mark, complete, revision";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<(i64, SourceRecord)> {
+    let hash: Vec<u8> = row.get(11)?;
+    Ok((
+        row.get(0)?,
+        SourceRecord {
+            name: row.get(1)?,
+            section: row.get(2)?,
+            kind: row.get(3)?,
+            root: row.get(4)?,
+            wing: row.get(5)?,
+            room: row.get(6)?,
+            stat: Stat {
+                size: row.get::<_, i64>(7)? as u64,
+                modified_ns: row.get(8)?,
+                changed_ns: row.get(9)?,
+                read_ns: row.get(10)?,
+            },
+            // A hash of another length is no hash: the source is read again.
+            hash: SourceHash::try_from(hash.as_slice()).unwrap_or_default(),
+            recipe: row.get(12)?,
+            mark: row.get(13)?,
+            complete: row.get::<_, i64>(14)? != 0,
+            revision: row.get::<_, i64>(15)? as u64,
+        },
+    ))
+}
+
+pub(super) fn each(
+    collection: &SqliteCollection,
+    each: &mut dyn FnMut(SourceRecord) -> Result<()>,
+) -> Result<()> {
+    collection.read("reading the ledger", |db, row| {
+        let mut statement = db.sql.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND section <> {LEFTOVERS}
+             ORDER BY name, section"
+        ))?;
+        let mut rows = statement.query([row.id])?;
+        while let Some(columns) = rows.next()? {
+            each(read(columns)?.1)?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn of_name(
+    db: &Connection,
+    collection: i64,
+    name: &str,
+) -> Attempt<Vec<(i64, SourceRecord)>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 ORDER BY section"
+    ))?;
+    let found = statement.query_map(params![collection, name], read)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn find(
+    db: &Connection,
+    collection: i64,
+    name: &str,
+    section: u32,
+) -> Attempt<Option<(i64, SourceRecord)>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND section = ?3"
+    ))?;
+    let mut rows = statement.query(params![collection, name, section])?;
+    Ok(match rows.next()? {
+        Some(columns) => Some(read(columns)?),
+        None => None,
+    })
+}
+
+pub(super) fn by_id(db: &Connection, id: i64) -> Attempt<Option<SourceRecord>> {
+    let mut statement =
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM sources WHERE id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    Ok(match rows.next()? {
+        Some(columns) => Some(read(columns)?.1),
+        None => None,
+    })
+}
+
+pub(super) fn with_hash(
+    db: &Connection,
+    collection: i64,
+    hash: &SourceHash,
+) -> Attempt<Vec<SourceRecord>> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND hash = ?2 AND section = 0 ORDER BY name LIMIT 100"
+    ))?;
+    let found =
+        statement.query_map(params![collection, hash.as_slice()], |row| Ok(read(row)?.1))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn count_drawers(db: &Connection, collection: i64, name: &str) -> Attempt<u64> {
+    let mut statement = db.prepare_cached(
+        "SELECT count(*) FROM drawers WHERE origin <> 0 AND origin IN
+             (SELECT id FROM sources WHERE collection = ?1 AND name = ?2)",
+    )?;
+    let count: i64 = statement.query_row(params![collection, name], |row| row.get(0))?;
+    Ok(count as u64)
+}
+
+pub(super) fn text_hashes(
+    db: &Connection,
+    collection: i64,
+    name: &str,
+) -> Attempt<Vec<SourceHash>> {
+    let mut statement = db.prepare_cached(
+        "SELECT content_hash FROM drawers WHERE origin <> 0 AND origin IN
+             (SELECT id FROM sources WHERE collection = ?1 AND name = ?2)",
+    )?;
+    let mut rows = statement.query(params![collection, name])?;
+    let mut hashes = Vec::new();
+    while let Some(columns) = rows.next()? {
+        hashes.extend(SourceHash::try_from(
+            columns.get_ref(0)?.as_blob().unwrap_or_default(),
+        ));
+    }
+    Ok(hashes)
+}
+
+/// The number of a row, made when it is missing. What it says is written by [`put`].
+pub(super) fn ensure(db: &Connection, collection: i64, record: &SourceRecord) -> Attempt<i64> {
+    if let Some((id, _)) = find(db, collection, &record.name, record.section)? {
+        return Ok(id);
+    }
+    db.prepare_cached(
+        "INSERT INTO sources (collection, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns,
+                              hash, recipe, mark, complete, revision)
+         VALUES (?1, ?2, ?3, '', '', '', '', 0, 0, 0, 0, x'', '', '', 0, 0)",
+    )?
+    .execute(params![collection, record.name, record.section])?;
+    Ok(db.last_insert_rowid())
+}
+
+/// Writes a row whole, with the revision given.
+pub(super) fn put(db: &Connection, id: i64, record: &SourceRecord, revision: u64) -> Attempt<()> {
+    db.prepare_cached(
+        "UPDATE sources SET name = ?2, section = ?3, kind = ?4, root = ?5, wing = ?6, room = ?7, size = ?8,
+             modified_ns = ?9, changed_ns = ?10, read_ns = ?11, hash = ?12, recipe = ?13, mark = ?14, complete = ?15,
+             revision = ?16
+         WHERE id = ?1",
+    )?
+    .execute(params![
+        id,
+        record.name,
+        record.section,
+        record.kind,
+        record.root,
+        record.wing,
+        record.room,
+        record.stat.size as i64,
+        record.stat.modified_ns,
+        record.stat.changed_ns,
+        record.stat.read_ns,
+        record.hash.as_slice(),
+        record.recipe,
+        record.mark,
+        i64::from(record.complete),
+        revision as i64
+    ])?;
+    Ok(())
+}
+
+/// Makes the next look at a row read its source again.
+pub(super) fn distrust(db: &Connection, id: i64) -> Attempt<()> {
+    db.prepare_cached("UPDATE sources SET hash = zeroblob(16) WHERE id = ?1")?
+        .execute([id])?;
+    Ok(())
+}
+
+pub(super) fn remove(db: &Connection, id: i64) -> Attempt<()> {
+    db.prepare_cached("DELETE FROM sources WHERE id = ?1")?
+        .execute([id])?;
+    Ok(())
+}
+
+/// A row that was filed meanwhile keeps what was filed.
+pub(super) fn touch(collection: &SqliteCollection, records: &[SourceRecord]) -> Result<()> {
+    collection.store.write("noting unchanged sources", |db| {
+        let head = crate::store::Head::read(&db.sql)?;
+        let row = collection.require(&db.sql, &head)?;
+        let mut statement = db.sql.prepare_cached(
+            "UPDATE sources SET size = ?4, modified_ns = ?5, changed_ns = ?6, read_ns = ?7
+             WHERE collection = ?1 AND name = ?2 AND section = 0 AND revision = ?3",
+        )?;
+        for record in records {
+            statement.execute(params![
+                row.id,
+                record.name,
+                record.revision as i64,
+                record.stat.size as i64,
+                record.stat.modified_ns,
+                record.stat.changed_ns,
+                record.stat.read_ns
+            ])?;
+        }
+        Ok(())
+    })
+}
