@@ -1,11 +1,18 @@
 //! What was typed: every command and flag with its help. Says nothing about what they do to a
 //! palace; that is in [`crate::commands`].
 
+mod mining;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use loci_palace::{MAX_HITS, MAX_RESULTS};
+
+pub(crate) use self::mining::{
+    MineArguments, ReadingArguments, RuleArguments, RunsArguments, SyncArguments, UndoArguments,
+    WatchArguments,
+};
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
 ///
@@ -79,6 +86,21 @@ pub(crate) enum Command {
     /// Put a drawer into the palace
     #[command(after_help = ADD)]
     Add(AddArguments),
+    /// Read files and conversations into the palace
+    #[command(after_help = mining::MINE)]
+    Mine(MineArguments),
+    /// Mine what changes, as it changes
+    #[command(after_help = mining::WATCH)]
+    Watch(WatchArguments),
+    /// Show or remove what was mined from files that are gone
+    #[command(after_help = mining::SYNC)]
+    Sync(SyncArguments),
+    /// List the recorded runs of mine, watch and sync
+    #[command(after_help = mining::RUNS)]
+    Runs(RunsArguments),
+    /// Take back what a run did
+    #[command(after_help = mining::UNDO)]
+    Undo(UndoArguments),
     /// Show drawers by id
     #[command(after_help = GET)]
     Get(GetArguments),
@@ -311,6 +333,9 @@ pub(crate) struct SearchArguments {
     pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
+    /// Mine what is new in this file or folder first, and search only there
+    #[arg(long = "in", value_name = "PATH")]
+    pub(crate) within: Vec<PathBuf>,
     /// Show each arm's list, the fusion and what each stage did
     #[arg(long)]
     pub(crate) explain: bool,

@@ -12,14 +12,19 @@ mod get;
 mod import;
 mod init;
 mod list;
+mod mine;
+mod mining;
 mod model;
 mod query;
 mod reembed;
 mod repair;
+mod runs;
 mod search;
 mod status;
+mod sync;
 mod update;
 mod verify;
+mod watch;
 mod why_not;
 
 use crate::args::{BenchCommand, Command};
@@ -32,6 +37,11 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
     match command {
         Command::Init(arguments) => init::run(arguments, session),
         Command::Add(arguments) => add::run(arguments, session),
+        Command::Mine(arguments) => mine::run(arguments, session),
+        Command::Watch(arguments) => watch::run(arguments, session),
+        Command::Sync(arguments) => sync::run(arguments, session),
+        Command::Runs(arguments) => runs::run(arguments, session),
+        Command::Undo(arguments) => runs::undo(arguments, session),
         Command::Get(arguments) => get::run(arguments, session),
         Command::List(arguments) => list::run(arguments, session),
         Command::Update(arguments) => update::run(arguments, session),

@@ -195,6 +195,26 @@ impl Printer {
         }
     }
 
+    /// A spinner with a message; hidden like the bars.
+    pub(crate) fn spinner(self) -> ProgressBar {
+        let bar = self.progress(None);
+        match ProgressStyle::with_template("{spinner} {msg}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        }
+    }
+
+    /// One line of an answer that goes on: an object for programs, words for people.
+    pub(crate) fn line(self, json: &serde_json::Value, words: &str) {
+        let line = if self.json {
+            json.to_string()
+        } else {
+            self.stored(words)
+        };
+        // When nobody reads it any more, there is nothing to be done about that.
+        let _ = to_stdout(&line);
+    }
+
     /// Asks a yes-or-no question on the terminal; `None` when nobody is there to answer.
     pub(crate) fn confirm(self, question: &str) -> Option<bool> {
         if self.json || !io::stdin().is_terminal() || self.stderr == Reader::Program {

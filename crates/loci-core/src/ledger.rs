@@ -9,6 +9,9 @@ use crate::metadata::Metadata;
 /// Hash of a source's bytes: the first half of BLAKE3.
 pub type SourceHash = [u8; 16];
 
+/// Section of drawers whose text no section of a large source holds any more. They go when the whole is filed.
+pub const LEFTOVERS: u32 = i32::MAX as u32;
+
 /// What a file system tells about a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stat {

@@ -44,7 +44,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
 pub use json::{deserialize_strict, parse_json};
 pub use ledger::{
-    Counts, Filed, Ledger, Piece, RunRecord, SourceChange, SourceHash, SourceRecord, Stat, Undone,
+    Counts, Filed, LEFTOVERS, Ledger, Piece, RunRecord, SourceChange, SourceHash, SourceRecord,
+    Stat, Undone,
 };
 pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
 pub use metadata::{MetaValue, Metadata, MetadataPatch};

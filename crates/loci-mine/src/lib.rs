@@ -1,2 +1,30 @@
-//! From files and conversations to drawers.
+//! Sources to drawers: walk, recognise, split, mask, diff, watch.
+//!
+//! Reads projects, notes and agent conversations and files them through the ledger of a collection
+//! ([`loci_core::Ledger`]): what has not changed is not read, text that is still there keeps its drawer, nothing is
+//! dropped without being counted. Never writes to what it reads, and never opens a palace by itself.
 #![forbid(unsafe_code)]
+
+pub mod document;
+mod intake;
+mod known;
+mod miner;
+pub mod place;
+mod report;
+mod run;
+pub mod secrets;
+mod source;
+pub mod split;
+mod sync;
+pub mod talk;
+mod tree;
+pub mod walk;
+pub mod watch;
+
+pub use intake::{Intake, hash_of};
+pub use miner::{Errand, Options};
+pub use report::{Failure, Files, Messages, Meter, Report};
+pub use run::Run;
+pub use source::{Before, Description, Item, Listed, Read, Section, Since, Source};
+pub use sync::{Gone, Sweep, Swept};
+pub use tree::{CONVERSATION, EXPORT, FILE, Reading, Tree, is_gone};

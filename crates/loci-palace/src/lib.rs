@@ -20,6 +20,7 @@ mod config;
 mod embedders;
 mod export;
 mod import;
+mod mine;
 mod palace;
 mod record;
 mod search;
@@ -33,6 +34,14 @@ pub use loci_embed::{
     Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
     STATIC_NAME, StoredModel,
 };
+pub use loci_mine::place::Chosen;
+pub use loci_mine::split::Size;
+pub use loci_mine::walk::Rules;
+pub use loci_mine::watch::Pace;
+pub use loci_mine::{
+    Failure, Gone, Meter, Options as MineOptions, Reading, Report as MineReport, Source, Swept,
+    Tree,
+};
 pub use loci_recall::{
     Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Stage, Step,
     TermInfo, Verdict, WhyNot, count_tokens, date_of,
@@ -42,6 +51,7 @@ pub use loci_sqlite::{
     Restored, SalvageReport, VerifyReport,
 };
 pub use loci_text::matching_spans;
+pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};
 pub use search::{Found, Scope, parse_moment};

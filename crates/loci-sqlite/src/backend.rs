@@ -55,6 +55,14 @@ impl SqliteBackend {
         self.store(palace, true).map(|_| ())
     }
 
+    /// Changes whenever the palace is replaced by another state, such as a backup.
+    pub fn generation(&self, palace: &PalaceRef) -> Result<u64> {
+        self.store(palace, false)?
+            .read("reading the generation", |db| {
+                Ok(Head::read(&db.sql)?.generation)
+            })
+    }
+
     pub(crate) fn durability(&self) -> Durability {
         self.durability
     }

@@ -47,21 +47,9 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         purge_pending: palace.status()?.state.purge_pending,
         removed_files: Vec::new(),
     };
-    // By id, every collection is asked: a repair may have taken the drawer out and kept a copy.
-    let asked: Vec<String> = if arguments.metadata.is_some() {
-        matches
-            .into_iter()
-            .map(|(collection, _)| collection)
-            .collect()
-    } else {
-        let scope = palace.scope(arguments.collection.as_deref())?;
-        scope
-            .iter()
-            .map(|collection| collection.name().to_owned())
-            .collect()
-    };
-    for collection in &asked {
-        let done = palace.forget(collection, &selection)?;
+    // Every collection is asked: a repair or a run may have taken a drawer out and kept a copy.
+    for collection in palace.scope(arguments.collection.as_deref())? {
+        let done = palace.forget(collection.name(), &selection)?;
         outcome.forgotten += done.forgotten;
         outcome.purge_pending = done.purge_pending;
         outcome.removed_files.extend(done.removed_files);

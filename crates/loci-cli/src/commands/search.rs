@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use loci_palace::{
-    Explanation, Found, Hit, MatchedVia, MetaValue, Metadata, Parts, Request, Scope, Verdict,
-    Warning, date_of,
+    Error, Explanation, Filter, Found, Hit, MatchedVia, MetaValue, Metadata, MineOptions,
+    MineReport, Palace, Parts, Reading, Request, Scope, Tree, Verdict, Warning, date_of,
+    mined_under, validate_collection_name,
 };
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::mining;
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
 use crate::input;
@@ -62,6 +65,54 @@ struct Answer<'a> {
     available_in_scope: Option<ScopeJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<&'a Explanation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mined: Option<&'a MineReport>,
+}
+
+/// Mines what is new below the paths of `--in`.
+fn mine_first<'a>(
+    arguments: &SearchArguments,
+    session: &'a Session<'_>,
+) -> Result<(&'a Palace, MineReport)> {
+    validate_collection_name(&arguments.ask.collection)?;
+    let tree = Tree::new(&arguments.within, Reading::default())?;
+    let palace = session.created()?;
+    let stop = mining::stop_on_signal();
+    let report = mining::with_progress(session.printer, |meter| {
+        let options = MineOptions::default();
+        palace.mine(&arguments.ask.collection, &tree, &options, meter, &stop)
+    })?;
+    Ok((palace, report))
+}
+
+/// Only drawers that were mined from these paths.
+fn restrict(request: &mut Request, paths: &[PathBuf]) -> Result<()> {
+    let mut places = Vec::with_capacity(paths.len());
+    for path in paths {
+        let name = path
+            .canonicalize()
+            .map_err(|error| Error::io("cannot resolve", path, error))?;
+        places.push(mined_under(&name.to_string_lossy()));
+    }
+    let mut all = vec![Filter::Or(places)];
+    all.extend(request.selection.filter.take());
+    request.selection.filter = Filter::all(all);
+    Ok(())
+}
+
+/// What was mined, in one line; nothing if it was nothing.
+fn mined_note(report: &MineReport) -> Option<String> {
+    let drawers = &report.drawers;
+    report.changed_anything().then(|| {
+        format!(
+            "mined {} file(s), {}: {} new, {} updated, {} removed drawer(s)",
+            report.files.read,
+            mining::bytes(report.bytes),
+            drawers.new,
+            drawers.updated,
+            drawers.removed
+        )
+    })
 }
 
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<Reply> {
@@ -69,7 +120,14 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         explain: arguments.explain,
         ..request(&arguments.question, &arguments.ask)?
     };
-    let palace = session.existing()?;
+    let mut request = request;
+    let (palace, mined) = if arguments.within.is_empty() {
+        (session.existing()?, None)
+    } else {
+        let (palace, report) = mine_first(arguments, session)?;
+        restrict(&mut request, &arguments.within)?;
+        (palace, Some(report))
+    };
     let found = palace.search(&arguments.ask.collection, &request)?;
     let answer = Answer {
         hits: found.answer.hits.iter().map(to_json).collect(),
@@ -79,14 +137,18 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         tokens: found.answer.tokens,
         available_in_scope: found.available_in_scope.as_ref().map(scope_to_json),
         explain: arguments.explain.then_some(&found.answer.explanation),
+        mined: mined.as_ref(),
     };
     let mut text = shown(session.printer, &found);
     if arguments.explain {
         text.push_str(&explained(session.printer, &found.answer.explanation));
     }
-    Ok(Reply::new(&answer, text)?
-        .warnings(&found.answer.warnings)
-        .exit_if(found.answer.hits.is_empty(), Exit::Nothing))
+    let mut reply = Reply::new(&answer, text)?.warnings(&found.answer.warnings);
+    if let Some(report) = &mined {
+        reply.notes.extend(mined_note(report));
+        reply.notes.extend(mining::failures(report));
+    }
+    Ok(reply.exit_if(found.answer.hits.is_empty(), Exit::Nothing))
 }
 
 /// What `search` and `why-not` ask for.

@@ -378,12 +378,8 @@ impl Evaluator<'_> {
     /// A range of the labels, and of those that are too long for one, each by its own metadata.
     fn read_starting(&self, key: i64, prefix: &str, rows: &mut RoaringTreemap) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(STARTING_SQL)?;
-        let mut found = statement.query(params![
-            self.collection.id,
-            key,
-            LabelType::TEXT.0,
-            prefix
-        ])?;
+        let mut found =
+            statement.query(params![self.collection.id, key, LabelType::TEXT.0, prefix])?;
         while let Some(columns) = found.next()? {
             match columns.get_ref(1)?.as_str() {
                 Ok(value) if value.starts_with(prefix) => {

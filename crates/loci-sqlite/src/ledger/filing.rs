@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Counts, Error, Filed, Kinship, MAX_DOCUMENT_BYTES, MetaValue, Metadata, MetadataPatch, Outcome,
-    Piece, Result, SourceChange, SourceRecord,
+    Counts, Error, Filed, Kinship, LEFTOVERS, MAX_DOCUMENT_BYTES, MetaValue, Metadata,
+    MetadataPatch, Outcome, Piece, Result, SourceChange, SourceRecord,
 };
 use rusqlite::{Connection, params};
 
 use super::matching::{Trait, match_pieces};
 use super::runs::{begin_step, end_step, keep};
-use super::sources::{self, LEFTOVERS};
+use super::sources;
 use crate::collection::SqliteCollection;
 use crate::collection::meta::mismatch;
 use crate::collection::passage::{self, Prepared};

@@ -1,13 +1,10 @@
 //! Rows of the ledger: read, written, touched.
 
-use loci_core::{Result, SourceHash, SourceRecord, Stat};
+use loci_core::{LEFTOVERS, Result, SourceHash, SourceRecord, Stat};
 use rusqlite::{Connection, Row, params};
 
 use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
-
-/// Section number of drawers that no section holds any more, until the whole source is filed.
-pub(crate) const LEFTOVERS: u32 = i32::MAX as u32;
 
 const COLUMNS: &str = "id, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns, hash, recipe,
     mark, complete, revision";

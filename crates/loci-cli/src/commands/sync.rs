@@ -1,0 +1,68 @@
+//! `loci sync`: what was mined from files that are gone.
+
+use std::fmt::Write as _;
+
+use loci_palace::{Reading, SyncChoice};
+
+use super::mining;
+use crate::args::SyncArguments;
+use crate::failure::{Exit, Result};
+use crate::reply::Reply;
+use crate::session::Session;
+
+/// Sources shown to people; JSON has them all.
+const SHOWN: usize = 50;
+
+pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Reply> {
+    let palace = session.existing()?;
+    let reading = Reading {
+        rules: mining::rules(&arguments.rules),
+        ..Reading::default()
+    };
+    let choice = SyncChoice {
+        apply: arguments.apply,
+        conversations: arguments.conversations,
+        even_most: arguments.even_most,
+    };
+    let swept = palace.sync(&arguments.collection, &arguments.paths, &reading, choice)?;
+    let drawers: u64 = swept.gone.iter().map(|gone| gone.drawers).sum();
+    let mut text = String::new();
+    for gone in swept.gone.iter().take(SHOWN) {
+        let name = session.printer.stored_line(&gone.name, 90);
+        let _ = writeln!(text, "{:>6}  {}  {name}", gone.drawers, gone.why);
+    }
+    if swept.gone.len() > SHOWN {
+        let _ = writeln!(text, "… and {} more", swept.gone.len() - SHOWN);
+    }
+    let _ = match (swept.gone.len(), arguments.apply && swept.brake.is_none()) {
+        (0, _) => writeln!(text, "all {} source(s) are still there", swept.sources),
+        (gone, true) => writeln!(
+            text,
+            "removed {} drawer(s) of {gone} source(s) of {}",
+            swept.removed, swept.sources
+        ),
+        (gone, false) => writeln!(
+            text,
+            "{drawers} drawer(s) of {gone} source(s) of {} would go; --apply removes them",
+            swept.sources
+        ),
+    };
+    if let Some(run) = swept.run {
+        let _ = writeln!(text, "run {run}; `loci undo {run}` brings them back");
+    }
+    if swept.kept_conversations > 0 {
+        let _ = writeln!(
+            text,
+            "{} conversation(s) stay though their transcript is gone; --conversations removes them too",
+            swept.kept_conversations
+        );
+    }
+    let braked = arguments.apply && swept.brake.is_some();
+    let mut reply = Reply::new(&swept, text)?;
+    if let Some(brake) = swept.brake.as_ref().filter(|_| braked) {
+        reply
+            .notes
+            .push(format!("{brake}; --even-most removes them all the same"));
+    }
+    Ok(reply.exit_if(braked, Exit::Error))
+}

@@ -1,0 +1,93 @@
+//! `loci watch`: mines what changes until it is told to stop.
+
+use std::path::PathBuf;
+
+use loci_palace::{MineOptions, Pace, Told, Watching, validate_collection_name};
+use serde_json::{Value, json};
+
+use super::mining;
+use crate::args::{ReadingArguments, WatchArguments};
+use crate::failure::Result;
+use crate::reply::Reply;
+use crate::session::Session;
+
+pub(crate) fn run(arguments: &WatchArguments, session: &Session<'_>) -> Result<Reply> {
+    let paths = mining::paths(&arguments.paths, arguments.agents)?;
+    follow(&paths, &arguments.reading, session)
+}
+
+pub(super) fn follow(
+    paths: &[PathBuf],
+    arguments: &ReadingArguments,
+    session: &Session<'_>,
+) -> Result<Reply> {
+    validate_collection_name(&arguments.collection)?;
+    let reading = mining::reading(arguments);
+    loci_palace::Tree::new(paths, reading.clone())?;
+    let options = MineOptions {
+        allow_again: arguments.allow_again,
+        ..MineOptions::default()
+    };
+    let stop = mining::stop_on_signal();
+    let palace = session.created()?;
+    let watching = Watching {
+        collection: &arguments.collection,
+        roots: paths,
+        reading: &reading,
+        options: &options,
+        pace: Pace::default(),
+        stop: &stop,
+    };
+    let printer = session.printer;
+    palace.watch(&watching, &mut |told| {
+        let (json, line) = lines(&told);
+        printer.line(&json, &line);
+    })?;
+    printer.line(&json!({"stopped": true}), "stopped");
+    Ok(Reply::printed())
+}
+
+fn lines(told: &Told) -> (Value, String) {
+    match told {
+        Told::Ready(report) => (
+            json!({"ready": report}),
+            format!(
+                "watching; {} new, {} updated, {} removed drawer(s) since the last time",
+                report.drawers.new, report.drawers.updated, report.drawers.removed
+            ),
+        ),
+        Told::Mined(report) => {
+            let mut line = format!(
+                "{} file(s): {} new, {} updated, {} removed drawer(s)",
+                report.files.read + report.files.renamed,
+                report.drawers.new,
+                report.drawers.updated,
+                report.drawers.removed
+            );
+            for failure in mining::failures(report) {
+                line.push('\n');
+                line.push_str(&failure);
+            }
+            (json!({"mined": report}), line)
+        }
+        Told::Swept(swept) => {
+            let line = match &swept.brake {
+                Some(brake) => brake.clone(),
+                None => format!(
+                    "{} file(s) gone: {} drawer(s) removed",
+                    swept.gone.len(),
+                    swept.removed
+                ),
+            };
+            (json!({"swept": swept}), line)
+        }
+        Told::Rescan(why) => (
+            json!({"rescan": why}),
+            format!("looking at everything: {why}"),
+        ),
+        Told::Trouble(error) => (
+            json!({"trouble": error.to_string()}),
+            format!("trying again: {error}"),
+        ),
+    }
+}

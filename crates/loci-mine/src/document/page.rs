@@ -1,0 +1,124 @@
+//! Text under way while it is taken out of another format: paragraphs, headings, list items and code as Markdown writes them.
+//!
+//! White space is collapsed as a browser does. It stops growing at a bound and says nothing of what came after.
+
+use super::MOST_TEXT;
+
+/// Lists and tables nested deeper than this are not indented further.
+const DEEPEST_LIST: usize = 8;
+
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    text: String,
+    /// What is to come before the next word.
+    space: Space,
+    prefix: String,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Space {
+    #[default]
+    None,
+    Word,
+    Line,
+    Paragraph,
+}
+
+impl Page {
+    /// A paragraph ends here, and another may begin.
+    pub(super) fn paragraph(&mut self) {
+        self.space = Space::Paragraph;
+        self.prefix.clear();
+    }
+
+    /// A line ends here.
+    pub(super) fn line(&mut self) {
+        self.space = self.space.max(Space::Line);
+    }
+
+    /// The next words are a heading.
+    pub(super) fn heading(&mut self, level: u8) {
+        self.paragraph();
+        self.prefix = "#".repeat(usize::from(level.clamp(1, 6)));
+        self.prefix.push(' ');
+    }
+
+    /// The next words are an item of a list, `depth` being 1 for the outermost.
+    pub(super) fn item(&mut self, depth: usize, number: Option<u32>) {
+        self.line();
+        self.prefix = "  ".repeat(depth.saturating_sub(1).min(DEEPEST_LIST));
+        match number {
+            Some(number) => self.prefix.push_str(&format!("{number}. ")),
+            None => self.prefix.push_str("- "),
+        }
+    }
+
+    /// The next words are in another cell of a row.
+    pub(super) fn cell(&mut self) {
+        if self.space < Space::Line && !self.text.is_empty() {
+            self.text.push_str(" |");
+            self.space = Space::Word;
+        }
+    }
+
+    /// Adds words, with each run of white space as one space.
+    pub(super) fn words(&mut self, text: &str) {
+        for (number, word) in text.split(is_space).enumerate() {
+            if number > 0 {
+                self.space = self.space.max(Space::Word);
+            }
+            if !word.is_empty() {
+                self.separate();
+                self.text.push_str(word);
+            }
+        }
+    }
+
+    /// Adds code with its lines as they are.
+    pub(super) fn code(&mut self, code: &str) {
+        let code = code.trim_matches(['\n', '\r']);
+        if code.trim().is_empty() {
+            return;
+        }
+        self.paragraph();
+        self.separate();
+        let mut fence = String::from("```");
+        while code.contains(&fence) {
+            fence.push('`');
+        }
+        for part in [&fence, "\n", code, "\n", &fence] {
+            self.text.push_str(part);
+        }
+        self.paragraph();
+    }
+
+    fn separate(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push_str(match self.space {
+                Space::None => "",
+                Space::Word => " ",
+                Space::Line => "\n",
+                Space::Paragraph => "\n\n",
+            });
+        }
+        self.space = Space::None;
+        self.text.push_str(&self.prefix);
+        self.prefix.clear();
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() >= MOST_TEXT
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text
+    }
+}
+
+/// White space that stands for a space; one that must not be broken is kept.
+fn is_space(character: char) -> bool {
+    character.is_ascii_whitespace() || character == '\u{200b}'
+}

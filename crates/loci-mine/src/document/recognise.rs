@@ -1,0 +1,69 @@
+//! Decides what a file is, by its name first and then by its first bytes.
+
+use std::path::Path;
+
+use super::encoding::encoding_of;
+use super::format::Format;
+use super::names::{Named, interpreted, named};
+use super::{HEAD, Skip};
+
+/// Where a PDF may begin, after bytes of whatever sent it.
+const PDF_WITHIN: usize = 1024;
+/// The container of older office formats, and of encrypted newer ones.
+const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+
+/// What the file at `path` is, by its name first, then by its first bytes, of which 8 KiB are looked at. A name that is known
+/// to be of a binary format needs no bytes.
+pub fn recognise(path: &Path, head: &[u8]) -> Result<Format, Skip> {
+    let named = named(path);
+    if named == Named::Binary {
+        return Err(Skip::Binary);
+    }
+    let head = head.get(..HEAD).unwrap_or(head);
+    if head.is_empty() {
+        return Err(Skip::Empty);
+    }
+    let front = head.get(..PDF_WITHIN).unwrap_or(head);
+    if memchr::memmem::find(front, b"%PDF-")
+        .is_some_and(|at| at == 0 || named == Named::Format(Format::Pdf))
+    {
+        return Ok(Format::Pdf);
+    }
+    if named == Named::Format(Format::Docx) {
+        if head.starts_with(b"PK\x03\x04") {
+            return Ok(Format::Docx);
+        }
+        if head.starts_with(COMPOUND) {
+            return Err(Skip::Encrypted);
+        }
+    }
+    if encoding_of(head).is_none() {
+        return Err(Skip::Binary);
+    }
+    Ok(match named {
+        // Not what the name says.
+        Named::Format(Format::Pdf | Format::Docx) | Named::Binary | Named::Unknown => {
+            by_content(head)
+        }
+        Named::Format(format) => format,
+    })
+}
+
+fn by_content(head: &[u8]) -> Format {
+    if let Some(language) = interpreted(head) {
+        return Format::Code(language);
+    }
+    let start = head
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .trim_ascii_start();
+    let begins = |with: &[u8]| {
+        start
+            .get(..with.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(with))
+    };
+    if begins(b"<!doctype html") || begins(b"<html") {
+        return Format::Html;
+    }
+    Format::Text
+}

@@ -1,0 +1,537 @@
+//! What a source gives its sections to. Knows what the ledger has of them, collects small ones into one transaction,
+//! files the sections of large ones one by one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use loci_core::{
+    Counts, Error, ErrorKind, Filed, LEFTOVERS, Ledger, Result, SourceChange, SourceHash,
+    SourceRecord, Stat,
+};
+
+use crate::known::Known;
+use crate::miner::Options;
+use crate::place::Place;
+use crate::report::{Meter, Report};
+use crate::run::Run;
+use crate::source::{Before, Item, Section};
+
+/// Pieces and bytes of small sources that are filed in one transaction.
+const BATCH_PIECES: usize = 256;
+const BATCH_BYTES: usize = 512 << 10;
+
+/// What all threads of a run share.
+pub(crate) struct Shared<'a> {
+    pub(crate) ledger: &'a dyn Ledger,
+    pub(crate) run: &'a Run<'a>,
+    pub(crate) options: &'a Options,
+    pub(crate) recipe: String,
+    pub(crate) known: Known,
+    pub(crate) has_forgotten: bool,
+    pub(crate) meter: &'a Meter,
+    pub(crate) stop: &'a AtomicBool,
+    /// The first error that ends the run: the palace cannot be written to.
+    pub(crate) fatal: Mutex<Option<Error>>,
+    pub(crate) halted: AtomicBool,
+}
+
+impl Shared<'_> {
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.halted.load(Ordering::Relaxed)
+    }
+
+    /// Ends the run with this error.
+    pub(crate) fn halt(&self, error: Error) {
+        self.halted.store(true, Ordering::Relaxed);
+        let mut fatal = self
+            .fatal
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        fatal.get_or_insert(error);
+    }
+}
+
+/// What one thread collects.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    pub(crate) report: Report,
+    /// Changes with the item each belongs to.
+    batch: Vec<(Item, SourceChange)>,
+    pieces: usize,
+    bytes: usize,
+    /// Items that another process was quicker with: read again.
+    pub(crate) again: Vec<Item>,
+    /// Sources that are as they were though their figures are new.
+    touched: Vec<SourceRecord>,
+}
+
+impl Outbox {
+    pub(crate) fn is_full(&self) -> bool {
+        self.pieces >= BATCH_PIECES || self.bytes >= BATCH_BYTES || self.touched.len() >= 1_000
+    }
+
+    /// Files what was collected.
+    pub(crate) fn flush(&mut self, shared: &Shared<'_>) {
+        let touched = std::mem::take(&mut self.touched);
+        if !touched.is_empty()
+            && !shared.options.dry_run
+            && let Err(error) = shared.ledger.touch(&touched)
+        {
+            shared.halt(error);
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.pieces = 0;
+        self.bytes = 0;
+        if batch.is_empty() || shared.halted.load(Ordering::Relaxed) {
+            return;
+        }
+        let (items, changes): (Vec<Item>, Vec<SourceChange>) = batch.into_iter().unzip();
+        match self.file(shared, &changes) {
+            Ok(filed) => {
+                for (item, filed) in items.into_iter().zip(filed) {
+                    self.took(shared, item, filed);
+                }
+            }
+            Err(error) if is_of_source(&error) && changes.len() > 1 => {
+                for (item, change) in items.into_iter().zip(changes) {
+                    match self.file(shared, std::slice::from_ref(&change)) {
+                        Ok(filed) => {
+                            for filed in filed {
+                                self.took(shared, item.clone(), filed);
+                            }
+                        }
+                        Err(error) => self.refused(shared, &item, error),
+                    }
+                }
+            }
+            Err(error) => {
+                for item in &items {
+                    self.refused(shared, item, clone_of(&error));
+                }
+            }
+        }
+    }
+
+    fn took(&mut self, shared: &Shared<'_>, item: Item, filed: Filed) {
+        match filed {
+            Filed::Done(counts) => {
+                self.count(shared, counts);
+            }
+            Filed::Stale => {
+                if !self.again.iter().any(|again| again.name == item.name) {
+                    self.report.files.read = self.report.files.read.saturating_sub(1);
+                    self.again.push(item);
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, shared: &Shared<'_>, counts: Counts) {
+        self.report.drawers += counts;
+        shared
+            .meter
+            .drawers
+            .fetch_add(counts.new + counts.updated, Ordering::Relaxed);
+    }
+
+    fn refused(&mut self, shared: &Shared<'_>, item: &Item, error: Error) {
+        if is_of_source(&error) {
+            self.report.fail(&item.name, error.to_string());
+        } else {
+            shared.halt(error);
+        }
+    }
+
+    fn file(&mut self, shared: &Shared<'_>, changes: &[SourceChange]) -> Result<Vec<Filed>> {
+        if shared.options.dry_run {
+            return changes
+                .iter()
+                .map(|change| foresee(shared, change).map(Filed::Done))
+                .collect();
+        }
+        shared.ledger.file(shared.run.ensure()?, changes)
+    }
+}
+
+/// What filing would do, without doing it.
+fn foresee(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
+    let mut held: HashMap<SourceHash, u64> = HashMap::new();
+    let whole = change.record.section == 0;
+    if shared.known.contains(&change.record.name) {
+        for hash in shared.ledger.hashes_of(&change.record.name)? {
+            *held.entry(hash).or_default() += 1;
+        }
+    }
+    let mut counts = Counts::default();
+    for piece in change.pieces.iter().flatten() {
+        match held.get_mut(&hash_of(piece.text.as_bytes())) {
+            Some(left) if *left > 0 => {
+                *left -= u64::from(whole);
+                counts.kept += 1;
+            }
+            _ => counts.new += 1,
+        }
+    }
+    if whole && change.pieces.is_some() {
+        counts.removed = held.values().sum();
+    }
+    Ok(counts)
+}
+
+/// The first half of BLAKE3, as everywhere in the ledger.
+pub fn hash_of(bytes: &[u8]) -> SourceHash {
+    first_half(&blake3::hash(bytes))
+}
+
+pub(crate) fn first_half(hash: &blake3::Hash) -> SourceHash {
+    hash.as_bytes().first_chunk().copied().unwrap_or_default()
+}
+
+/// Errors are not `Clone`; their words are enough where one error concerns several sources.
+fn clone_of(error: &Error) -> Error {
+    Error::Internal {
+        doing: "filing sources".into(),
+        detail: error.to_string(),
+    }
+}
+
+/// Whether an error is about the source and not about the palace.
+fn is_of_source(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::Corrupt
+    )
+}
+
+/// Takes the sections of one item.
+pub struct Intake<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) out: &'a mut Outbox,
+    pub(crate) item: &'a Item,
+    /// Another process was quicker: what was known at the start does not count.
+    pub(crate) afresh: bool,
+    /// Another process filed a section while this one was read.
+    pub(crate) stale: bool,
+    /// What the file system says of the item as it was read.
+    pub(crate) stat: Stat,
+}
+
+impl Intake<'_> {
+    /// What the ledger has of a source.
+    pub fn before(&self, name: &str) -> Result<Before> {
+        if !self.afresh && !self.shared.known.contains(name) {
+            return Ok(Before::default());
+        }
+        self.shared.ledger.source(name).map(Before::new)
+    }
+
+    /// The way this run reads and splits.
+    pub fn recipe(&self) -> &str {
+        &self.shared.recipe
+    }
+
+    /// What the file system says of the item as it is read; better than what it said when it was listed.
+    pub fn set_stat(&mut self, stat: Stat) {
+        self.stat = stat;
+    }
+
+    /// Whether the run was told to end: a long reading should return.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.is_stopped()
+    }
+
+    /// Where the drawers of a source belong: where they are, unless the run was asked to move them.
+    pub fn place(&self, before: &Before, new: Place) -> Place {
+        let Some(head) = before.head() else {
+            return new;
+        };
+        let chosen = &self.shared.options.chosen;
+        Place {
+            wing: chosen.wing.clone().unwrap_or_else(|| head.wing.clone()),
+            room: chosen.room.clone().unwrap_or_else(|| head.room.clone()),
+        }
+    }
+
+    /// Whether a source is filed as it is now, at this place.
+    pub fn is_current(&self, before: &Before, hash: &SourceHash, place: &Place) -> bool {
+        before.is(hash, &self.shared.recipe)
+            && before
+                .head()
+                .is_some_and(|head| head.wing == place.wing && head.room == place.room)
+    }
+
+    /// Notes new figures of a source that is as it was.
+    pub fn touch(&mut self, before: &Before) {
+        if let Some(head) = before.head() {
+            self.out.touched.push(SourceRecord {
+                stat: self.stat,
+                ..head.clone()
+            });
+        }
+    }
+
+    /// Gives the item the drawers of a source that had the same bytes and is `gone`.
+    pub fn moved(&mut self, hash: &SourceHash, gone: &dyn Fn(&str) -> bool) -> Result<bool> {
+        let shared = self.shared;
+        if shared.known.is_empty() || shared.known.contains(&self.item.name) {
+            return Ok(false);
+        }
+        for record in shared.ledger.sources_with_hash(hash)? {
+            if !record.complete || record.recipe != shared.recipe || !gone(&record.name) {
+                continue;
+            }
+            let to = SourceRecord {
+                name: self.item.name.clone(),
+                root: self.item.root.clone(),
+                stat: self.stat,
+                ..SourceRecord::default()
+            };
+            let renamed = shared.options.dry_run
+                || shared
+                    .ledger
+                    .rename(shared.run.ensure()?, &record.name, &to)?;
+            if renamed {
+                shared.known.see(&record.name);
+                self.out.report.files.renamed += 1;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Lines that were forgotten and must not come back.
+    pub fn forgotten(&mut self, text: &str) -> Result<Vec<(u32, u32)>> {
+        if !self.shared.has_forgotten {
+            return Ok(Vec::new());
+        }
+        if self.shared.options.allow_again {
+            if !self.shared.options.dry_run {
+                self.shared.ledger.allow_again(text)?;
+            }
+            return Ok(Vec::new());
+        }
+        self.shared.ledger.forgotten_lines(text)
+    }
+
+    /// Hashes of the texts that the drawers of a source hold.
+    pub fn held_texts(&self, name: &str) -> Result<Vec<SourceHash>> {
+        self.shared.ledger.hashes_of(name)
+    }
+
+    /// Counts lines that were left out because they were forgotten.
+    pub fn left_out(&mut self, lines: u64) {
+        self.out.report.forgotten_lines += lines;
+    }
+
+    /// Counts secrets that were masked.
+    pub fn masked(&mut self, found: &BTreeMap<&'static str, u32>) {
+        for (kind, count) in found {
+            *self
+                .out
+                .report
+                .masked
+                .entry((*kind).to_owned())
+                .or_default() += u64::from(*count);
+        }
+    }
+
+    /// Counts messages of a conversation: all of them, those in drawers, those left out by reason.
+    pub fn messages(&mut self, read: u64, filed: u64, skipped: &BTreeMap<String, u64>) {
+        let messages = &mut self.out.report.messages;
+        messages.read += read;
+        messages.filed += filed;
+        for (reason, count) in skipped {
+            *messages.skipped.entry(reason.clone()).or_default() += count;
+        }
+    }
+
+    /// Counts bytes that were read.
+    pub fn bytes(&mut self, bytes: u64) {
+        self.out.report.bytes += bytes;
+        self.shared.meter.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn record(&self, section: &Section, before: &Before) -> SourceRecord {
+        SourceRecord {
+            name: section.name.clone(),
+            section: section.number,
+            kind: section.kind.to_owned(),
+            root: self.item.root.clone(),
+            wing: section.place.wing.clone(),
+            room: section.place.room.clone(),
+            stat: self.stat,
+            hash: section.hash,
+            recipe: self.shared.recipe.clone(),
+            mark: section.mark.clone(),
+            complete: true,
+            revision: before.section(section.number).map_or(0, |row| row.revision),
+        }
+    }
+
+    /// Takes a source of one section. It is filed together with others, before the run ends.
+    pub fn whole(&mut self, before: &Before, section: Section) {
+        let record = self.record(&section, before);
+        let pieces = section.pieces.as_deref().unwrap_or_default();
+        self.out.pieces += pieces.len().max(1);
+        self.out.bytes += pieces.iter().map(|piece| piece.text.len()).sum::<usize>();
+        let change = SourceChange {
+            record,
+            pieces: section.pieces,
+            grows: section.grows,
+            moves: self.shared.options.moves(),
+            drops: section.drops,
+            ..SourceChange::default()
+        };
+        self.out.batch.push((self.item.clone(), change));
+    }
+
+    /// Takes a source of one section that had several: their drawers stay where their text does, the rest goes.
+    pub fn whole_again(&mut self, before: &Before, section: Section) -> Result<()> {
+        let begun = self.begin(before, &section)?;
+        let record = SourceRecord {
+            complete: false,
+            ..self.record(&section, &begun)
+        };
+        self.now(SourceChange {
+            record,
+            pieces: section.pieces.clone(),
+            grows: section.grows,
+            moves: self.shared.options.moves(),
+            drops: section.drops.clone(),
+            ..SourceChange::default()
+        })?;
+        let filed = if self.shared.options.dry_run {
+            begun
+        } else {
+            self.shared.ledger.source(&section.name).map(Before::new)?
+        };
+        for row in filed.rows().iter().filter(|row| row.section > 0) {
+            self.remove_all(row)?;
+        }
+        self.now(SourceChange {
+            record: self.record(&section, &filed),
+            ..SourceChange::default()
+        })
+    }
+
+    /// Begins a source of several sections: until [`Intake::finish`] it counts as incomplete.
+    pub fn begin(&mut self, before: &Before, section: &Section) -> Result<Before> {
+        let record = SourceRecord {
+            complete: false,
+            ..self.record(section, before)
+        };
+        self.now(SourceChange {
+            record,
+            ..SourceChange::default()
+        })?;
+        if self.shared.options.dry_run {
+            return Ok(before.clone());
+        }
+        self.shared.ledger.source(&section.name).map(Before::new)
+    }
+
+    /// Files one section of a large source. Text that moved to another section keeps its drawer.
+    pub fn section(&mut self, before: &Before, section: Section) -> Result<()> {
+        let record = self.record(&section, before);
+        self.now(SourceChange {
+            record,
+            pieces: section.pieces,
+            grows: section.grows,
+            moves: self.shared.options.moves(),
+            defers: true,
+            drops: section.drops,
+            removed: false,
+        })
+    }
+
+    /// Ends a source of several sections: what no section holds goes, then it counts as complete.
+    pub fn finish(&mut self, before: &Before, section: &Section, sections: u32) -> Result<()> {
+        let surplus = before
+            .rows()
+            .iter()
+            .filter(|row| row.section > sections && row.section != LEFTOVERS)
+            .cloned();
+        let leftovers = SourceRecord {
+            section: LEFTOVERS,
+            ..self.record(section, before)
+        };
+        for record in surplus.chain([leftovers]) {
+            self.remove_all(&record)?;
+        }
+        let record = self.record(section, before);
+        self.now(SourceChange {
+            record,
+            pieces: Some(Vec::new()),
+            ..SourceChange::default()
+        })
+    }
+
+    /// Removes a row and its drawers, some at a time.
+    fn remove_all(&mut self, record: &SourceRecord) -> Result<()> {
+        loop {
+            let gone = self.out.report.drawers.removed;
+            self.now(SourceChange {
+                record: record.clone(),
+                removed: true,
+                ..SourceChange::default()
+            })?;
+            if self.out.report.drawers.removed - gone < 2_000 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn now(&mut self, change: SourceChange) -> Result<()> {
+        for filed in self.out.file(self.shared, std::slice::from_ref(&change))? {
+            match filed {
+                Filed::Done(counts) => self.out.count(self.shared, counts),
+                Filed::Stale => {
+                    self.stale = true;
+                    return Err(Error::Busy {
+                        what: format!("filing `{}`: another process files it", change.record.name),
+                        waited: Duration::ZERO,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cuts forgotten lines out of a piece; its span shrinks with it. Gives what is left.
+pub(crate) fn without_lines(
+    text: &str,
+    first_line: u32,
+    holes: &[(u32, u32)],
+) -> Vec<(u32, u32, String)> {
+    let mut left: Vec<(u32, u32, String)> = Vec::new();
+    let mut open = false;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let number = first_line + at as u32;
+        if holes
+            .iter()
+            .any(|(start, end)| (*start..=*end).contains(&number))
+        {
+            open = false;
+            continue;
+        }
+        match left.last_mut().filter(|_| open) {
+            Some((_, end, text)) => {
+                *end = number;
+                text.push_str(line);
+            }
+            None => left.push((number, number, line.to_owned())),
+        }
+        open = true;
+    }
+    for (_, _, text) in &mut left {
+        let length = text.strip_suffix('\n').map_or(text.len(), str::len);
+        text.truncate(length);
+        let length = text.strip_suffix('\r').map_or(text.len(), str::len);
+        text.truncate(length);
+    }
+    left.retain(|(_, _, text)| !text.trim().is_empty());
+    left
+}

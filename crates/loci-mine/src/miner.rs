@@ -1,0 +1,261 @@
+//! One run over one source: list, drop what has not changed, read and split in several threads, file.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+
+use loci_core::{Error, Ledger, Result};
+
+use crate::intake::{Intake, Outbox, Shared};
+use crate::known::Known;
+use crate::place::Chosen;
+use crate::report::{Meter, Report};
+use crate::run::Run;
+use crate::source::{Item, Listed, Read, Since, Source};
+
+/// Items listed ahead of the threads that read them.
+const AHEAD: usize = 256;
+/// How often an item is read again because another process was quicker.
+const ATTEMPTS: usize = 5;
+
+/// How to mine.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Say what would be done and write nothing.
+    pub dry_run: bool,
+    /// Read at most so many changed items.
+    pub limit: Option<u64>,
+    /// Let forgotten text come back.
+    pub allow_again: bool,
+    /// The wing and room that were asked for; drawers that are there move to them.
+    pub chosen: Chosen,
+    /// Read everything, whatever the ledger says.
+    pub force: bool,
+    /// Threads that read; by default one per core, at most eight.
+    pub threads: Option<usize>,
+}
+
+impl Options {
+    pub(crate) fn moves(&self) -> bool {
+        self.chosen.wing.is_some() || self.chosen.room.is_some()
+    }
+}
+
+/// Everything a run works with.
+pub struct Errand<'a> {
+    /// Where sources are recorded and drawers filed.
+    pub ledger: &'a dyn Ledger,
+    /// What is mined.
+    pub source: &'a dyn Source,
+    /// The run it belongs to.
+    pub run: &'a Run<'a>,
+    /// How.
+    pub options: &'a Options,
+    /// Told how far it is.
+    pub meter: &'a Meter,
+    /// Set by whoever wants it to end: what is begun is completed or left as it was.
+    pub stop: &'a AtomicBool,
+}
+
+impl Errand<'_> {
+    /// Mines. An error means that the palace could not be written to; a source that cannot be read is named in the
+    /// report.
+    pub fn mine(&self) -> Result<Report> {
+        let recipe = self.source.describe().recipe;
+        let known = Known::read(self.ledger, &recipe, self.options)?;
+        let shared = Shared {
+            ledger: self.ledger,
+            run: self.run,
+            options: self.options,
+            recipe,
+            known,
+            has_forgotten: self.ledger.has_forgotten()?,
+            meter: self.meter,
+            stop: self.stop,
+            fatal: Mutex::new(None),
+            halted: AtomicBool::new(false),
+        };
+        let mut report = self.run_threads(&shared)?;
+        if let Some(error) = shared
+            .fatal
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            return Err(error);
+        }
+        report.stopped = self.stop.load(Ordering::Relaxed);
+        report.dry_run = self.options.dry_run;
+        report.run = self.run.id();
+        Ok(report)
+    }
+
+    fn run_threads(&self, shared: &Shared<'_>) -> Result<Report> {
+        let threads = self.options.threads.unwrap_or_else(|| {
+            std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8))
+        });
+        let (sender, receiver) = mpsc::sync_channel::<Item>(AHEAD);
+        let receiver = Mutex::new(receiver);
+        let mut report = Report::default();
+        let listed = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.max(1))
+                .map(|_| scope.spawn(|| self.work(shared, &receiver)))
+                .collect();
+            let listed = self.list(shared, &sender, &mut report);
+            drop(sender);
+            for worker in workers {
+                match worker.join() {
+                    Ok(part) => report.merge(part),
+                    Err(_) => shared.halt(Error::Internal {
+                        doing: "mining".into(),
+                        detail: "a thread ended early".into(),
+                    }),
+                }
+            }
+            listed
+        });
+        if let Err(error) = listed {
+            shared.halt(error);
+        } else if !shared.is_stopped() && !report.limited {
+            self.look_for_gone(shared, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    fn list(
+        &self,
+        shared: &Shared<'_>,
+        sender: &mpsc::SyncSender<Item>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let given = AtomicU64::new(0);
+        let since = Seen(&shared.known);
+        self.source.items(&since, &mut |listed| {
+            if shared.is_stopped() {
+                return ControlFlow::Break(());
+            }
+            shared.meter.seen.fetch_add(1, Ordering::Relaxed);
+            match listed {
+                Listed::Unchanged => report.files.unchanged += 1,
+                Listed::Skipped { reason, .. } => report.skip(reason),
+                Listed::Failed { name, why } => report.fail(&name, why),
+                Listed::Changed(item) => {
+                    shared.known.see(&item.name);
+                    if given.fetch_add(1, Ordering::Relaxed) >= limit {
+                        report.limited = true;
+                        return ControlFlow::Break(());
+                    }
+                    if sender.send(item).is_err() {
+                        return ControlFlow::Break(());
+                    }
+                }
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn work(&self, shared: &Shared<'_>, receiver: &Mutex<mpsc::Receiver<Item>>) -> Report {
+        let mut out = Outbox::default();
+        loop {
+            let next = receiver
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .recv();
+            let Ok(item) = next else {
+                break;
+            };
+            if shared.is_stopped() {
+                continue;
+            }
+            self.read(shared, &mut out, &item, false);
+            if out.is_full() {
+                out.flush(shared);
+                self.read_again(shared, &mut out);
+            }
+        }
+        out.flush(shared);
+        self.read_again(shared, &mut out);
+        out.report
+    }
+
+    fn read(&self, shared: &Shared<'_>, out: &mut Outbox, item: &Item, afresh: bool) -> bool {
+        shared.meter.reading(&item.name);
+        let mut intake = Intake {
+            shared,
+            out,
+            item,
+            afresh,
+            stale: false,
+            stat: item.stat,
+        };
+        let result = self.source.read(item, &mut intake);
+        let stale = intake.stale;
+        match result {
+            Ok(Read::Filed) => out.report.files.read += 1,
+            Ok(Read::Moved) => {}
+            Ok(Read::Unchanged) => out.report.files.unchanged += 1,
+            Ok(Read::Skipped(reason)) => out.report.skip(&reason),
+            Err(_) if stale => return false,
+            Err(error) => match error.kind() {
+                loci_core::ErrorKind::Busy | loci_core::ErrorKind::Internal => shared.halt(error),
+                _ => out.report.fail(&item.name, error.to_string()),
+            },
+        }
+        true
+    }
+
+    /// Items that another process was quicker with. Mostly it filed the same, and nothing is left to do.
+    fn read_again(&self, shared: &Shared<'_>, out: &mut Outbox) {
+        for _ in 0..ATTEMPTS {
+            let again = std::mem::take(&mut out.again);
+            if again.is_empty() {
+                return;
+            }
+            for item in again {
+                if !self.read(shared, out, &item, true) {
+                    out.again.push(item);
+                }
+            }
+            out.flush(shared);
+        }
+        for _ in std::mem::take(&mut out.again) {
+            out.report.skip("another process is filing it");
+        }
+    }
+
+    /// Counts sources of these roots whose item is not there any more.
+    fn look_for_gone(&self, shared: &Shared<'_>, report: &mut Report) -> Result<()> {
+        if !shared.known.any_unseen() {
+            return Ok(());
+        }
+        let roots = self.source.describe().roots;
+        self.ledger.each_source(&mut |record| {
+            if record.section == 0
+                && record.kind == crate::tree::FILE
+                && roots.iter().any(|root| is_under(&record.name, root))
+                && !shared.known.was_seen(&record.name)
+                && crate::tree::is_gone(&record.name)
+            {
+                report.lost(&record.name);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether a path is a root or lies under it.
+pub(crate) fn is_under(name: &str, root: &str) -> bool {
+    std::path::Path::new(name).starts_with(root)
+}
+
+struct Seen<'a>(&'a Known);
+
+impl Since for Seen<'_> {
+    fn is_unchanged(&self, name: &str, stat: &loci_core::Stat) -> bool {
+        let unchanged = self.0.is_unchanged(name, stat);
+        if unchanged {
+            self.0.see(name);
+        }
+        unchanged
+    }
+}

@@ -1,0 +1,188 @@
+//! Git repositories as they lie on disk: where one begins, where its shared files are, and what
+//! project it is. Reads a few small files of git's; never runs git and never writes.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// No file of git's that is read here is longer than a path.
+const MAX_POINTER_BYTES: u64 = 16 << 10;
+
+/// Is this folder the top of a working tree? An empty folder called `.git` does not make one.
+pub(crate) fn is_top(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    match fs::metadata(&git) {
+        Ok(found) if found.is_dir() => git.join("HEAD").exists(),
+        Ok(found) if found.is_file() => pointer(&git, "gitdir:").is_some(),
+        _ => false,
+    }
+}
+
+/// The directory that all working trees of the repository share: it holds `config` and
+/// `info/exclude`. `None` when `top` is no top of a working tree.
+pub(crate) fn common_directory(top: &Path) -> Option<PathBuf> {
+    let git = top.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    let own = normal(&top.join(pointer(&git, "gitdir:")?));
+    Some(main_of_worktree(&own).unwrap_or(own))
+}
+
+/// The project's name: the folder of the main working tree, the same in every other working
+/// tree of the repository. A submodule is a project of its own. `None` when no folder has a name.
+pub(crate) fn project_name(top: &Path) -> Option<String> {
+    let git = top.join(".git");
+    let common = (!git.is_dir())
+        .then(|| pointer(&git, "gitdir:"))
+        .flatten()
+        .and_then(|target| main_of_worktree(&normal(&top.join(target))));
+    match common {
+        Some(common) => name_of_common(&common),
+        None => folder_name(top),
+    }
+}
+
+/// The common directory when `own` is the private directory of an added working tree. A broken
+/// or pruned one has no `commondir` file any more; its place still tells.
+fn main_of_worktree(own: &Path) -> Option<PathBuf> {
+    if let Some(target) = pointer(&own.join("commondir"), "") {
+        return Some(normal(&own.join(target)));
+    }
+    let worktrees = own.parent()?;
+    (worktrees.file_name()? == "worktrees" && !own.join("HEAD").exists())
+        .then(|| worktrees.parent().map(Path::to_path_buf))
+        .flatten()
+}
+
+/// `proj/.git` and `proj/.bare` are of `proj`, and so is `proj.git`.
+fn name_of_common(common: &Path) -> Option<String> {
+    let name = folder_name(common)?;
+    if name.starts_with('.') {
+        return folder_name(common.parent()?);
+    }
+    match name.strip_suffix(".git") {
+        Some(stem) if !stem.is_empty() => Some(stem.to_owned()),
+        _ => Some(name),
+    }
+}
+
+pub(crate) fn folder_name(folder: &Path) -> Option<String> {
+    folder
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The first line of a small file, after the label that it must begin with.
+fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
+    // A pipe in git's place must not be opened: it would wait for a writer.
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    fs::File::open(file)
+        .ok()?
+        .take(MAX_POINTER_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
+    let target = text.lines().next()?.strip_prefix(label)?.trim();
+    (!target.is_empty()).then(|| PathBuf::from(target))
+}
+
+/// The path without `.` and `..`, by its letters alone.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn repository(top: &Path) {
+        write(&top.join(".git/HEAD"), "ref: refs/heads/main\n");
+    }
+
+    fn worktree(top: &Path, common: &Path, name: &str) {
+        let own = common.join("worktrees").join(name);
+        write(&own.join("HEAD"), "ref: refs/heads/x\n");
+        write(&own.join("commondir"), "../..\n");
+        write(&top.join(".git"), &format!("gitdir: {}\n", own.display()));
+    }
+
+    #[test]
+    fn a_worktree_has_the_name_of_its_main_repository() {
+        let dir = tempfile::tempdir().unwrap();
+        let main = dir.path().join("proj");
+        repository(&main);
+        let tree = dir.path().join("elsewhere/feature-x");
+        worktree(&tree, &main.join(".git"), "feature-x");
+        assert_eq!(project_name(&main).unwrap(), "proj");
+        assert_eq!(project_name(&tree).unwrap(), "proj");
+        assert_eq!(common_directory(&tree).unwrap(), main.join(".git"));
+    }
+
+    #[test]
+    fn a_worktree_of_a_bare_repository_has_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("tree");
+        for (common, name) in [("proj.git", "proj"), ("other/.bare", "other")] {
+            worktree(&tree, &dir.path().join(common), "tree");
+            assert_eq!(project_name(&tree).unwrap(), name, "{common}");
+        }
+    }
+
+    #[test]
+    fn a_pruned_worktree_still_has_the_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("tree");
+        write(
+            &tree.join(".git"),
+            "gitdir: /gone/proj/.git/worktrees/tree\n",
+        );
+        assert_eq!(project_name(&tree).unwrap(), "proj");
+    }
+
+    #[test]
+    fn a_submodule_is_a_project_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let main = dir.path().join("proj");
+        repository(&main);
+        write(&main.join(".git/modules/lib/HEAD"), "x\n");
+        write(&main.join("lib/.git"), "gitdir: ../.git/modules/lib\n");
+        assert_eq!(project_name(&main.join("lib")).unwrap(), "lib");
+        worktree(
+            &dir.path().join("tree"),
+            &main.join(".git/modules/lib"),
+            "tree",
+        );
+        assert_eq!(project_name(&dir.path().join("tree")).unwrap(), "lib");
+    }
+
+    #[test]
+    fn what_only_looks_like_a_repository_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(!is_top(dir.path()));
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        assert!(!is_top(dir.path()));
+        let other = dir.path().join("other");
+        write(&other.join(".git"), "\u{0}\u{1}nonsense");
+        assert!(!is_top(&other));
+        fs::write(other.join(".git"), [0xff, 0xfe]).unwrap();
+        assert!(!is_top(&other));
+    }
+}

@@ -1,0 +1,85 @@
+//! Secrets in text, each replaced by the name of its kind.
+//!
+//! Owns what a secret looks like and what only looks like one. Text outside a match stays byte for byte, lines stay lines,
+//! and a masked text has nothing left to mask. A secret must never reach a log, an error or a count: only its kind does.
+
+mod armour;
+mod assignment;
+mod base64;
+mod header;
+mod jwt;
+mod name;
+mod scan;
+mod setting;
+mod settings_line;
+mod shape;
+mod trigger;
+mod url;
+mod value;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+pub use setting::{Setting, setting_of};
+
+use scan::{Scan, Span};
+
+/// What every replacement begins with.
+const MARK: &str = "[masked";
+
+/// A text without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masked<'a> {
+    /// The text. Borrowed if nothing was found.
+    pub text: Cow<'a, str>,
+    /// How many secrets of each kind were found, such as `AWS access key` or `private key block`.
+    pub found: BTreeMap<&'static str, u32>,
+}
+
+/// Replaces each secret by `[masked: <kind>]`, and each inner line of a private key block by `[masked]`.
+///
+/// Takes time linear in the length of the text. The number of lines stays, and masking twice is masking once.
+///
+/// ```
+/// use loci_mine::secrets::{Setting, mask};
+/// let masked = mask("USER=app\nDB_PASSWORD=sesame\n", Setting::DotEnv);
+/// assert_eq!(masked.text, "USER=app\nDB_PASSWORD=[masked: password]\n");
+/// assert_eq!(masked.found.get("password"), Some(&1));
+/// ```
+pub fn mask(text: &str, setting: Setting) -> Masked<'_> {
+    let mut scan = Scan::new(text, setting);
+    trigger::run(&mut scan);
+    if setting == Setting::DotEnv {
+        settings_line::run(&mut scan);
+    }
+    let spans = scan.into_spans();
+    let mut found = BTreeMap::new();
+    for span in spans.iter().filter(|span| span.counts) {
+        *found.entry(span.kind).or_insert(0) += 1;
+    }
+    Masked {
+        text: replace(text, &spans),
+        found,
+    }
+}
+
+/// `spans` are in order and do not overlap.
+fn replace<'a>(text: &'a str, spans: &[Span]) -> Cow<'a, str> {
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut masked = String::with_capacity(text.len());
+    let mut from = 0;
+    for span in spans {
+        masked.push_str(text.get(from..span.start).unwrap_or_default());
+        masked.push_str(MARK);
+        if !span.bare {
+            masked.push_str(": ");
+            masked.push_str(span.kind);
+        }
+        masked.push(']');
+        from = span.end;
+    }
+    masked.push_str(text.get(from..).unwrap_or_default());
+    Cow::Owned(masked)
+}

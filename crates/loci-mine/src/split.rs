@@ -1,0 +1,128 @@
+//! Cuts a text into chunks with exact line spans, along its own structure.
+//!
+//! Each format has a reader that finds sections, paragraphs and things that stay whole; one packer makes chunks of them. A
+//! chunk is always a stretch of the given text: nothing is added, left out inside of it, or changed.
+
+mod code;
+mod data;
+mod definition;
+mod front;
+mod markdown;
+mod outline;
+mod pack;
+mod pieces;
+mod rows;
+mod rst;
+mod trail;
+
+use std::ops::Range;
+
+use crate::document::Format;
+
+pub use front::{FrontValue, frontmatter};
+pub use pieces::pieces;
+pub use trail::Trail;
+
+use outline::Outline;
+use pack::Limits;
+use rows::Cut;
+
+/// How large chunks are, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Small things are packed together up to this.
+    pub target: usize,
+    /// No chunk is larger, unless it is one thing that is not cut, such as a fence.
+    pub max: usize,
+    /// A section of this size is not packed together with those before it.
+    pub min: usize,
+    /// Whole lines repeated from the chunk before, when a section was cut; at most this many bytes.
+    pub overlap: usize,
+}
+
+impl Default for Size {
+    fn default() -> Size {
+        Size {
+            target: 1200,
+            max: 2000,
+            min: 400,
+            overlap: 0,
+        }
+    }
+}
+
+/// A stretch of a text that becomes one drawer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// First line. Lines are counted from the `first_line` given to [`split`].
+    pub start_line: u32,
+    /// Last line, inclusive.
+    pub end_line: u32,
+    /// Place in the given text; the drawer's text is exactly that slice, without the terminator of its last line.
+    pub bytes: Range<usize>,
+    /// `(i, n)` if this is the i-th of n parts of one line longer than `Size::max`; the parts join to the line.
+    pub part: Option<(u32, u32)>,
+    /// Path of the headings or definitions that all of the chunk stands under, such as `Guide > Install`; may be empty.
+    pub heading: String,
+}
+
+/// What [`split`] gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// In order of the text. Every line that is not blank is in at least one.
+    pub chunks: Vec<Chunk>,
+    /// In force at the start of the last chunk, before its first line is read. Who splits a long text in windows drops the
+    /// last chunk of each window and goes on from its start with this trail. If the last chunk is a part of a line, it is in
+    /// force at the start of that line, and all parts of the line are to be dropped.
+    pub last_trail: Trail,
+}
+
+/// Cuts `text` into chunks. `first_line` is the number of its first line, and `trail` what is in force before it: the default
+/// for a whole text.
+///
+/// Never fails, gives the same chunks for the same input, and takes time in proportion to the length of the text.
+pub fn split(text: &str, format: &Format, size: &Size, first_line: u32, trail: &Trail) -> Split {
+    let rows = rows::rows(text, first_line);
+    if rows.is_empty() {
+        return Split {
+            chunks: Vec::new(),
+            last_trail: trail.clone(),
+        };
+    }
+    let limits = Limits::of(size);
+    let mut outline = Outline::new(rows, trail);
+    match format {
+        Format::Markdown | Format::Html | Format::Docx => {
+            markdown::read(text, &mut outline, trail, limits.whole());
+        }
+        Format::Rst => rst::read(text, &mut outline),
+        Format::Code(language) => code::read(text, &mut outline, *language, trail),
+        Format::Json => data::json(text, &mut outline),
+        Format::Yaml => data::yaml(text, &mut outline, trail),
+        Format::Toml => data::toml(text, &mut outline, trail),
+        Format::JsonLines => {
+            for row in &mut outline.rows {
+                row.cut = Cut::PARAGRAPH;
+            }
+        }
+        Format::Text | Format::Pdf => prose(text, &mut outline),
+    }
+    pack::pack(text, &outline, limits)
+}
+
+/// Prefers, inside of paragraphs, to cut after lines that end a sentence.
+fn prose(text: &str, outline: &mut Outline) {
+    let mut open = false;
+    for row in &mut outline.rows {
+        if !row.gap && open && row.column < 8 {
+            row.cut = Cut::WRAPPED;
+        }
+        open = !ends_sentence(row.text(text));
+    }
+}
+
+/// The line ends with a mark that ends a sentence.
+fn ends_sentence(line: &str) -> bool {
+    line.trim_end()
+        .ends_with(['.', '!', '?', ':', ';', '。', '！', '？', '"', ')'])
+}

@@ -1,0 +1,356 @@
+//! Packs the rows of an outline into chunks.
+//!
+//! Packing starts anew at every section that is long enough to stand alone, and among places that are equally good it takes
+//! the one whose line has the smallest hash. An edit therefore moves the chunks around it and no others.
+
+use super::outline::Outline;
+use super::pieces::pieces;
+use super::rows::{Cut, Row};
+use super::{Chunk, Size, Split};
+
+/// Sizes made consistent with each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    target: usize,
+    max: usize,
+    min: usize,
+    overlap: usize,
+    /// Chunks that end before this are only made for the sake of structure.
+    low: usize,
+}
+
+impl Limits {
+    pub(super) fn of(size: &Size) -> Limits {
+        let max = size.max.max(1);
+        let target = size.target.clamp(1, max);
+        Limits {
+            target,
+            max,
+            min: size.min.min(target),
+            overlap: size.overlap,
+            low: target / 2,
+        }
+    }
+
+    /// How large a thing that stays whole may be.
+    pub(super) fn whole(&self) -> usize {
+        self.max.saturating_mul(8)
+    }
+}
+
+/// All chunks of the outline of `text`.
+pub(super) fn pack(text: &str, outline: &Outline, limits: Limits) -> Split {
+    let mut packer = Packer {
+        text,
+        outline,
+        limits,
+        chunks: Vec::new(),
+        section: 0,
+        from: 0,
+    };
+    let mut section = 0;
+    while section < outline.sections.len() {
+        let next = packer.run(section);
+        let first = outline
+            .sections
+            .get(section)
+            .map_or(0, |section| section.row);
+        packer.pack_run(first, outline.section_end(next - 1));
+        section = next;
+    }
+    let last_trail = outline.trail(packer.section, packer.from);
+    Split {
+        chunks: packer.chunks,
+        last_trail,
+    }
+}
+
+struct Packer<'a> {
+    text: &'a str,
+    outline: &'a Outline,
+    limits: Limits,
+    chunks: Vec<Chunk>,
+    /// Section and row at which the last chunk starts.
+    section: usize,
+    from: usize,
+}
+
+/// Where a chunk could end, ordered from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    cut: Cut,
+    zone: u8,
+    order: u64,
+    row: usize,
+}
+
+impl Packer<'_> {
+    fn row(&self, row: usize) -> Option<&Row> {
+        self.outline.rows.get(row)
+    }
+
+    fn level(&self, section: usize) -> u8 {
+        self.outline
+            .sections
+            .get(section)
+            .map_or(0, |section| section.level)
+    }
+
+    fn section_bytes(&self, first: usize, end: usize) -> usize {
+        let start = self
+            .outline
+            .sections
+            .get(first)
+            .map_or(0, |section| section.row);
+        self.outline.bytes(start, self.outline.section_end(end - 1))
+    }
+
+    /// The first section after those that are packed together with `first`.
+    ///
+    /// A long section takes in short ones below it. Short sections are packed together up to the next long one, which they
+    /// join only if they are its parents and little more than titles.
+    fn run(&self, first: usize) -> usize {
+        let Limits { target, min, .. } = self.limits;
+        let is_long = |section| self.section_bytes(section, section + 1) >= min;
+        let mut long = is_long(first).then(|| self.level(first));
+        let mut next = first + 1;
+        while next < self.outline.sections.len() {
+            let level = self.level(next);
+            if is_long(next) {
+                let so_far = self.section_bytes(first, next);
+                let fits = so_far <= min / 4 || self.section_bytes(first, next + 1) <= target;
+                if long.is_some() || level <= self.level(next - 1) || !fits {
+                    break;
+                }
+                long = Some(level);
+            } else if long.is_some_and(|long| level <= long) {
+                break;
+            }
+            next += 1;
+        }
+        next
+    }
+
+    fn pack_run(&mut self, mut from: usize, end: usize) {
+        let mut previous = None;
+        while from < end {
+            let to = self.choose(from, end);
+            previous = Some(self.emit(from, to, previous));
+            from = to;
+        }
+    }
+
+    /// First row after a thing that stays whole and starts at `row`.
+    fn whole_end(&self, row: usize, end: usize) -> usize {
+        let rest = self.outline.rows.get(row + 1..end).unwrap_or_default();
+        let inside = rest.iter().take_while(|row| row.cut == Cut::NEVER);
+        row + 1 + inside.count()
+    }
+
+    /// First row after the chunk that starts at `from`.
+    fn choose(&mut self, from: usize, end: usize) -> usize {
+        let Limits {
+            target, max, min, ..
+        } = self.limits;
+        let unit = self.whole_end(from, end);
+        if self.outline.bytes(from, unit) > max {
+            return unit;
+        }
+        self.seek(from);
+        let level = self.level(self.section);
+        let at_section = self
+            .outline
+            .sections
+            .get(self.section)
+            .is_some_and(|section| section.row == from && section.level > 0);
+        let start = self.row(from).map_or(0, |row| row.start);
+
+        let mut best: Option<Place> = None;
+        let mut section = self.section;
+        let mut size = 0;
+        let mut row = unit;
+        // Ends when all fits, or at a section that is not below the first one, or when no more fits.
+        let all = loop {
+            size = self.row(row - 1).map_or(size, |row| row.end - start);
+            if size > max {
+                break None;
+            }
+            if row >= end {
+                break Some(end);
+            }
+            let Some(here) = self.row(row) else {
+                break Some(end);
+            };
+            if here.cut.is_section() {
+                section += 1;
+                if self.level(section) < level {
+                    break Some(row);
+                }
+            }
+            if here.cut != Cut::NEVER {
+                let place = self.place(here, row, size, at_section);
+                if best.is_none_or(|best| place.cut <= best.cut) {
+                    let hash = || hash(here.text(self.text));
+                    let place = Place {
+                        order: if place.zone == 0 { hash() } else { place.order },
+                        ..place
+                    };
+                    best = best.map(|best| best.min(place)).or(Some(place));
+                }
+            }
+            row += 1;
+        };
+        let Some(best) = best else {
+            return all.unwrap_or(unit);
+        };
+        match all {
+            Some(all) if size <= target => all,
+            Some(all) if !best.cut.is_section() && (at_section || size <= target + min) => all,
+            _ if at_section && !best.cut.is_section() => {
+                self.section_within(from, end).unwrap_or(best.row)
+            }
+            _ => best.row,
+        }
+    }
+
+    /// How good it is to end a chunk of `size` bytes before `row`; the hash is left for later.
+    fn place(&self, here: &Row, row: usize, size: usize, at_section: bool) -> Place {
+        let Limits {
+            target, min, low, ..
+        } = self.limits;
+        let mut cut = here.cut;
+        let (zone, order) = if size > target {
+            if !at_section {
+                // The rest of a long section is evened out before its end is kept in one chunk.
+                cut = cut.max(Cut(Cut::ITEM.0 - 2));
+            }
+            (1, size as u64)
+        } else if size >= low {
+            (0, 0)
+        } else if size >= min {
+            (2, u64::MAX - size as u64)
+        } else {
+            cut = if cut < Cut::ITEM && size >= min / 4 {
+                Cut(Cut::ITEM.0 - 1)
+            } else {
+                Cut(cut.0.saturating_add(100).min(Cut::NEVER.0 - 1))
+            };
+            (3, u64::MAX - size as u64)
+        };
+        Place {
+            cut,
+            zone,
+            order,
+            row,
+        }
+    }
+
+    /// End of the section that starts at `from`, or of the one below it if this is a mere title, if all of it fits in one
+    /// chunk.
+    fn section_within(&self, from: usize, end: usize) -> Option<usize> {
+        let mut section = self.section;
+        let mut to = self.outline.section_end(section);
+        while to < end && self.outline.bytes(from, to) <= self.limits.min / 4 {
+            section += 1;
+            to = self.outline.section_end(section);
+        }
+        (self.outline.bytes(from, to) <= self.limits.max).then_some(to)
+    }
+
+    /// Moves to the section that `row` lies in.
+    fn seek(&mut self, row: usize) {
+        while self
+            .outline
+            .sections
+            .get(self.section + 1)
+            .is_some_and(|next| next.row <= row)
+        {
+            self.section += 1;
+        }
+    }
+
+    /// Adds the chunk of these rows and says at which row it starts.
+    fn emit(&mut self, from: usize, to: usize, previous: Option<usize>) -> usize {
+        self.seek(from);
+        let first = self.section;
+        let mut last = first;
+        while self
+            .outline
+            .sections
+            .get(last + 1)
+            .is_some_and(|next| next.row < to)
+        {
+            last += 1;
+        }
+        let heading = self.outline.heading(first, last);
+        let from = self.overlapped(from, to, previous);
+        self.from = from;
+        let (Some(head), Some(tail)) = (self.row(from), self.row(to - 1)) else {
+            return from;
+        };
+        if from + 1 == to && head.end - head.start > self.limits.max {
+            let parts = pieces(head.text(self.text), self.limits.max);
+            let (line, mut start) = (head.line, head.start);
+            let count = parts.len() as u32;
+            for (part, number) in parts.into_iter().zip(1..) {
+                self.chunks.push(Chunk {
+                    start_line: line,
+                    end_line: line,
+                    bytes: start..start + part.len(),
+                    part: (count > 1).then_some((number, count)),
+                    heading: heading.clone(),
+                });
+                start += part.len();
+            }
+        } else {
+            self.chunks.push(Chunk {
+                start_line: head.line,
+                end_line: tail.line,
+                bytes: head.start..tail.end,
+                part: None,
+                heading,
+            });
+        }
+        from
+    }
+
+    /// Where the chunk starts when it repeats lines of the one before, which starts at `previous`.
+    fn overlapped(&self, from: usize, to: usize, previous: Option<usize>) -> usize {
+        let (Some(previous), Some(head)) = (previous, self.row(from)) else {
+            return from;
+        };
+        let section = self
+            .outline
+            .sections
+            .get(self.section)
+            .map_or(0, |section| section.row);
+        let mut best = from;
+        for row in (previous + 1..from).rev() {
+            let Some(here) = self.row(row) else { break };
+            if row < section
+                || head.start - here.start > self.limits.overlap
+                || self.outline.bytes(row, to) > self.limits.max
+            {
+                break;
+            }
+            if here.cut != Cut::NEVER {
+                best = row;
+            }
+        }
+        best
+    }
+}
+
+/// A hash of the beginning of a line. Which chunks a text has depends on it, so it must never change.
+fn hash(line: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for word in line.as_bytes().chunks(8).take(8) {
+        let mut value = [0; 8];
+        for (to, from) in value.iter_mut().zip(word) {
+            *to = *from;
+        }
+        hash = (hash ^ u64::from_le_bytes(value)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash ^= hash >> 32;
+    }
+    hash
+}

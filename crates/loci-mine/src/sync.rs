@@ -1,0 +1,191 @@
+//! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole tree is missing.
+
+use std::path::Path;
+
+use loci_core::{Counts, Error, Filed, Ledger, Result, SourceChange};
+use serde::Serialize;
+
+use crate::miner::is_under;
+use crate::run::Run;
+use crate::tree::{CONVERSATION, EXPORT, FILE, is_gone};
+use crate::walk::{self, Rules};
+
+/// More than this share of a root's files, in percent, and more than so many of them: that is no clean-up but a disk that
+/// is not there.
+const BRAKE_PERCENT: u64 = 50;
+const BRAKE_FILES: u64 = 10;
+
+/// A source whose file is gone or is not to be mined any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Gone {
+    /// Its name.
+    pub name: String,
+    /// `deleted` or `ignored`.
+    pub why: &'static str,
+    /// Drawers that would go.
+    pub drawers: u64,
+}
+
+/// What a sync found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Swept {
+    /// Number of the run, if something was removed.
+    pub run: Option<u64>,
+    /// Sources below the roots.
+    pub sources: u64,
+    /// Those whose file is gone.
+    pub gone: Vec<Gone>,
+    /// Conversations whose file is gone. They stay: agents delete their transcripts after some weeks.
+    pub kept_conversations: u64,
+    /// Drawers removed.
+    pub removed: u64,
+    /// Why nothing was removed although it was asked for.
+    pub brake: Option<String>,
+}
+
+/// What to look at.
+pub struct Sweep<'a> {
+    /// Where the sources are recorded.
+    pub ledger: &'a dyn Ledger,
+    /// Absolute paths; sources below them are looked at.
+    pub roots: &'a [String],
+    /// What a mine takes: a file that is ignored now counts as gone.
+    pub rules: &'a Rules,
+    /// Remove conversations too.
+    pub conversations: bool,
+    /// Remove even if most of a root is gone.
+    pub even_most: bool,
+}
+
+impl Sweep<'_> {
+    /// Looks; with a run, removes.
+    pub fn sweep(&self, run: Option<&Run<'_>>) -> Result<Swept> {
+        let mut swept = Swept::default();
+        let mut per_root = vec![(0_u64, 0_u64); self.roots.len()];
+        self.ledger.each_source(&mut |record| {
+            if record.section != 0 || record.kind == EXPORT {
+                return Ok(());
+            }
+            let Some(at) = self
+                .roots
+                .iter()
+                .position(|root| is_under(&record.name, root))
+            else {
+                return Ok(());
+            };
+            swept.sources += 1;
+            let why = if is_gone(&record.name) {
+                "deleted"
+            } else if record.kind == FILE && self.is_ignored(at, &record.root, &record.name) {
+                "ignored"
+            } else {
+                ""
+            };
+            if let Some((all, gone)) = per_root.get_mut(at) {
+                *all += 1;
+                *gone += u64::from(!why.is_empty());
+            }
+            if why.is_empty() {
+                return Ok(());
+            }
+            if record.kind == CONVERSATION && !self.conversations {
+                swept.kept_conversations += 1;
+                return Ok(());
+            }
+            swept.gone.push(Gone {
+                name: record.name,
+                why,
+                drawers: 0,
+            });
+            Ok(())
+        })?;
+        for gone in &mut swept.gone {
+            gone.drawers = self.ledger.drawers_of(&gone.name)?;
+        }
+        let Some(run) = run.filter(|_| !swept.gone.is_empty()) else {
+            return Ok(swept);
+        };
+        swept.brake = self.brake(&per_root);
+        if swept.brake.is_some() {
+            return Ok(swept);
+        }
+        for gone in &swept.gone {
+            // It may have come back since we looked.
+            if gone.why == "deleted" && !is_gone(&gone.name) {
+                continue;
+            }
+            swept.removed += remove(self.ledger, run.ensure()?, &gone.name)?.removed;
+        }
+        swept.run = run.id();
+        Ok(swept)
+    }
+
+    fn is_ignored(&self, at: usize, recorded: &str, name: &str) -> bool {
+        // A file that was named itself is taken whatever the rules say.
+        let root = self.roots.get(at).map(String::as_str).unwrap_or_default();
+        recorded != name
+            && Path::new(root).is_dir()
+            && !walk::would_meet(Path::new(root), Path::new(name), self.rules)
+    }
+
+    /// Why this looks like a disk that is not there rather than like files that were deleted.
+    fn brake(&self, per_root: &[(u64, u64)]) -> Option<String> {
+        for (root, (all, gone)) in self.roots.iter().zip(per_root) {
+            if *gone == 0 {
+                continue;
+            }
+            let path = Path::new(root);
+            let empty = path.is_dir()
+                && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+            let missing = std::fs::symlink_metadata(path).is_err();
+            if self.even_most {
+                continue;
+            }
+            if missing || empty {
+                let state = if missing { "missing" } else { "empty" };
+                return Some(format!(
+                    "`{root}` is {state}: nothing was removed, for it may only be unmounted"
+                ));
+            }
+            if *gone > BRAKE_FILES && gone * 100 > all * BRAKE_PERCENT {
+                return Some(format!(
+                    "{gone} of the {all} sources below `{root}` are gone: nothing was removed, for that is most of them"
+                ));
+            }
+        }
+        None
+    }
+}
+
+/// Removes a source and its drawers, some at a time.
+pub(crate) fn remove(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts> {
+    let mut counts = Counts::default();
+    // The head goes last: while it is there, a killed removal is seen and finished.
+    let mut rows = ledger.source(name)?;
+    rows.reverse();
+    for record in rows {
+        loop {
+            let change = SourceChange {
+                record: record.clone(),
+                removed: true,
+                ..SourceChange::default()
+            };
+            let filed = ledger.file(run, std::slice::from_ref(&change))?;
+            match filed.first() {
+                Some(Filed::Done(done)) => {
+                    counts += *done;
+                    if done.removed < 2_000 {
+                        break;
+                    }
+                }
+                Some(Filed::Stale) => {
+                    return Err(Error::Conflict {
+                        what: format!("`{name}` was filed again by another process; it stays"),
+                    });
+                }
+                None => break,
+            }
+        }
+    }
+    Ok(counts)
+}

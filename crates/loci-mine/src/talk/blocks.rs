@@ -1,0 +1,248 @@
+//! The content of a message in the shape of Anthropic's API, which several formats share: a string, or blocks of text,
+//! thinking, tool calls and tool results.
+
+use super::books::Books;
+use super::input;
+use super::said::{Said, output_label};
+use super::scalar::Scalar;
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a message holds.
+#[derive(Debug, Default)]
+pub(super) enum Content<'a> {
+    #[default]
+    Nothing,
+    Text(Cow<'a, str>),
+    Blocks(Vec<Block<'a>>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Scalar<'a>,
+    #[serde(borrow)]
+    pub(super) text: Scalar<'a>,
+    #[serde(borrow)]
+    thinking: Scalar<'a>,
+    #[serde(borrow)]
+    name: Scalar<'a>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Content<'a>,
+    #[serde(borrow)]
+    is_error: Scalar<'a>,
+    #[serde(borrow)]
+    title: Scalar<'a>,
+    #[serde(borrow)]
+    url: Scalar<'a>,
+}
+
+/// Finds the JSON of a block again: of the block at the first number, or of the one inside it at the second.
+pub(super) type Source<'s> = &'s dyn Fn(usize, Option<usize>) -> Option<String>;
+
+impl Content<'_> {
+    /// Adds what the content says to the message; `label` marks its text.
+    pub(super) fn tell(self, label: &str, said: &mut Said, books: &mut Books, source: Source<'_>) {
+        match self {
+            Self::Nothing => {}
+            Self::Text(text) => said.push(label.to_owned(), text),
+            Self::Blocks(blocks) => {
+                for (i, block) in blocks.into_iter().enumerate() {
+                    block.tell(label, said, books, &|inner| source(i, inner));
+                }
+            }
+        }
+    }
+
+    /// Whether there is text in it that a person may have written: not only tool results.
+    pub(super) fn has_prompt(&self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Text(text) => !text.trim().is_empty(),
+            Self::Blocks(blocks) => {
+                !blocks.iter().any(|block| block.kind.str() == "tool_result")
+                    && blocks
+                        .iter()
+                        .any(|block| matches!(block.kind.str(), "text" | "image" | "document"))
+            }
+        }
+    }
+
+    /// The first text in it.
+    pub(super) fn first_text(&self) -> &str {
+        match self {
+            Self::Nothing => "",
+            Self::Text(text) => text,
+            Self::Blocks(blocks) => blocks
+                .iter()
+                .find_map(|block| block.text.text())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl Block<'_> {
+    fn tell(
+        self,
+        label: &str,
+        said: &mut Said,
+        books: &mut Books,
+        source: &dyn Fn(Option<usize>) -> Option<String>,
+    ) {
+        match self.kind.str() {
+            "text" | "input_text" | "output_text" | "voice_note" => {
+                said.push(label.to_owned(), self.text.into_text().unwrap_or_default());
+            }
+            "thinking" => {
+                let thinking = self.thinking.into_text().unwrap_or_default();
+                said.push(format!("{label} (thinking)"), thinking);
+            }
+            "redacted_thinking" => books.aside("redacted thinking"),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                said.call(
+                    self.name.str(),
+                    self.input.map(input::render).unwrap_or_default(),
+                );
+            }
+            kind if kind.ends_with("tool_result") => {
+                let label = output_label(self.is_error.is_true());
+                match self.content {
+                    Content::Nothing => {}
+                    Content::Text(text) => said.push(label, text),
+                    Content::Blocks(blocks) => {
+                        for (i, block) in blocks.into_iter().enumerate() {
+                            block.tell(label, said, books, &|_| source(Some(i)));
+                        }
+                    }
+                }
+            }
+            "web_search_result" => {
+                let text = format!("{}\n{}", self.title.str(), self.url.str());
+                said.push(label.to_owned(), text.trim());
+            }
+            "image" | "input_image" => {
+                said.note(label, "[image]");
+                books.aside("image");
+            }
+            "document" => match source(None)
+                .filter(|json| json.len() < 4_000_000 && !json.contains("\"base64\""))
+            {
+                Some(json) => said.push(label.to_owned(), format!("[block document]\n{json}")),
+                None => {
+                    said.note(label, "[document]");
+                    books.aside("document");
+                }
+            },
+            kind => unknown(kind, source(None), label, said, books),
+        }
+    }
+}
+
+/// Keeps the JSON of a block of a kind that is not known, if there are words in it.
+pub(super) fn unknown(
+    kind: &str,
+    json: Option<String>,
+    label: &str,
+    said: &mut Said,
+    books: &mut Books,
+) {
+    let kind = if kind.is_empty() { "unnamed" } else { kind };
+    match json.filter(|json| serde_json::from_str(json).is_ok_and(|value| holds_text(&value))) {
+        Some(json) => said.push(label.to_owned(), format!("[block {kind}]\n{json}")),
+        None => books.aside(&format!("block `{kind}`")),
+    }
+}
+
+/// Whether a string stands somewhere in it that is more than a name, an id or a digest.
+fn holds_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(char::is_whitespace),
+        Value::Array(items) => items.iter().any(holds_text),
+        Value::Object(fields) => fields.iter().any(|(key, field)| {
+            holds_text(field) || (key == "text" && field.as_str().is_some_and(|t| !t.is_empty()))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or blocks")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Content::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Content::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Content::Nothing)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut blocks = Vec::new();
+        while let Some(Item(block)) = seq.next_element()? {
+            blocks.push(block);
+        }
+        Ok(Content::Blocks(blocks))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let block = Block::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Content::Blocks(vec![block]))
+    }
+}
+
+/// An element of a list of blocks; a bare string is a block of text.
+struct Item<'a>(Block<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Item<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(match Content::deserialize(deserializer)? {
+            Content::Text(text) => Block {
+                kind: Scalar::Text(Cow::Borrowed("text")),
+                text: Scalar::Text(text),
+                ..Block::default()
+            },
+            Content::Blocks(mut blocks) if blocks.len() == 1 => blocks.pop().unwrap_or_default(),
+            Content::Blocks(_) | Content::Nothing => Block::default(),
+        }))
+    }
+}

@@ -1,0 +1,310 @@
+//! ChatGPT export: an array of conversations, each a tree of messages.
+//!
+//! The path to the current message comes first. What lies beside it (edited prompts, answers that were asked for again)
+//! follows, each branch as an exchange of its own and marked as a branch.
+
+use super::blocks::unknown;
+use super::clock;
+use super::desk::{Desk, Misread, RecordFormat, Step};
+use super::event::Conversation;
+use super::said::{Place, Point, Said, one_line};
+use super::scalar::{Scalar, or_default};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
+
+#[derive(Debug)]
+pub(super) struct ChatGpt {
+    /// Messages of the first conversation that were read before the mark.
+    skip: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Chat<'a> {
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    conversation_id: Scalar<'a>,
+    #[serde(borrow)]
+    title: Scalar<'a>,
+    #[serde(borrow)]
+    create_time: Scalar<'a>,
+    #[serde(borrow)]
+    current_node: Scalar<'a>,
+    #[serde(borrow, deserialize_with = "or_default")]
+    mapping: BTreeMap<String, Node<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Node<'a> {
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    #[serde(borrow)]
+    parent: Scalar<'a>,
+    #[serde(borrow, deserialize_with = "or_default")]
+    children: Vec<Scalar<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    author: Value,
+    #[serde(borrow)]
+    create_time: Scalar<'a>,
+    content: Value,
+    #[serde(borrow)]
+    recipient: Scalar<'a>,
+    metadata: Value,
+}
+
+/// A message in the order of telling.
+struct Turn<'c> {
+    id: &'c str,
+    /// Whether it lies beside the main path, and begins there.
+    branch: Option<bool>,
+}
+
+impl ChatGpt {
+    pub(super) fn new(point: Point) -> Self {
+        Self { skip: point.line }
+    }
+}
+
+impl RecordFormat for ChatGpt {
+    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        let chat: Chat<'_> = serde_json::from_str(text)?;
+        let skip = std::mem::take(&mut self.skip);
+        let id = chat.conversation_id.owned().or_else(|| chat.id.owned());
+        desk.steps.push_back(Step::Conversation(Conversation {
+            id: id.unwrap_or_default(),
+            title: chat.title.owned(),
+            started_at: clock::time(&chat.create_time),
+            ..Conversation::default()
+        }));
+        let mut number = 0;
+        for turn in order(&chat) {
+            let Some(message) = chat
+                .mapping
+                .get(turn.id)
+                .and_then(|node| node.message.as_ref())
+            else {
+                continue;
+            };
+            number += 1;
+            if number <= skip {
+                continue;
+            }
+            desk.books.read();
+            let mut said = told(message, place.message(number - 1), desk);
+            if let Some(begins) = turn.branch {
+                said.prompt |= begins;
+                for segment in &mut said.segments {
+                    segment.label = format!("{} (other branch)", segment.label).into();
+                }
+            }
+            desk.say(said);
+        }
+        desk.steps.push_back(Step::Over(place.behind()));
+        Ok(())
+    }
+
+    fn counts_records(&self) -> bool {
+        false
+    }
+}
+
+/// Every node once: the path to the current one, then the branches from the root on, then what hangs on nothing.
+fn order<'c>(chat: &'c Chat<'_>) -> Vec<Turn<'c>> {
+    let mut seen = HashSet::new();
+    let mut path = Vec::new();
+    let mut at = chat
+        .mapping
+        .get_key_value(chat.current_node.str())
+        .or_else(|| newest_leaf(chat));
+    while let Some((id, node)) = at {
+        if !seen.insert(id.as_str()) {
+            break;
+        }
+        path.push(id.as_str());
+        at = chat.mapping.get_key_value(node.parent.str());
+    }
+    let main: HashSet<&str> = seen.clone();
+    let mut turns: Vec<_> = path
+        .into_iter()
+        .rev()
+        .map(|id| Turn { id, branch: None })
+        .collect();
+    let roots = chat
+        .mapping
+        .iter()
+        .filter(|(_, node)| !chat.mapping.contains_key(node.parent.str()))
+        .chain(&chat.mapping);
+    let mut visited_main = HashSet::new();
+    for (root, _) in roots {
+        let mut stack = vec![root.as_str()];
+        let mut last = None;
+        while let Some(id) = stack.pop() {
+            let Some(node) = chat.mapping.get(id) else {
+                continue;
+            };
+            let is_main = main.contains(id);
+            if is_main && !visited_main.insert(id) || !is_main && !seen.insert(id) {
+                continue;
+            }
+            if !is_main {
+                let begins = last != Some(node.parent.str());
+                turns.push(Turn {
+                    id,
+                    branch: Some(begins),
+                });
+                last = Some(id);
+            }
+            let children = node.children.iter().rev().filter_map(Scalar::text);
+            stack.extend(
+                children
+                    .filter_map(|child| chat.mapping.get_key_value(child))
+                    .map(|(id, _)| id.as_str()),
+            );
+        }
+        if seen.len() == chat.mapping.len() {
+            break;
+        }
+    }
+    turns
+}
+
+/// Where the conversation goes on last, if the export does not tell.
+fn newest_leaf<'c, 'a>(chat: &'c Chat<'a>) -> Option<(&'c String, &'c Node<'a>)> {
+    let time = |node: &Node<'_>| match node.message.as_ref().map(|message| &message.create_time) {
+        Some(Scalar::Number(time)) => *time,
+        _ => 0.0,
+    };
+    chat.mapping
+        .iter()
+        .filter(|(_, node)| node.children.is_empty())
+        .max_by(|(_, a), (_, b)| time(a).total_cmp(&time(b)))
+}
+
+fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
+    let field = |value: &Value, key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let role = field(&message.author, "role");
+    let (speaker, label): (&'static str, &'static str) = match role.as_str() {
+        "user" => ("user", "User"),
+        "assistant" => ("assistant", "Assistant"),
+        "tool" => ("tool", "Tool output"),
+        _ => ("system", "System"),
+    };
+    let mut said = Said::new(place, speaker);
+    said.prompt = role == "user";
+    said.at = clock::time(&message.create_time);
+    said.model = Some(field(&message.metadata, "model_slug"))
+        .filter(|model| role == "assistant" && !model.is_empty());
+    let content = &message.content;
+    let kind = field(content, "content_type");
+    let recipient = message.recipient.str();
+    let is_call = role == "assistant" && !recipient.is_empty() && recipient != "all";
+    match kind.as_str() {
+        "user_editable_context" => {
+            said.prompt = false;
+            said.speaker = "system".into();
+            for key in ["user_profile", "user_instructions"] {
+                said.push("Context", field(content, key));
+            }
+        }
+        "thoughts" => {
+            for thought in list(content, "thoughts") {
+                let words = format!(
+                    "{}\n{}",
+                    field(thought, "summary"),
+                    field(thought, "content")
+                );
+                said.push(format!("{label} (thinking)"), words.trim());
+            }
+        }
+        _ if is_call => said.call(recipient, call_words(content)),
+        _ => {
+            for part in list(content, "parts") {
+                tell_part(part, label, &mut said, desk);
+            }
+            for key in [
+                "title",
+                "text",
+                "result",
+                "summary",
+                "content",
+                "output_str",
+                "model_set_context",
+                "url",
+            ] {
+                said.push(label, field(content, key));
+            }
+            if !said.has_words()
+                && !kind.is_empty()
+                && list(content, "parts").is_empty()
+                && kind != "text"
+            {
+                unknown(
+                    &kind,
+                    Some(content.to_string()),
+                    label,
+                    &mut said,
+                    &mut desk.books,
+                );
+            }
+        }
+    }
+    for file in list(&message.metadata, "attachments") {
+        let name = field(file, "name");
+        if !name.is_empty() && !field(file, "mime_type").starts_with("image/") {
+            said.note(label, &format!("[file {}]", one_line(&name)));
+            desk.books.aside("file");
+        }
+    }
+    said
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn call_words(content: &Value) -> String {
+    let parts = list(content, "parts").iter().filter_map(Value::as_str);
+    let words: Vec<&str> = parts
+        .chain(content.get("text").and_then(Value::as_str))
+        .collect();
+    words.join("\n")
+}
+
+fn tell_part(part: &Value, label: &'static str, said: &mut Said, desk: &mut Desk) {
+    if let Some(words) = part.as_str() {
+        said.push(label, words);
+        return;
+    }
+    let kind = part
+        .get("content_type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    match (kind, part.get("text").and_then(Value::as_str)) {
+        (_, Some(words)) => said.push(label, words),
+        ("image_asset_pointer", None) => {
+            said.note(label, "[image]");
+            desk.books.aside("image");
+        }
+        (kind, None) if kind.ends_with("asset_pointer") => {
+            said.note(label, "[audio]");
+            desk.books.aside("audio");
+        }
+        (kind, None) => unknown(kind, Some(part.to_string()), label, said, &mut desk.books),
+    }
+}

@@ -1,0 +1,144 @@
+//! Claude.ai export: an array of conversations, each with its messages in one list.
+
+use super::blocks::Content;
+use super::clock;
+use super::desk::{Desk, Misread, RecordFormat, Step};
+use super::event::Conversation;
+use super::said::{Place, Point, Said, one_line};
+use super::scalar::{Scalar, or_default};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+#[derive(Debug)]
+pub(super) struct ClaudeAi {
+    /// Messages of the first conversation that were read before the mark.
+    skip: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Chat<'a> {
+    #[serde(borrow)]
+    uuid: Scalar<'a>,
+    #[serde(borrow)]
+    name: Scalar<'a>,
+    #[serde(borrow)]
+    created_at: Scalar<'a>,
+    #[serde(borrow, deserialize_with = "or_default")]
+    #[serde(rename = "chat_messages")]
+    messages: Vec<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    sender: Scalar<'a>,
+    #[serde(borrow)]
+    text: Scalar<'a>,
+    #[serde(borrow)]
+    content: Content<'a>,
+    #[serde(borrow)]
+    created_at: Scalar<'a>,
+    #[serde(borrow, deserialize_with = "or_default")]
+    attachments: Vec<Attachment<'a>>,
+    #[serde(borrow, deserialize_with = "or_default")]
+    files: Vec<Attachment<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Attachment<'a> {
+    #[serde(borrow)]
+    file_name: Scalar<'a>,
+    #[serde(borrow)]
+    extracted_content: Scalar<'a>,
+}
+
+impl ClaudeAi {
+    pub(super) fn new(point: Point) -> Self {
+        Self { skip: point.line }
+    }
+}
+
+impl RecordFormat for ClaudeAi {
+    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        let chat: Chat<'_> = serde_json::from_str(text)?;
+        let skip = std::mem::take(&mut self.skip);
+        desk.steps.push_back(Step::Conversation(Conversation {
+            id: chat.uuid.str().to_owned(),
+            title: chat.name.owned(),
+            started_at: clock::time(&chat.created_at),
+            ..Conversation::default()
+        }));
+        for (i, json) in (0_u64..).zip(chat.messages) {
+            if i < skip {
+                continue;
+            }
+            desk.books.read();
+            let place = place.message(i);
+            match serde_json::from_str(json.get()) {
+                Ok(said) => message(said, json.get(), place, desk),
+                Err(_) => desk.books.skip("record of an unknown shape"),
+            }
+        }
+        desk.steps.push_back(Step::Over(place.behind()));
+        Ok(())
+    }
+
+    fn counts_records(&self) -> bool {
+        false
+    }
+}
+
+fn message(message: Message<'_>, json: &str, place: Place, desk: &mut Desk) {
+    let is_user = message.sender.str() == "human";
+    let (speaker, label) = if is_user {
+        ("user", "User")
+    } else {
+        ("assistant", "Assistant")
+    };
+    let mut said = Said::new(place, speaker);
+    said.prompt = is_user;
+    said.at = clock::time(&message.created_at);
+    let source = |block: usize, inner: Option<usize>| json_of(json, block, inner);
+    message
+        .content
+        .tell(label, &mut said, &mut desk.books, &source);
+    if !said.has_words() {
+        said.push(label, message.text.str());
+    }
+    for attachment in &message.attachments {
+        let name = one_line(attachment.file_name.str());
+        let words = attachment.extracted_content.str();
+        if words.trim().is_empty() {
+            said.note(label, &format!("[attachment {name}]"));
+            desk.books.aside("attachment");
+        } else {
+            said.push(format!("Attachment {name}"), words);
+        }
+    }
+    for file in &message.files {
+        said.note(label, &format!("[file {}]", one_line(file.file_name.str())));
+        desk.books.aside("file");
+    }
+    desk.say(said);
+}
+
+fn json_of(message: &str, block: usize, inner: Option<usize>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Holder<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+    }
+    let holder: Holder<'_> = serde_json::from_str(message).ok()?;
+    let block = holder.content.get(block)?;
+    let Some(inner) = inner else {
+        return Some(block.get().to_owned());
+    };
+    let holder: Holder<'_> = serde_json::from_str(block.get()).ok()?;
+    holder
+        .content
+        .get(inner)
+        .map(|inner| inner.get().to_owned())
+}

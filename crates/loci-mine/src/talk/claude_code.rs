@@ -1,0 +1,309 @@
+//! Claude Code: JSON lines, one record each for a prompt, a block of an answer, a tool result, and much that is not said.
+//!
+//! A session that was resumed may repeat earlier records; a record counts as repeated when its id was seen before and
+//! its time is not later than all seen before.
+
+use super::blocks::{Content, Source};
+use super::clock;
+use super::desk::{Desk, Misread, RecordFormat};
+use super::said::{Place, Point, Said};
+use super::scalar::Scalar;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+#[derive(Debug)]
+pub(super) struct ClaudeCode {
+    path: PathBuf,
+    /// Ids of records since the start of this read.
+    seen: HashSet<u64>,
+    /// Where this read began; the ids before it are looked up only when a record looks old.
+    prefix: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    subtype: Scalar<'a>,
+    #[serde(borrow)]
+    uuid: Scalar<'a>,
+    #[serde(borrow)]
+    session_id: Scalar<'a>,
+    #[serde(borrow)]
+    agent_id: Scalar<'a>,
+    #[serde(borrow)]
+    timestamp: Scalar<'a>,
+    #[serde(borrow)]
+    cwd: Scalar<'a>,
+    #[serde(borrow)]
+    git_branch: Scalar<'a>,
+    #[serde(borrow)]
+    is_sidechain: Scalar<'a>,
+    #[serde(borrow)]
+    is_meta: Scalar<'a>,
+    #[serde(borrow)]
+    is_compact_summary: Scalar<'a>,
+    #[serde(borrow)]
+    summary: Scalar<'a>,
+    #[serde(borrow)]
+    custom_title: Scalar<'a>,
+    #[serde(borrow)]
+    ai_title: Scalar<'a>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    #[serde(borrow)]
+    content: Content<'a>,
+    #[serde(borrow)]
+    attachment: Option<Attachment<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    model: Scalar<'a>,
+    #[serde(borrow)]
+    content: Content<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Attachment<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    prompt: Content<'a>,
+}
+
+impl ClaudeCode {
+    pub(super) fn new(path: &Path, point: Point) -> Self {
+        Self {
+            path: path.to_owned(),
+            seen: HashSet::new(),
+            prefix: point.offset,
+        }
+    }
+
+    fn learn(&self, record: &Record<'_>, at: Option<&String>, desk: &mut Desk) {
+        let facts = &mut desk.conversation;
+        Desk::learn(&mut facts.folder, record.cwd.owned());
+        Desk::learn(&mut facts.branch, record.git_branch.owned());
+        Desk::learn(&mut facts.started_at, at.cloned());
+        if facts.id.is_empty() && !record.session_id.str().is_empty() {
+            facts.id = self.id(record);
+        }
+        let kind = record.kind.str();
+        if desk.state.sidechain.is_none() && matches!(kind, "user" | "assistant") {
+            desk.state.sidechain = Some(record.is_sidechain.is_true());
+        }
+    }
+
+    /// The file is named after its session; a subagent's file after the agent, and the record tells the session.
+    fn id(&self, record: &Record<'_>) -> String {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let session = record.session_id.str();
+        if is_uuid(&stem) {
+            stem.into_owned()
+        } else if record.is_sidechain.is_true() && !record.agent_id.str().is_empty() {
+            format!("{session}/{}", record.agent_id.str())
+        } else {
+            session.to_owned()
+        }
+    }
+
+    fn is_repeated(&mut self, record: &Record<'_>, at: Option<&String>, desk: &mut Desk) -> bool {
+        let latest = &mut desk.state.latest;
+        let is_old = at.is_none_or(|at| latest.as_ref().is_some_and(|latest| at <= latest));
+        if let Some(at) = at.filter(|_| !is_old) {
+            latest.replace(at.clone());
+        }
+        let Some(uuid) = record.uuid.text() else {
+            return false;
+        };
+        if is_old && self.prefix > 0 {
+            self.look_back();
+        }
+        !self.seen.insert(xxh3_64(uuid.as_bytes())) && is_old
+    }
+
+    /// Reads the ids of the records before the start of this read.
+    fn look_back(&mut self) {
+        #[derive(Deserialize)]
+        struct Id<'a> {
+            #[serde(borrow, default)]
+            uuid: Scalar<'a>,
+        }
+        let length = std::mem::take(&mut self.prefix);
+        let Ok(file) = File::open(&self.path) else {
+            return;
+        };
+        let mut input = BufReader::with_capacity(1 << 16, file.take(length));
+        let mut line = Vec::new();
+        while input
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|read| read > 0)
+        {
+            let text = String::from_utf8_lossy(&line);
+            if let Ok(Id { uuid }) = serde_json::from_str(&text)
+                && let Some(uuid) = uuid.text()
+            {
+                self.seen.insert(xxh3_64(uuid.as_bytes()));
+            }
+            line.clear();
+        }
+    }
+}
+
+impl RecordFormat for ClaudeCode {
+    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        let mut record: Record<'_> = serde_json::from_str(text)?;
+        let at = clock::time(&record.timestamp);
+        self.learn(&record, at.as_ref(), desk);
+        if self.is_repeated(&record, at.as_ref(), desk) {
+            desk.books.skip("repeated record");
+            return Ok(());
+        }
+        let source: Source<'_> = &|block, inner| json_of(text, block, inner);
+        let is_own = desk.state.sidechain == Some(record.is_sidechain.is_true());
+        let kind = record.kind.into_text().unwrap_or_default();
+        match (
+            kind.as_ref(),
+            record.message.take(),
+            record.attachment.take(),
+        ) {
+            ("user", Some(message), _) => {
+                let first = message.content.first_text();
+                let is_context = record.is_meta.is_true() || is_injected(first);
+                let (speaker, label) = if record.is_compact_summary.is_true() {
+                    ("system", "Summary of the conversation so far")
+                } else if is_context {
+                    ("system", "Context")
+                } else if is_own {
+                    ("user", "User")
+                } else {
+                    ("assistant", "Task")
+                };
+                let mut said = Said::new(place, speaker);
+                let is_result = !message.content.has_prompt();
+                said.prompt = label == "User" && !is_result;
+                if is_result && label == "User" {
+                    said.speaker = "tool".into();
+                }
+                said.at = at;
+                message
+                    .content
+                    .tell(label, &mut said, &mut desk.books, source);
+                desk.say(said);
+            }
+            ("assistant", Some(message), _) => {
+                let mut said = Said::new(place, "assistant");
+                said.at = at;
+                said.model = message
+                    .model
+                    .owned()
+                    .filter(|model| !model.starts_with('<'));
+                let label = if is_own { "Assistant" } else { "Subagent" };
+                message
+                    .content
+                    .tell(label, &mut said, &mut desk.books, source);
+                desk.say(said);
+            }
+            ("system", _, _) => {
+                let mut said = Said::new(place, "system");
+                said.at = at;
+                record
+                    .content
+                    .tell("System", &mut said, &mut desk.books, &|_, _| None);
+                desk.say_or_skip(
+                    said,
+                    &format!("record type `system`, `{}`", record.subtype.str()),
+                );
+            }
+            // What a person typed while the agent worked.
+            ("attachment", _, Some(attachment)) if attachment.kind.str() == "queued_command" => {
+                let mut said = Said::new(place, "user");
+                said.at = at;
+                said.prompt = !is_injected(attachment.prompt.first_text());
+                let label = if said.prompt { "User" } else { "Context" };
+                attachment
+                    .prompt
+                    .tell(label, &mut said, &mut desk.books, &|_, _| None);
+                desk.say(said);
+            }
+            ("attachment", _, Some(attachment)) => {
+                desk.books
+                    .skip(&format!("attachment `{}`", attachment.kind.str()));
+            }
+            (kind, _, _) => {
+                let title = match kind {
+                    "summary" => record.summary.owned(),
+                    "custom-title" => record.custom_title.owned(),
+                    "ai-title" => record.ai_title.owned(),
+                    _ => None,
+                };
+                if title.is_some() {
+                    desk.conversation.title = title;
+                }
+                desk.skip_kind(kind);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Text that the program put into the place of a prompt.
+fn is_injected(text: &str) -> bool {
+    let text = text.trim_start();
+    [
+        "<local-command-",
+        "<bash-stdout>",
+        "<bash-stderr>",
+        "<system-reminder>",
+        "<task-notification>",
+        "<teammate-message",
+        "<user-prompt-submit-hook>",
+        "[Request interrupted by user",
+        "Caveat: The messages below were generated by the user",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
+}
+
+fn is_uuid(name: &str) -> bool {
+    name.len() == 36
+        && name.bytes().enumerate().all(|(i, byte)| match i {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// The JSON of a block of the record's message.
+fn json_of(record: &str, block: usize, inner: Option<usize>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Outer<'a> {
+        #[serde(borrow)]
+        message: Holder<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Holder<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+    }
+    let outer: Outer<'_> = serde_json::from_str(record).ok()?;
+    let block = outer.message.content.get(block)?;
+    let Some(inner) = inner else {
+        return Some(block.get().to_owned());
+    };
+    let holder: Holder<'_> = serde_json::from_str(block.get()).ok()?;
+    holder
+        .content
+        .get(inner)
+        .map(|inner| inner.get().to_owned())
+}

@@ -1,0 +1,286 @@
+//! From messages to pieces.
+//!
+//! One piece is open at a time and closed when the next words do not fit, so that what a piece holds depends only on
+//! what was said before. Closed pieces wait until their first message can no longer repeat one of them.
+
+use super::cut::first_part;
+use super::event::Piece;
+use super::said::{Said, Segment};
+use std::collections::HashSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The size that pieces are cut to.
+const PIECE_BYTES: usize = 4_000;
+/// An exchange that is longer gets points of rest inside.
+const REST_BYTES: usize = 256 * 1_024;
+/// What is added at least to a piece that may not be closed yet.
+const MIN_SLICE_BYTES: usize = 500;
+
+/// A piece, and the messages that end in it.
+#[derive(Debug, Default)]
+pub(super) struct Finished {
+    pub(super) piece: Piece,
+    pub(super) messages: u32,
+    /// Bytes of the marker line, where the piece goes on with a message that began before it.
+    joint: usize,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Composer {
+    exchange: u32,
+    part: u32,
+    /// Whether the exchange has words.
+    begun: bool,
+    open: Option<Finished>,
+    /// Closed pieces that begin on the same line, and the digests of their texts.
+    group: Vec<Finished>,
+    texts: HashSet<u64>,
+    /// How much longer pieces of the group must be to differ.
+    stretch: usize,
+    /// Bytes since the last point of rest.
+    written: usize,
+    waiting: u64,
+}
+
+impl Composer {
+    /// Goes on after `exchange`, or inside it if `part` is not 0.
+    pub(super) fn resume(exchange: u32, part: u32) -> Self {
+        Self {
+            exchange: if part > 0 {
+                exchange.saturating_sub(1)
+            } else {
+                exchange
+            },
+            part,
+            begun: part > 0,
+            ..Self::default()
+        }
+    }
+
+    /// The exchange and part behind which reading can go on: `part` is 0 between exchanges.
+    pub(super) fn position(&self) -> (u32, u32) {
+        if self.begun {
+            (self.exchange + 1, self.part)
+        } else {
+            (self.exchange, 0)
+        }
+    }
+
+    /// Whether an exchange is under way.
+    pub(super) fn has_words(&self) -> bool {
+        self.begun
+    }
+
+    /// Messages that were added and are in no piece that was given out.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// Whether the exchange is so long that it should rest behind this message.
+    pub(super) fn is_long(&self) -> bool {
+        self.written > REST_BYTES
+    }
+
+    /// Adds a message to the exchange; gives out what is finished.
+    pub(super) fn add(&mut self, said: &Said, out: &mut Vec<Finished>) {
+        self.begun = true;
+        self.waiting += 1;
+        for segment in &said.segments {
+            self.segment(said, segment, out);
+        }
+        if let Some(open) = &mut self.open {
+            open.messages += 1;
+        }
+    }
+
+    /// Ends the piece that is open, not the exchange.
+    pub(super) fn rest(&mut self, out: &mut Vec<Finished>) {
+        self.close(out);
+        // Nothing follows that could make the last piece differ, so it joins the one before it.
+        while let Some(last) = self.group.pop() {
+            let digest = xxh3_64(last.piece.text.as_bytes());
+            let is_twin = self
+                .group
+                .iter()
+                .any(|other| other.piece.text == last.piece.text);
+            match self.group.last_mut().filter(|_| is_twin) {
+                Some(before) => {
+                    before.absorb(last);
+                    self.part -= 1;
+                }
+                None => {
+                    self.texts.insert(digest);
+                    self.group.push(last);
+                    break;
+                }
+            }
+        }
+        self.give_out(out);
+        self.written = 0;
+    }
+
+    /// Ends the exchange; the next message begins another.
+    pub(super) fn finish(&mut self, out: &mut Vec<Finished>) {
+        self.rest(out);
+        if self.begun {
+            self.exchange += 1;
+        }
+        self.begun = false;
+        self.part = 0;
+    }
+
+    /// Ends the conversation.
+    pub(super) fn finish_conversation(&mut self, out: &mut Vec<Finished>) {
+        self.finish(out);
+        self.exchange = 0;
+    }
+
+    fn segment(&mut self, said: &Said, segment: &Segment, out: &mut Vec<Finished>) {
+        let label = segment.label.as_ref();
+        let mut rest = segment.text.as_str();
+        let whole = label.len() + ":\n".len() + rest.len();
+        let used = self
+            .open
+            .as_ref()
+            .map_or(0, |open| open.piece.text.len() + 2);
+        let fits = used + whole <= PIECE_BYTES;
+        // A short prompt stays with the beginning of a long answer.
+        let shares = whole > PIECE_BYTES && used <= PIECE_BYTES / 2;
+        if !fits && !shares && self.may_close() {
+            self.close(out);
+        }
+        let mut continued = false;
+        while !rest.is_empty() {
+            let start = said.place.number;
+            let same_group = self
+                .group
+                .first()
+                .is_some_and(|g| g.piece.start_line == start);
+            let stretch = if same_group { self.stretch } else { 0 };
+            let open = self.open.get_or_insert_with(|| Finished::begin(start));
+            open.mark(label, continued);
+            let room = PIECE_BYTES.saturating_sub(open.piece.text.len());
+            let length = first_part(rest, room.max(MIN_SLICE_BYTES) + stretch);
+            let (slice, tail) = rest.split_at_checked(length).unwrap_or((rest, ""));
+            open.piece.text.push_str(slice);
+            open.attribute(said);
+            rest = tail;
+            continued = true;
+            while !rest.is_empty() && !self.may_close() {
+                let (next, tail) = rest
+                    .split_at_checked(first_part(rest, 1))
+                    .unwrap_or((rest, ""));
+                if let Some(open) = &mut self.open {
+                    open.piece.text.push_str(next);
+                }
+                rest = tail;
+                self.stretch += 1;
+            }
+            if !rest.is_empty() {
+                self.close(out);
+            }
+        }
+    }
+
+    /// Whether the open piece differs from all that begin on the same line.
+    fn may_close(&self) -> bool {
+        let (Some(open), Some(first)) = (&self.open, self.group.first()) else {
+            return true;
+        };
+        first.piece.start_line != open.piece.start_line
+            || !self.texts.contains(&xxh3_64(open.piece.text.as_bytes()))
+    }
+
+    fn close(&mut self, out: &mut Vec<Finished>) {
+        let Some(mut open) = self.open.take() else {
+            return;
+        };
+        let begins = |group: &Finished| group.piece.start_line == open.piece.start_line;
+        if !self.group.first().is_some_and(begins) {
+            self.give_out(out);
+        }
+        self.part += 1;
+        open.piece.exchange = self.exchange + 1;
+        open.piece.part = self.part;
+        self.written += open.piece.text.len();
+        self.texts.insert(xxh3_64(open.piece.text.as_bytes()));
+        self.group.push(open);
+    }
+
+    fn give_out(&mut self, out: &mut Vec<Finished>) {
+        let messages: u32 = self.group.iter().map(|piece| piece.messages).sum();
+        self.waiting = self.waiting.saturating_sub(u64::from(messages));
+        out.append(&mut self.group);
+        self.texts.clear();
+        self.stretch = 0;
+    }
+}
+
+impl Finished {
+    fn begin(start: u32) -> Self {
+        Self {
+            piece: Piece {
+                start_line: start,
+                text: String::with_capacity(256),
+                ..Piece::default()
+            },
+            ..Self::default()
+        }
+    }
+
+    fn mark(&mut self, label: &str, continued: bool) {
+        let text = &mut self.piece.text;
+        let opens = text.is_empty();
+        if !opens {
+            text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+        }
+        text.push_str(label);
+        text.push_str(if continued { " (continued):\n" } else { ":\n" });
+        if opens && continued {
+            self.joint = text.len();
+        }
+    }
+
+    fn attribute(&mut self, said: &Said) {
+        let piece = &mut self.piece;
+        piece.end_line = said.end.unwrap_or(said.place.number);
+        if piece.authored_at.is_none() {
+            piece.authored_at.clone_from(&said.at);
+        }
+        if said.at.is_some() {
+            piece.ended_at.clone_from(&said.at);
+        }
+        add_new(&mut piece.speakers, &said.speaker);
+        for tool in &said.tools {
+            add_new(&mut piece.tools, tool);
+        }
+        if piece.model.is_none() {
+            piece.model.clone_from(&said.model);
+        }
+    }
+
+    fn absorb(&mut self, later: Self) {
+        let words = later.piece.text.get(later.joint..).unwrap_or_default();
+        if later.joint == 0 {
+            self.piece.text.push_str("\n\n");
+        }
+        self.piece.text.push_str(words);
+        self.piece.end_line = later.piece.end_line;
+        if later.piece.ended_at.is_some() {
+            self.piece.ended_at = later.piece.ended_at;
+        }
+        for speaker in &later.piece.speakers {
+            add_new(&mut self.piece.speakers, speaker);
+        }
+        for tool in &later.piece.tools {
+            add_new(&mut self.piece.tools, tool);
+        }
+        self.messages += later.messages;
+    }
+}
+
+fn add_new(list: &mut Vec<String>, item: &str) {
+    if !list.iter().any(|known| known == item) {
+        list.push(item.to_owned());
+    }
+}

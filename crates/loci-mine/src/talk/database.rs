@@ -1,0 +1,315 @@
+//! Conversations that are rows of an SQLite database, read without SQLite and never written.
+//!
+//! Rows come in no useful order, so the database is scanned once to list its conversations and then once for each
+//! batch of them that fits into memory.
+
+use super::clock;
+use super::desk::{Desk, Step};
+use super::error::Error;
+use super::event::Conversation;
+use super::format::Format;
+use super::mark::Mark;
+use super::said::{Place, Point};
+use super::{cursor, opencode};
+use loci_salvage::{DatabaseFile, Value as Cell};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// What is read of the database at a time.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// A conversation that the database holds, and how much of it.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) about: Conversation,
+    pub(super) bytes: usize,
+    /// The order of its messages, where these do not tell.
+    pub(super) order: Vec<String>,
+}
+
+impl Entry {
+    pub(super) fn new(about: Conversation) -> Self {
+        Self {
+            about,
+            bytes: 0,
+            order: Vec::new(),
+        }
+    }
+}
+
+/// One message and its parts. Those of one conversation come together and in order.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) conversation: String,
+    pub(super) message: Value,
+    pub(super) parts: Vec<Value>,
+}
+
+/// The conversations that are wanted from one scan.
+#[derive(Debug)]
+pub(super) struct Batch<'e> {
+    pub(super) entries: &'e [Entry],
+    ids: HashSet<&'e str>,
+}
+
+impl Batch<'_> {
+    pub(super) fn wants(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Rows {
+    format: Format,
+    path: PathBuf,
+    /// Conversations before the mark, and the digest of them.
+    mark: (u64, u64),
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: DatabaseFile,
+    entries: Vec<Entry>,
+    /// The conversation that comes next.
+    next: usize,
+    /// Conversations whose messages are loaded.
+    loaded: usize,
+    messages: HashMap<String, Vec<Loaded>>,
+}
+
+impl Rows {
+    pub(super) fn new(format: Format, path: &Path, mark: &Mark) -> Self {
+        Self {
+            format,
+            path: path.to_owned(),
+            mark: (mark.line, mark.state.check),
+            open: None,
+        }
+    }
+
+    /// Reads one conversation into the desk.
+    pub(super) fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+        if self.open.is_none() {
+            self.open = Some(self.open()?);
+        }
+        let Some(open) = &mut self.open else {
+            return Ok(false);
+        };
+        if open.next == open.loaded {
+            open.load(self.format);
+        }
+        let Some(entry) = open.entries.get(open.next) else {
+            return Ok(false);
+        };
+        open.next += 1;
+        desk.state.check = follow(desk.state.check, entry);
+        desk.steps
+            .push_back(Step::Conversation(entry.about.clone()));
+        let messages = open.messages.remove(&entry.about.id).unwrap_or_default();
+        for (i, message) in (0..).zip(&messages) {
+            let place = Place::default().message(i);
+            desk.books.read();
+            if self.format == Format::Cursor {
+                cursor::tell(message, place, desk);
+            } else {
+                opencode::tell(message, place, desk);
+            }
+        }
+        desk.steps.push_back(Step::Over(Place {
+            to: Some(Point {
+                offset: 0,
+                line: open.next as u64,
+            }),
+            ..Place::default()
+        }));
+        Ok(true)
+    }
+
+    fn open(&self) -> Result<Open, Error> {
+        let file = DatabaseFile::open(&self.path, None).map_err(|source| Error::Database {
+            path: self.path.clone(),
+            source,
+        })?;
+        let mut entries = if self.format == Format::Cursor {
+            cursor::index(&file)
+        } else {
+            opencode::index(&file)
+        };
+        entries.sort_by(|a, b| {
+            (&a.about.started_at, &a.about.id).cmp(&(&b.about.started_at, &b.about.id))
+        });
+        let (read, check) = self.mark;
+        let read = usize::try_from(read).unwrap_or(usize::MAX);
+        let is_same = entries
+            .get(..read)
+            .is_some_and(|before| before.iter().fold(0, follow) == check);
+        if !is_same {
+            return Err(Error::Rewritten {
+                path: self.path.clone(),
+            });
+        }
+        Ok(Open {
+            file,
+            entries,
+            next: read,
+            loaded: read,
+            messages: HashMap::new(),
+        })
+    }
+}
+
+fn follow(check: u64, entry: &Entry) -> u64 {
+    xxh3_64_with_seed(
+        format!("{}\n{}", entry.about.id, entry.bytes).as_bytes(),
+        check,
+    )
+}
+
+impl Open {
+    fn load(&mut self, format: Format) {
+        let mut bytes = 0;
+        let rest = self.entries.get(self.next..).unwrap_or_default();
+        let fitting = |entry: &&Entry| {
+            let first = bytes == 0;
+            bytes += entry.bytes;
+            first || bytes <= BATCH_BYTES
+        };
+        let count = rest.iter().take_while(fitting).count();
+        self.loaded = self.next + count;
+        let entries = rest.get(..count).unwrap_or_default();
+        if entries.is_empty() {
+            return;
+        }
+        let batch = Batch {
+            entries,
+            ids: entries
+                .iter()
+                .map(|entry| entry.about.id.as_str())
+                .collect(),
+        };
+        let loaded = if format == Format::Cursor {
+            cursor::load(&self.file, &batch)
+        } else {
+            opencode::load(&self.file, &batch)
+        };
+        self.messages.clear();
+        for message in loaded {
+            self.messages
+                .entry(message.conversation.clone())
+                .or_default()
+                .push(message);
+        }
+    }
+}
+
+/// A table by name: where its tree starts, and its columns in order.
+#[derive(Debug)]
+pub(super) struct Table {
+    root: Option<u32>,
+    columns: Vec<String>,
+}
+
+impl Table {
+    pub(super) fn named(file: &DatabaseFile, name: &str) -> Self {
+        let schema = file.schema();
+        let entry = schema
+            .iter()
+            .find(|entry| entry.kind == "table" && entry.name == name);
+        Self {
+            root: entry.and_then(|entry| entry.root_page),
+            columns: entry
+                .and_then(|entry| entry.sql.as_deref())
+                .map(columns)
+                .unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn rows(&self, file: &DatabaseFile, f: &mut dyn FnMut(&Row<'_>)) {
+        if self.root.is_none() {
+            return;
+        }
+        file.for_each_record(&mut |record| {
+            if record.root == self.root {
+                f(&Row {
+                    columns: &self.columns,
+                    cells: &record.values,
+                });
+            }
+        });
+    }
+}
+
+/// One row of a table.
+pub(super) struct Row<'r> {
+    columns: &'r [String],
+    cells: &'r [Cell],
+}
+
+impl Row<'_> {
+    fn cell(&self, column: &str) -> Option<&Cell> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        self.cells.get(at)
+    }
+
+    /// Text, or bytes as text; empty if there is none.
+    pub(super) fn text(&self, column: &str) -> String {
+        match self.cell(column) {
+            Some(Cell::Text(text)) => text.clone(),
+            Some(Cell::Blob(bytes) | Cell::InvalidText(bytes)) => {
+                String::from_utf8_lossy(bytes).into_owned()
+            }
+            Some(Cell::Null | Cell::Integer(_) | Cell::Real(_)) | None => String::new(),
+        }
+    }
+
+    pub(super) fn time(&self, column: &str) -> Option<String> {
+        match self.cell(column)? {
+            Cell::Integer(number) => clock::from_number(*number as f64),
+            Cell::Real(number) => clock::from_number(*number),
+            Cell::Text(text) => clock::from_text(text),
+            Cell::Null | Cell::Blob(_) | Cell::InvalidText(_) => None,
+        }
+    }
+}
+
+/// The names of the columns in a `CREATE TABLE` statement.
+fn columns(sql: &str) -> Vec<String> {
+    let body = sql.split_once('(').map_or("", |(_, body)| body);
+    let mut names = Vec::new();
+    let mut depth = 0;
+    let mut definition = String::new();
+    for c in body.chars().chain([',']) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth <= 0 => {
+                let name = definition.split_whitespace().next().unwrap_or_default();
+                names.push(name.trim_matches(['"', '`', '[', ']', '\'']).to_owned());
+                definition.clear();
+                continue;
+            }
+            _ => {}
+        }
+        definition.push(c);
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_named_in_order() {
+        let sql = "CREATE TABLE `part` (\n `id` text PRIMARY KEY, [n] numeric(3,2), \"data\" text NOT NULL,\n FOREIGN KEY (`id`) REFERENCES x(`a`) )";
+        assert_eq!(columns(sql), ["id", "n", "data", "FOREIGN"]);
+        assert_eq!(
+            columns("CREATE TABLE t (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"),
+            ["key", "value"]
+        );
+        assert_eq!(columns(""), [""]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Where steps come from: the records of a file, the files of a folder, or the rows of a database.
+
+use super::database::Rows;
+use super::desk::{Desk, RecordFormat};
+use super::elements::Elements;
+use super::error::Error;
+use super::format::Format;
+use super::lines::Lines;
+use super::mark::Mark;
+use super::mend::mend;
+use super::opencode::Folder;
+use super::records::{MAX_RECORD_BYTES, Next, Records};
+use super::{
+    aider, chatgpt, claude_ai, claude_code, codex, continue_dev, gemini, gemini_log, plain, slack,
+};
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+/// A longer conversation in an export is skipped and counted.
+const MAX_CONVERSATION_BYTES: usize = 256 << 20;
+
+#[derive(Debug)]
+pub(super) enum Feed<R> {
+    Records(Box<RecordFeed<R>>),
+    Folder(Box<Folder>),
+    Rows(Box<Rows>),
+}
+
+impl<R: BufRead> Feed<R> {
+    pub(super) fn new(format: Format, input: R, path: &Path, mark: &Mark) -> Self {
+        let point = mark.point();
+        let lines = |input| Records::Lines(Lines::new(input, point));
+        let elements =
+            |input, key, limit| Records::Elements(Elements::new(input, key, limit, point));
+        let (records, reader): (_, Box<dyn RecordFormat>) = match format {
+            Format::ClaudeCode => (
+                lines(input),
+                Box::new(claude_code::ClaudeCode::new(path, point)),
+            ),
+            Format::Codex => (lines(input), Box::new(codex::Codex)),
+            Format::GeminiLog => (lines(input), Box::new(gemini_log::GeminiLog::default())),
+            Format::Plain => (lines(input), Box::new(plain::Plain::default())),
+            Format::Aider => (lines(input), Box::new(aider::Aider::default())),
+            Format::ClaudeAi => (
+                elements(input, None, MAX_CONVERSATION_BYTES),
+                Box::new(claude_ai::ClaudeAi::new(point)),
+            ),
+            Format::ChatGpt => (
+                elements(input, None, MAX_CONVERSATION_BYTES),
+                Box::new(chatgpt::ChatGpt::new(point)),
+            ),
+            Format::Slack => (
+                elements(input, None, MAX_RECORD_BYTES),
+                Box::new(slack::Slack::new(path)),
+            ),
+            Format::GeminiPrompts => (
+                elements(input, None, MAX_RECORD_BYTES),
+                Box::new(gemini::Prompts),
+            ),
+            Format::GeminiCli => (
+                elements(input, Some("messages"), MAX_RECORD_BYTES),
+                Box::new(gemini::Session),
+            ),
+            Format::Continue => (
+                elements(input, Some("history"), MAX_RECORD_BYTES),
+                Box::new(continue_dev::Continue),
+            ),
+            Format::OpenCode => return Self::Folder(Box::new(Folder::new(path, mark))),
+            Format::Cursor | Format::OpenCodeDb => {
+                return Self::Rows(Box::new(Rows::new(format, path, mark)));
+            }
+        };
+        Self::Records(Box::new(RecordFeed {
+            records,
+            format: reader,
+            path: path.to_owned(),
+            framed: false,
+        }))
+    }
+
+    /// Reads one record into the desk. `false` at the end.
+    pub(super) fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+        match self {
+            Self::Records(feed) => feed.advance(desk),
+            Self::Folder(folder) => folder.advance(desk),
+            Self::Rows(rows) => rows.advance(desk),
+        }
+    }
+
+    pub(super) fn held(&self) -> u64 {
+        match self {
+            Self::Records(feed) => feed.format.held(),
+            Self::Folder(_) | Self::Rows(_) => 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct RecordFeed<R> {
+    records: Records<R>,
+    format: Box<dyn RecordFormat>,
+    path: PathBuf,
+    framed: bool,
+}
+
+impl<R: BufRead> RecordFeed<R> {
+    fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+        let next = self.records.next().map_err(|source| Error::Read {
+            path: self.path.clone(),
+            source,
+        })?;
+        match next {
+            Next::Record(place) | Next::Unfinished(place) => {
+                self.frame_once(desk);
+                let text = String::from_utf8_lossy(self.records.bytes());
+                let is_json = self.format.counts_records();
+                if is_json && text.trim().is_empty() {
+                    return Ok(true);
+                }
+                if is_json && matches!(next, Next::Unfinished(_)) && !is_whole(&text) {
+                    self.format.end(desk);
+                    return Ok(false);
+                }
+                if is_json {
+                    desk.books.read();
+                }
+                if self.format.record(&text, place, desk).is_err() {
+                    let mended = mend(&text).map_or(text, Cow::Owned);
+                    if self.format.record(&mended, place, desk).is_err() {
+                        if !is_json {
+                            desk.books.read();
+                        }
+                        desk.books.skip(if is_whole(&mended) {
+                            "record of an unknown shape"
+                        } else {
+                            "line is not JSON"
+                        });
+                    }
+                }
+                Ok(true)
+            }
+            Next::TooLong => {
+                desk.books.aside(match self.records {
+                    Records::Lines(_) => "line longer than 64 MiB",
+                    Records::Elements(_) => "element too long",
+                });
+                Ok(true)
+            }
+            Next::Closed => {
+                self.framed = false;
+                self.frame_once(desk);
+                self.format.end(desk);
+                Ok(false)
+            }
+            Next::End => {
+                self.format.end(desk);
+                Ok(false)
+            }
+            Next::Broken(detail) => {
+                self.format.end(desk);
+                Err(Error::Broken {
+                    path: self.path.clone(),
+                    detail,
+                })
+            }
+        }
+    }
+
+    fn frame_once(&mut self, desk: &mut Desk) {
+        if !self.framed {
+            self.framed = true;
+            let frame = String::from_utf8_lossy(self.records.frame());
+            if !frame.is_empty() {
+                self.format.frame(&frame, desk);
+            }
+        }
+    }
+}
+
+fn is_whole(json: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(json).is_ok()
+}

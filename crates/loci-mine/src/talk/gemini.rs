@@ -1,0 +1,220 @@
+//! Gemini CLI: a session as one object with a list of messages, and `logs.json`, a list of the prompts of many sessions.
+
+use super::blocks::unknown;
+use super::clock;
+use super::desk::{Desk, Misread, RecordFormat, Step};
+use super::event::Conversation;
+use super::field::{fact, list, time, word};
+use super::input::render_value;
+use super::said::{Place, Said, output_label};
+use serde_json::Value;
+
+/// One session; its messages are the records.
+#[derive(Debug)]
+pub(super) struct Session;
+
+impl RecordFormat for Session {
+    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        let message: Value = serde_json::from_str(text)?;
+        let said = told(&message, place, desk);
+        desk.say(said);
+        Ok(())
+    }
+
+    fn frame(&mut self, json: &str, desk: &mut Desk) {
+        if let Ok(session) = serde_json::from_str(json) {
+            learn(&session, desk);
+        }
+    }
+}
+
+/// `logs.json`: what was typed, session after session.
+#[derive(Debug)]
+pub(super) struct Prompts;
+
+impl RecordFormat for Prompts {
+    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        let prompt: Value = serde_json::from_str(text)?;
+        let id = format!("logs/{}", word(&prompt, "sessionId"));
+        let at = clock::from_text(word(&prompt, "timestamp"));
+        if desk.conversation.id != id {
+            if !desk.conversation.id.is_empty() {
+                desk.steps.push_back(Step::Over(Place {
+                    to: place.from,
+                    ..place
+                }));
+            }
+            desk.conversation = Conversation {
+                id,
+                started_at: at.clone(),
+                ..Conversation::default()
+            };
+            desk.steps
+                .push_back(Step::Conversation(desk.conversation.clone()));
+        }
+        let is_user = matches!(word(&prompt, "type"), "user" | "");
+        let mut said = Said::new(place, if is_user { "user" } else { "assistant" });
+        said.prompt = is_user;
+        said.at = at;
+        said.push(
+            if is_user { "User" } else { "Assistant" },
+            word(&prompt, "message"),
+        );
+        desk.say(said);
+        Ok(())
+    }
+}
+
+/// Takes what a session says of itself.
+pub(super) fn learn(session: &Value, desk: &mut Desk) {
+    let facts = &mut desk.conversation;
+    if facts.id.is_empty() {
+        word(session, "sessionId").clone_into(&mut facts.id);
+    }
+    Desk::learn(
+        &mut facts.started_at,
+        clock::from_text(word(session, "startTime")),
+    );
+    let folder = session
+        .get("directories")
+        .and_then(|list| list.get(0))
+        .and_then(Value::as_str);
+    Desk::learn(&mut facts.folder, folder.map(str::to_owned));
+    let title = word(session, "summary");
+    if !title.is_empty() {
+        facts.title = Some(title.to_owned());
+    }
+}
+
+/// One message, its thoughts, and the tools that it calls with what they gave back.
+pub(super) fn told(message: &Value, place: Place, desk: &mut Desk) -> Said {
+    let kind = word(message, "type");
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let (speaker, label): (&'static str, &'static str) = match kind {
+        "user" if is_injected(first_text(content)) => ("system", "Context"),
+        "user" => ("user", "User"),
+        "gemini" | "model" => ("assistant", "Assistant"),
+        "info" => ("system", "Info"),
+        "warning" => ("system", "Warning"),
+        "error" => ("system", "Error"),
+        _ => ("system", "System"),
+    };
+    let mut said = Said::new(place, speaker);
+    said.prompt = label == "User" && !only_results(content);
+    if label == "User" && !said.prompt {
+        said.speaker = "tool".into();
+    }
+    said.at = time(message, "timestamp");
+    said.model = fact(message, "model");
+    for thought in list(message, "thoughts") {
+        let words = format!(
+            "{}\n{}",
+            word(thought, "subject"),
+            word(thought, "description")
+        );
+        said.push(format!("{label} (thinking)"), words.trim());
+    }
+    let calls = list(message, "toolCalls");
+    tell_parts(content, label, calls.is_empty(), &mut said, desk);
+    for call in calls {
+        said.call(
+            word(call, "name"),
+            call.get("args").map(render_value).unwrap_or_default(),
+        );
+        let error = matches!(word(call, "status"), "error" | "cancelled");
+        let before = said.segments.len();
+        match call.get("result") {
+            Some(Value::String(text)) => said.output(error, text.as_str()),
+            Some(result) => tell_parts(result, output_label(error), true, &mut said, desk),
+            None => {}
+        }
+        if said.segments.len() == before {
+            said.output(error, word(call, "resultDisplay"));
+        }
+    }
+    said
+}
+
+fn tell_parts(
+    content: &Value,
+    label: &'static str,
+    with_calls: bool,
+    said: &mut Said,
+    desk: &mut Desk,
+) {
+    let parts = match content {
+        Value::Array(parts) => parts.as_slice(),
+        Value::Null => &[],
+        other => std::slice::from_ref(other),
+    };
+    for part in parts {
+        if let Some(words) = part
+            .as_str()
+            .or_else(|| part.get("text").and_then(Value::as_str))
+        {
+            if part
+                .get("thought")
+                .is_some_and(|thought| thought == &Value::Bool(true))
+            {
+                said.push(format!("{label} (thinking)"), words);
+            } else {
+                said.push(label, words);
+            }
+        } else if let Some(call) = part.get("functionCall") {
+            if with_calls {
+                said.call(
+                    word(call, "name"),
+                    call.get("args").map(render_value).unwrap_or_default(),
+                );
+            }
+        } else if let Some(result) = part.get("functionResponse") {
+            let response = result.get("response").unwrap_or(&Value::Null);
+            let error = response.get("error");
+            let words = error.or_else(|| response.get("output")).unwrap_or(response);
+            said.push(
+                output_label(error.is_some() || label.ends_with("(error)")),
+                render_value(words),
+            );
+        } else if part
+            .get("inlineData")
+            .or_else(|| part.get("fileData"))
+            .is_some()
+        {
+            said.note(label, "[image]");
+            desk.books.aside("image");
+        } else {
+            let kind = part
+                .as_object()
+                .and_then(|part| part.keys().next())
+                .map_or("", String::as_str);
+            unknown(kind, Some(part.to_string()), label, said, &mut desk.books);
+        }
+    }
+}
+
+fn first_text(content: &Value) -> &str {
+    let part = content.get(0).unwrap_or(content);
+    part.as_str().unwrap_or_else(|| word(part, "text"))
+}
+
+/// Whether the message is what the program told the model, not what a person said.
+pub(super) fn is_context(message: &Value) -> bool {
+    is_injected(first_text(message.get("content").unwrap_or(&Value::Null)))
+}
+
+fn only_results(content: &Value) -> bool {
+    content.as_array().is_some_and(|parts| {
+        !parts.is_empty()
+            && parts
+                .iter()
+                .all(|part| part.get("functionResponse").is_some())
+    })
+}
+
+/// Text that the program put into the place of a prompt.
+fn is_injected(text: &str) -> bool {
+    let text = text.trim_start();
+    ["<session_context>", "<hook_context>", "<state_snapshot>"]
+        .iter()
+        .any(|start| text.starts_with(start))
+}

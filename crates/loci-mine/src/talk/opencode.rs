@@ -1,0 +1,302 @@
+//! OpenCode: a session has messages, a message has parts. Older versions keep each as a file of its own, under
+//! `storage/session`, `storage/message` and `storage/part`; the session's file stands for the conversation. Newer
+//! versions keep the same JSON in the rows of a database.
+
+use super::blocks::unknown;
+use super::database::{Batch, Entry, Loaded, Table};
+use super::desk::Desk;
+use super::error::Error;
+use super::event::Conversation;
+use super::field::{fact, inner, time, word};
+use super::input::render_value;
+use super::mark::Mark;
+use super::said::{Place, Point, Said, one_line};
+use loci_salvage::DatabaseFile;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Longer files are skipped and counted.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// A session whose messages are files.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Messages that were read before the mark, and the digest of their names.
+    mark: (u64, u64),
+    files: Option<std::vec::IntoIter<PathBuf>>,
+    number: u64,
+}
+
+impl Folder {
+    pub(super) fn new(path: &Path, mark: &Mark) -> Self {
+        Self {
+            path: path.to_owned(),
+            mark: (mark.line, mark.state.check),
+            files: None,
+            number: 0,
+        }
+    }
+
+    /// Reads one message into the desk.
+    pub(super) fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+        if self.files.is_none() {
+            let files = self.open(desk)?;
+            self.files = Some(files.into_iter());
+        }
+        let Some(file) = self.files.as_mut().and_then(Iterator::next) else {
+            return Ok(false);
+        };
+        let start = Place {
+            from: Some(Point::default()),
+            ..Place::default()
+        };
+        let place = start.message(self.number);
+        self.number += 1;
+        desk.state.check = follow(desk.state.check, &file);
+        desk.books.read();
+        match read(&file) {
+            Some(message) => {
+                let parts = parts_of(&self.path, &file)
+                    .iter()
+                    .filter_map(|part| read(part))
+                    .collect::<Vec<_>>();
+                let said = told(&message, &parts, place, desk);
+                desk.say(said);
+            }
+            None => desk.books.skip("unreadable message"),
+        }
+        Ok(true)
+    }
+
+    /// Learns what the session says of itself; gives the messages that are still to be read.
+    fn open(&mut self, desk: &mut Desk) -> Result<Vec<PathBuf>, Error> {
+        let bytes = std::fs::read(&self.path).map_err(|source| Error::Read {
+            path: self.path.clone(),
+            source,
+        })?;
+        let Ok(session) = serde_json::from_slice::<Value>(&bytes) else {
+            return Err(Error::Broken {
+                path: self.path.clone(),
+                detail: "the session is not JSON",
+            });
+        };
+        desk.conversation = conversation(&session, word(&session, "id"));
+        let mut files = messages_of(&self.path);
+        let (read, check) = self.mark;
+        let read = usize::try_from(read).unwrap_or(usize::MAX);
+        let before = files.get(..read).ok_or_else(|| self.rewritten())?;
+        if before.iter().fold(0, |check, file| follow(check, file)) != check {
+            return Err(self.rewritten());
+        }
+        self.number = self.mark.0;
+        Ok(files.split_off(read))
+    }
+
+    fn rewritten(&self) -> Error {
+        Error::Rewritten {
+            path: self.path.clone(),
+        }
+    }
+}
+
+fn follow(check: u64, file: &Path) -> u64 {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    xxh3_64_with_seed(name.as_bytes(), check)
+}
+
+/// Every file that belongs to the session: its messages and their parts.
+pub(super) fn companions(session: &Path) -> Vec<PathBuf> {
+    let messages = messages_of(session);
+    let parts: Vec<_> = messages
+        .iter()
+        .flat_map(|message| parts_of(session, message))
+        .collect();
+    messages.into_iter().chain(parts).collect()
+}
+
+/// `storage` above `storage/session/<project>/<session>.json`.
+fn storage(session: &Path) -> Option<&Path> {
+    session.ancestors().nth(3)
+}
+
+fn messages_of(session: &Path) -> Vec<PathBuf> {
+    let folder = storage(session).zip(session.file_stem());
+    folder.map_or_else(Vec::new, |(storage, id)| {
+        files_in(&storage.join("message").join(id))
+    })
+}
+
+fn parts_of(session: &Path, message: &Path) -> Vec<PathBuf> {
+    let folder = storage(session).zip(message.file_stem());
+    folder.map_or_else(Vec::new, |(storage, id)| {
+        files_in(&storage.join("part").join(id))
+    })
+}
+
+/// The files of a folder by name, which is by age: OpenCode's ids ascend.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn read(file: &Path) -> Option<Value> {
+    let about = std::fs::metadata(file).ok()?;
+    if !about.is_file() || about.len() > MAX_FILE_BYTES {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+}
+
+fn conversation(session: &Value, id: &str) -> Conversation {
+    Conversation {
+        id: id.to_owned(),
+        title: fact(session, "title"),
+        folder: fact(session, "directory"),
+        branch: None,
+        started_at: time(inner(session, "time"), "created"),
+    }
+}
+
+fn told(message: &Value, parts: &[Value], place: Place, desk: &mut Desk) -> Said {
+    let is_user = word(message, "role") == "user";
+    let (speaker, label) = if is_user {
+        ("user", "User")
+    } else {
+        ("assistant", "Assistant")
+    };
+    let mut said = Said::new(place, speaker);
+    said.at = time(inner(message, "time"), "created");
+    said.model = fact(message, "modelID").filter(|_| !is_user);
+    for part in parts {
+        let words = word(part, "text");
+        match word(part, "type") {
+            "text" if part.get("synthetic") == Some(&Value::Bool(true)) => {
+                said.push("Context", words);
+            }
+            "text" => {
+                said.prompt |= is_user && !words.trim().is_empty();
+                said.push(label, words);
+            }
+            "reasoning" => said.push(format!("{label} (thinking)"), words),
+            "tool" => {
+                let state = inner(part, "state");
+                said.call(word(part, "tool"), render_value(inner(state, "input")));
+                said.output(false, render_value(inner(state, "output")));
+                said.output(true, render_value(inner(state, "error")));
+            }
+            "file" => {
+                said.prompt |= is_user;
+                said.note(
+                    label,
+                    &format!("[file {}]", one_line(word(part, "filename"))),
+                );
+                desk.books.aside("file");
+            }
+            "step-start" | "step-finish" | "snapshot" | "patch" | "compaction" => {}
+            kind => unknown(
+                kind,
+                Some(part.to_string()),
+                label,
+                &mut said,
+                &mut desk.books,
+            ),
+        }
+    }
+    let error = inner(inner(message, "error"), "data");
+    said.push("Error", word(error, "message"));
+    said
+}
+
+/// The sessions of a database, by age.
+pub(super) fn index(file: &DatabaseFile) -> Vec<Entry> {
+    let mut found: BTreeMap<String, Entry> = BTreeMap::new();
+    Table::named(file, "session").rows(file, &mut |row| {
+        let id = row.text("id");
+        let about = Conversation {
+            id: id.clone(),
+            title: Some(row.text("title")).filter(|title| !title.is_empty()),
+            folder: Some(row.text("directory")).filter(|folder| !folder.is_empty()),
+            branch: None,
+            started_at: row.time("time_created"),
+        };
+        found.insert(id, Entry::new(about));
+    });
+    for table in ["message", "part"] {
+        Table::named(file, table).rows(file, &mut |row| {
+            let session = row.text("session_id");
+            let entry = found.entry(session).or_insert_with_key(|id| {
+                Entry::new(Conversation {
+                    id: id.clone(),
+                    ..Conversation::default()
+                })
+            });
+            entry.bytes += row.text("data").len();
+        });
+    }
+    found
+        .into_values()
+        .filter(|entry| entry.bytes > 0)
+        .collect()
+}
+
+/// The parts of a message by their ids.
+type Parts = BTreeMap<String, Value>;
+
+/// The messages of some sessions.
+pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
+    let mut messages: BTreeMap<(String, String, String), (Value, Parts)> = BTreeMap::new();
+    let mut sessions_of = BTreeMap::new();
+    Table::named(file, "message").rows(file, &mut |row| {
+        let session = row.text("session_id");
+        if batch.wants(&session) {
+            let id = row.text("id");
+            let mut message: Value = serde_json::from_str(&row.text("data")).unwrap_or_default();
+            if inner(inner(&message, "time"), "created").is_null()
+                && let (Some(message), Some(at)) =
+                    (message.as_object_mut(), row.time("time_created"))
+            {
+                message.insert("time".to_owned(), serde_json::json!({ "created": at }));
+            }
+            let key = (
+                session,
+                row.time("time_created").unwrap_or_default(),
+                id.clone(),
+            );
+            sessions_of.insert(id, key.clone());
+            messages.insert(key, (message, Parts::new()));
+        }
+    });
+    Table::named(file, "part").rows(file, &mut |row| {
+        if let Some(key) = sessions_of.get(&row.text("message_id"))
+            && let Some((_, parts)) = messages.get_mut(key)
+        {
+            let part = serde_json::from_str(&row.text("data")).unwrap_or_default();
+            parts.insert(row.text("id"), part);
+        }
+    });
+    messages
+        .into_iter()
+        .map(|((session, _, _), (message, parts))| Loaded {
+            conversation: session,
+            message,
+            parts: parts.into_values().collect(),
+        })
+        .collect()
+}
+
+/// Lays down one message of a database.
+pub(super) fn tell(loaded: &Loaded, place: Place, desk: &mut Desk) {
+    let said = told(&loaded.message, &loaded.parts, place, desk);
+    desk.say(said);
+}

@@ -1,0 +1,158 @@
+//! Plain text in which each turn begins with the speaker: `User:` and `Assistant:`, or `> ` before a prompt.
+
+use super::desk::{Desk, Misread, RecordFormat};
+use super::said::{Place, Said};
+use super::turns::Turns;
+
+/// Recognition looks no further than this.
+const HEAD_BYTES: usize = 8 * 1_024;
+
+#[derive(Debug, Default)]
+pub(super) struct Plain {
+    turns: Turns,
+}
+
+/// The speaker that a line begins with, as written and in our words, and the rest of the line.
+fn speaker(line: &str) -> Option<(&str, &'static str, &str)> {
+    let start = line.strip_prefix("**").unwrap_or(line);
+    let is_bold = start.len() < line.len();
+    let (name, rest) = start.split_once(':')?;
+    let rest = if is_bold {
+        rest.strip_prefix("**")?
+    } else {
+        rest
+    };
+    let who = match name.to_ascii_lowercase().as_str() {
+        "user" | "human" | "you" | "me" => "user",
+        "assistant" | "ai" | "claude" | "chatgpt" | "gemini" | "gpt" | "bot" | "model" => {
+            "assistant"
+        }
+        "system" => "system",
+        _ => return None,
+    };
+    Some((name, who, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+fn quoted(line: &str) -> Option<&str> {
+    line.strip_prefix("> ")
+        .or(if line == ">" { Some("") } else { None })
+}
+
+/// Whether the text is a conversation: at least two turns each of two speakers, in turn, near its start. A text that
+/// has headings must show twice as many, and quoted prompts count only if the text begins with one.
+pub(super) fn is_conversation(head: &str, is_markdown: bool) -> bool {
+    let head = super::books::clip(head, HEAD_BYTES);
+    let mut turns: Vec<&str> = Vec::new();
+    let mut has_headings = false;
+    for line in head.lines() {
+        has_headings |= is_markdown && line.starts_with('#');
+        if let Some((_, who, _)) = speaker(line)
+            && turns.last() != Some(&who)
+        {
+            turns.push(who);
+        }
+    }
+    let count = |who: &str| turns.iter().filter(|turn| **turn == who).count();
+    let least = if has_headings { 4 } else { 2 };
+    if count("user") >= least && count("assistant") >= least {
+        return true;
+    }
+    if is_markdown || turns.len() > 1 {
+        return false;
+    }
+    let mut prompts = 0;
+    let mut answers = 0;
+    let mut was_quoted = false;
+    for line in head.lines().filter(|line| !line.trim().is_empty()) {
+        let is_quoted = quoted(line).is_some();
+        if prompts == 0 && !is_quoted {
+            return false;
+        }
+        prompts += usize::from(is_quoted && !was_quoted);
+        answers += usize::from(!is_quoted && was_quoted);
+        was_quoted = is_quoted;
+    }
+    prompts >= 2 && answers >= 2
+}
+
+impl RecordFormat for Plain {
+    fn record(&mut self, line: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        // A file of quoted prompts begins with one.
+        if desk.state.quotes.is_none() && !line.trim().is_empty() {
+            desk.state.quotes = Some(quoted(line).is_some());
+        }
+        let quotes = desk.state.quotes == Some(true);
+        if let Some((name, who, words)) = speaker(line).filter(|_| !quotes) {
+            let mut said = Said::new(place, who);
+            said.prompt = who == "user";
+            self.turns.begin(said, name, words, desk);
+        } else if let Some(words) = quoted(line).filter(|_| quotes) {
+            if self.turns.speaks("User") {
+                self.turns.add(words, place, desk);
+            } else {
+                let mut said = Said::new(place, "user");
+                said.prompt = true;
+                self.turns.begin(said, "User", words, desk);
+            }
+        } else if self.turns.is_open() && !(quotes && self.turns.speaks("User")) {
+            self.turns.add(line, place, desk);
+        } else if !line.trim().is_empty() {
+            let (who, label) = if quotes {
+                ("assistant", "Assistant")
+            } else {
+                ("system", "Note")
+            };
+            self.turns.begin(Said::new(place, who), label, line, desk);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, desk: &mut Desk) {
+        self.turns.end(desk);
+    }
+
+    fn held(&self) -> u64 {
+        self.turns.held()
+    }
+
+    fn counts_records(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_turns_of_two_speakers_make_a_conversation() {
+        assert!(is_conversation(
+            "User: a\nAssistant: b\nUser: c\nAssistant: d\n",
+            false
+        ));
+        assert!(is_conversation(
+            "**Human:** a\n\n**AI:** b\n\n**Human:** c\n\n**AI:** d\n",
+            true
+        ));
+        assert!(is_conversation("> a\nb\n\n> c\nd\n", false));
+        assert!(!is_conversation("User: a\nAssistant: b\n", false));
+        assert!(!is_conversation(
+            "User: a\nUser: b\nUser: c\nUser: d\n",
+            false
+        ));
+        assert!(!is_conversation(
+            "A letter.\n> quoted\nanswer\n> quoted\nanswer\n",
+            false
+        ));
+    }
+
+    #[test]
+    fn a_document_that_mentions_users_is_no_conversation() {
+        let guide = "# Guide\n\nUser: the one who asks.\n\n## Roles\n\nAssistant: the one who answers.\nUser: see above.\nAssistant: see above.\n";
+        assert!(!is_conversation(guide, true));
+        assert!(!is_conversation(
+            "> a quote\n\ntext\n\n> another\n\ntext\n",
+            true
+        ));
+    }
+}

@@ -1,0 +1,227 @@
+//! Reads one source of conversations, event by event.
+
+use super::books::Tally;
+use super::compose::{Composer, Finished};
+use super::desk::{Desk, Step};
+use super::error::Error;
+use super::event::{Conversation, Event};
+use super::feed::Feed;
+use super::format::Format;
+use super::mark::{Mark, State};
+use super::said::{Point, Said};
+use std::collections::VecDeque;
+use std::io::BufRead;
+use std::path::Path;
+
+/// Reads a file of conversations as a stream of events.
+///
+/// A conversation is announced before its first piece, and again after a resume. The last exchange of a file that may
+/// grow comes behind the last [`Event::Rest`], so that a later read from that mark gives it again, grown.
+///
+/// ```
+/// use loci_mine::talk::{Event, Format, Reader};
+/// let text = "User: is it late?\nAssistant: It is noon.\n";
+/// let mut reader = Reader::new(Format::Plain, text.as_bytes(), "talk.txt".as_ref());
+/// let mut pieces = Vec::new();
+/// while let Some(event) = reader.next()? {
+///     if let Event::Piece(piece) = event {
+///         pieces.push(piece.text);
+///     }
+/// }
+/// assert_eq!(pieces, ["User:\nis it late?\n\nAssistant:\nIt is noon."]);
+/// # Ok::<(), loci_mine::talk::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader<R: BufRead> {
+    feed: Feed<R>,
+    desk: Desk,
+    /// What the format remembered before the record that is on the desk.
+    before: State,
+    composer: Composer,
+    queue: VecDeque<(Event, u32)>,
+    /// Messages in the queue.
+    queued: u64,
+    /// The conversation that the pieces belong to, where a file holds several.
+    current: Option<Conversation>,
+    announced: bool,
+    /// The id of a conversation that has none.
+    name: String,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Reading,
+    /// The feed has ended; what it gave is still to be handed out, then the error.
+    Ending(Option<Error>),
+    Ended,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads from the start. `path` tells what the content does not: names, and where files lie that belong to this
+    /// one. Formats that are databases are read from `path`, not from `input`.
+    pub fn new(format: Format, input: R, path: &Path) -> Self {
+        Self::resume(format, input, path, &Mark::default())
+    }
+
+    /// Goes on from a mark; `input` stands at `mark.offset`.
+    pub fn resume(format: Format, input: R, path: &Path, mark: &Mark) -> Self {
+        Self {
+            feed: Feed::new(format, input, path, mark),
+            desk: Desk {
+                conversation: mark.conversation.clone(),
+                state: mark.state.clone(),
+                ..Desk::default()
+            },
+            before: mark.state.clone(),
+            composer: Composer::resume(mark.exchange, mark.part),
+            queue: VecDeque::new(),
+            queued: 0,
+            current: None,
+            announced: false,
+            name: path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            stage: Stage::Reading,
+        }
+    }
+
+    /// The next event; `None` at the end. Memory is bounded by the longest message, in an export by the longest
+    /// conversation. After an error the reader is at its end.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it can fail, and events are not items of equal kind"
+    )]
+    pub fn next(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            if let Some((event, messages)) = self.queue.pop_front() {
+                self.queued -= u64::from(messages);
+                self.desk.books.file(messages);
+                self.settle();
+                return Ok(Some(event));
+            }
+            if let Some(step) = self.desk.steps.pop_front() {
+                self.take(step);
+                continue;
+            }
+            match &mut self.stage {
+                Stage::Reading => {
+                    if self.before != self.desk.state {
+                        self.before.clone_from(&self.desk.state);
+                    }
+                    match self.feed.advance(&mut self.desk) {
+                        Ok(true) => {}
+                        Ok(false) => self.stage = Stage::Ending(None),
+                        Err(error) => self.stage = Stage::Ending(Some(error)),
+                    }
+                }
+                Stage::Ending(error) => {
+                    if self.composer.has_words() {
+                        let mut out = Vec::new();
+                        self.composer.finish_conversation(&mut out);
+                        self.hand_out(out);
+                        continue;
+                    }
+                    let error = error.take();
+                    self.stage = Stage::Ended;
+                    self.settle();
+                    if let Some(error) = error {
+                        return Err(error);
+                    }
+                }
+                Stage::Ended => {
+                    self.settle();
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// The count so far. It holds after every event, and says the whole at the end.
+    pub fn tally(&self) -> &Tally {
+        self.desk.books.tally()
+    }
+
+    /// What is known of the conversation so far. A title may be found later than the first piece.
+    pub fn conversation(&self) -> &Conversation {
+        self.current.as_ref().unwrap_or(&self.desk.conversation)
+    }
+
+    fn take(&mut self, step: Step) {
+        let mut out = Vec::new();
+        match step {
+            Step::Said(said) => self.say(&said),
+            Step::Conversation(conversation) => {
+                // A resumed reader stands inside the conversation that it finds again.
+                if self.conversation().id != conversation.id {
+                    self.composer.finish_conversation(&mut out);
+                    self.hand_out(out);
+                    self.announced = false;
+                }
+                self.current = Some(conversation);
+            }
+            Step::Over(place) => {
+                self.composer.finish_conversation(&mut out);
+                self.hand_out(out);
+                self.announced = false;
+                if let Some(point) = place.to {
+                    self.current = Some(Conversation::default());
+                    self.rest(point, &self.desk.state.clone());
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, said: &Said) {
+        let mut out = Vec::new();
+        if said.prompt && self.composer.has_words() {
+            self.composer.finish(&mut out);
+            self.hand_out(std::mem::take(&mut out));
+            if let Some(point) = said.place.from {
+                self.rest(point, &self.before.clone());
+            }
+        }
+        self.composer.add(said, &mut out);
+        self.hand_out(std::mem::take(&mut out));
+        if self.composer.is_long()
+            && let Some(point) = said.place.to
+        {
+            self.composer.rest(&mut out);
+            self.hand_out(out);
+            self.rest(point, &self.desk.state.clone());
+        }
+    }
+
+    fn hand_out(&mut self, pieces: Vec<Finished>) {
+        for Finished {
+            piece, messages, ..
+        } in pieces
+        {
+            if !self.announced {
+                self.announced = true;
+                if self.current.is_none() && self.desk.conversation.id.is_empty() {
+                    self.desk.conversation.id.clone_from(&self.name);
+                }
+                let conversation = self.conversation().clone();
+                self.queue.push_back((Event::Conversation(conversation), 0));
+            }
+            self.queued += u64::from(messages);
+            self.queue.push_back((Event::Piece(piece), messages));
+        }
+    }
+
+    fn rest(&mut self, point: Point, state: &State) {
+        let mut mark = Mark::new(point, self.conversation(), state);
+        (mark.exchange, mark.part) = self.composer.position();
+        self.queue.push_back((Event::Rest(Box::new(mark)), 0));
+    }
+
+    fn settle(&mut self) {
+        let said = |step: &&Step| matches!(step, Step::Said(_));
+        let on_desk = self.desk.steps.iter().filter(said).count() as u64;
+        let waiting = self.composer.waiting() + self.queued + self.feed.held() + on_desk;
+        self.desk.books.settle(waiting);
+    }
+}

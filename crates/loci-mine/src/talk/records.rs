@@ -1,0 +1,53 @@
+//! The records of one file: its lines, or the elements of its array.
+
+use super::elements::Elements;
+use super::lines::Lines;
+use super::said::Place;
+use std::io::{self, BufRead};
+
+/// A longer line is skipped and counted.
+pub(super) const MAX_RECORD_BYTES: usize = 64 << 20;
+
+/// What reading a record came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    Record(Place),
+    /// A last line without a line end.
+    Unfinished(Place),
+    TooLong,
+    /// The array ended; there may be something behind it.
+    Closed,
+    End,
+    /// The JSON ends inside, or is not an array.
+    Broken(&'static str),
+}
+
+#[derive(Debug)]
+pub(super) enum Records<R> {
+    Lines(Lines<R>),
+    Elements(Elements<R>),
+}
+
+impl<R: BufRead> Records<R> {
+    pub(super) fn next(&mut self) -> io::Result<Next> {
+        match self {
+            Self::Lines(lines) => lines.next(),
+            Self::Elements(elements) => elements.next(),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Lines(lines) => lines.bytes(),
+            Self::Elements(elements) => elements.bytes(),
+        }
+    }
+
+    /// The fields that stand beside the array, as one JSON object; empty for lines.
+    pub(super) fn frame(&self) -> &[u8] {
+        match self {
+            Self::Lines(_) => &[],
+            Self::Elements(elements) => elements.frame(),
+        }
+    }
+}

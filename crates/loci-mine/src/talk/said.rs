@@ -1,0 +1,132 @@
+//! One message on its way from a record to a piece.
+
+use std::borrow::Cow;
+
+/// Where reading can go on: a byte offset, and what was counted before it (lines, or messages of a conversation).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Point {
+    pub(super) offset: u64,
+    pub(super) line: u64,
+}
+
+/// Where a record stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The number that pieces cite.
+    pub(super) number: u32,
+    /// `None` when reading cannot go on from the record.
+    pub(super) from: Option<Point>,
+    /// `None` when reading cannot go on behind the record.
+    pub(super) to: Option<Point>,
+}
+
+impl Place {
+    /// The place of a message inside a record that holds a whole conversation; `before` messages come before it.
+    pub(super) fn message(self, before: u64) -> Self {
+        let line = |line| self.from.map(|from| Point { line, ..from });
+        Self {
+            number: u32::try_from(before + 1).unwrap_or(u32::MAX),
+            from: line(before),
+            to: line(before + 1),
+        }
+    }
+
+    /// The place behind such a record.
+    pub(super) fn behind(self) -> Self {
+        Self {
+            to: self.to.map(|to| Point { line: 0, ..to }),
+            ..self
+        }
+    }
+}
+
+/// Words under one marker line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// The marker without its colon.
+    pub(super) label: Cow<'static, str>,
+    pub(super) text: String,
+}
+
+/// One message. A message without words is never passed on; see [`Said::has_words`].
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    pub(super) place: Place,
+    /// The number that the message ends on, where that is not the one it begins on.
+    pub(super) end: Option<u32>,
+    /// Whether an exchange begins here.
+    pub(super) prompt: bool,
+    pub(super) speaker: Cow<'static, str>,
+    pub(super) at: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) tools: Vec<String>,
+    pub(super) segments: Vec<Segment>,
+}
+
+impl Said {
+    pub(super) fn new(place: Place, speaker: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            place,
+            speaker: speaker.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds words; blank ones say nothing and are left out.
+    pub(super) fn push(&mut self, label: impl Into<Cow<'static, str>>, text: impl Into<String>) {
+        let text = text.into();
+        if !text.trim().is_empty() {
+            let label = label.into();
+            self.segments.push(Segment { label, text });
+        }
+    }
+
+    /// Leaves a line such as `[image]` where something stood that is no text.
+    pub(super) fn note(&mut self, label: &str, note: &str) {
+        match self.segments.last_mut().filter(|last| last.label == label) {
+            Some(last) => {
+                last.text.push('\n');
+                last.text.push_str(note);
+            }
+            None => self.push(label.to_owned(), note),
+        }
+    }
+
+    pub(super) fn call(&mut self, tool: &str, input: String) {
+        let tool = if tool.is_empty() { "unknown" } else { tool };
+        if !self.tools.iter().any(|known| known == tool) {
+            self.tools.push(tool.to_owned());
+        }
+        let input = if input.trim().is_empty() {
+            "(no input)".to_owned()
+        } else {
+            input
+        };
+        self.push(format!("Tool call {}", one_line(tool)), input);
+    }
+
+    pub(super) fn output(&mut self, error: bool, text: impl Into<String>) {
+        self.push(output_label(error), text);
+    }
+
+    pub(super) fn has_words(&self) -> bool {
+        !self.segments.is_empty()
+    }
+}
+
+pub(super) fn output_label(error: bool) -> &'static str {
+    if error {
+        "Tool output (error)"
+    } else {
+        "Tool output"
+    }
+}
+
+/// A name fit for a marker line.
+pub(super) fn one_line(name: &str) -> String {
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    super::books::clip(name.trim(), 100).to_owned()
+}

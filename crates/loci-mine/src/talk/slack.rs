@@ -1,0 +1,142 @@
+//! Slack export: the messages of one channel on one day. `users.json`, beside the channels, tells the names.
+//!
+//! Nobody prompts anybody here: an exchange ends when nothing is said for a while.
+
+use super::blocks::unknown;
+use super::clock;
+use super::desk::{Desk, Misread, RecordFormat};
+use super::field::{list, word};
+use super::said::{Place, Said, one_line};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A silence that ends an exchange.
+const SILENCE_SECONDS: f64 = 1_200.0;
+/// Longer files of users are not read.
+const MAX_USERS_BYTES: u64 = 64 << 20;
+
+#[derive(Debug)]
+pub(super) struct Slack {
+    channel: String,
+    day: String,
+    names: HashMap<String, String>,
+}
+
+/// Where the names are: `users.json` in the directory above the channel's.
+pub(super) fn users_file(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.parent()?.join("users.json"))
+}
+
+impl Slack {
+    pub(super) fn new(path: &Path) -> Self {
+        let name = |part: Option<&std::ffi::OsStr>| {
+            part.unwrap_or_default().to_string_lossy().into_owned()
+        };
+        Self {
+            channel: name(path.parent().and_then(Path::file_name)),
+            day: name(path.file_stem()),
+            names: users_file(path)
+                .map(|file| names(&file))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn name(&self, message: &Value) -> String {
+        let profile = message.get("user_profile").unwrap_or(&Value::Null);
+        let id = word(message, "user");
+        let known = self.names.get(id).map_or("", String::as_str);
+        let names = [
+            known,
+            word(profile, "display_name"),
+            word(profile, "real_name"),
+            word(message, "username"),
+            id,
+            word(message, "bot_id"),
+        ];
+        let name = names.into_iter().find(|name| !name.trim().is_empty());
+        one_line(name.unwrap_or("Slack"))
+    }
+}
+
+impl RecordFormat for Slack {
+    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+        let message: Value = serde_json::from_str(text)?;
+        let facts = &mut desk.conversation;
+        if facts.id.is_empty() {
+            facts.id = format!("{}/{}", self.channel, self.day);
+            facts.title = Some(format!("#{} {}", self.channel, self.day));
+        }
+        let stamp = word(&message, "ts");
+        let at = clock::from_text(stamp);
+        Desk::learn(&mut facts.started_at, at.clone());
+        let seconds = |stamp: &str| stamp.parse::<f64>().ok();
+        let last = desk.state.latest.as_deref().and_then(seconds);
+        let silence = seconds(stamp)
+            .zip(last)
+            .map_or(0.0, |(now, last)| now - last);
+        if !stamp.is_empty() {
+            desk.state.latest = Some(stamp.to_owned());
+        }
+        let name = self.name(&message);
+        let thread = word(&message, "thread_ts");
+        let label = if thread.is_empty() || thread == stamp {
+            name.clone()
+        } else {
+            format!("{name} (in thread)")
+        };
+        let mut said = Said::new(place, name);
+        said.at = at;
+        said.prompt = silence > SILENCE_SECONDS;
+        said.push(label.clone(), word(&message, "text"));
+        for attachment in list(&message, "attachments") {
+            for key in ["pretext", "title", "text"] {
+                said.push(label.clone(), word(attachment, key));
+            }
+            if word(attachment, "text").is_empty() {
+                said.push(label.clone(), word(attachment, "fallback"));
+            }
+        }
+        if let Some(blocks) = message.get("blocks").filter(|_| !said.has_words()) {
+            unknown(
+                "blocks",
+                Some(blocks.to_string()),
+                &label,
+                &mut said,
+                &mut desk.books,
+            );
+        }
+        for file in list(&message, "files") {
+            said.note(&label, &format!("[file {}]", one_line(word(file, "name"))));
+            desk.books.aside("file");
+        }
+        desk.say(said);
+        Ok(())
+    }
+}
+
+fn names(file: &Path) -> HashMap<String, String> {
+    let is_small = std::fs::metadata(file).is_ok_and(|about| about.len() <= MAX_USERS_BYTES);
+    let json = is_small
+        .then(|| std::fs::read(file).ok())
+        .flatten()
+        .unwrap_or_default();
+    let users: Vec<Value> = serde_json::from_slice(&json).unwrap_or_default();
+    users
+        .iter()
+        .map(|user| {
+            let profile = user.get("profile").unwrap_or(&Value::Null);
+            let names = [
+                word(profile, "display_name"),
+                word(user, "real_name"),
+                word(profile, "real_name"),
+                word(user, "name"),
+            ];
+            let name = names.into_iter().find(|name| !name.trim().is_empty());
+            (
+                word(user, "id").to_owned(),
+                name.unwrap_or_default().to_owned(),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,275 @@
+//! The built-in source: files below some roots, conversations among them.
+//!
+//! A small file is read whole and filed in one transaction. A large one is read and filed in sections, each a range of
+//! its bytes with a hash of its own, so that memory stays small and a file that only grew is read from where it grew.
+
+mod conversation;
+mod document;
+mod large;
+mod stat;
+
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use loci_core::{Error, MetaValue, Metadata, Result};
+
+use crate::document as format;
+use crate::intake::Intake;
+use crate::place::{Chosen, Place, Places};
+use crate::source::{Description, Item, Listed, Read, Since, Source};
+use crate::split::Size;
+use crate::talk;
+use crate::walk::{self, Met, Rules};
+
+pub use self::stat::is_gone;
+
+/// Kind of a source that is a file of text.
+pub const FILE: &str = "file";
+/// Kind of a source that is a conversation.
+pub const CONVERSATION: &str = "conversation";
+/// Kind of a source that is a file with many conversations, each a source of its own.
+pub const EXPORT: &str = "export";
+
+/// Files up to this size are read whole.
+const WHOLE_BYTES: u64 = 4 << 20;
+/// Files whose text has to be extracted, or that are not UTF-8, are read whole up to this size.
+const EXTRACTED_BYTES: u64 = 64 << 20;
+/// Bytes of a file that tell what it is.
+const HEAD_BYTES: u64 = 64 << 10;
+/// Changes whenever the same file would be read or split differently.
+const VERSION: u32 = 1;
+
+/// How files are read.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// Which files.
+    pub rules: Rules,
+    /// How large drawers are.
+    pub size: Size,
+    /// Keep secrets as they are.
+    pub keep_secrets: bool,
+    /// Read lock files and other generated text too.
+    pub generated: bool,
+    /// Wing and room, if they were asked for.
+    pub chosen: Chosen,
+}
+
+/// Files below some roots.
+pub struct Tree {
+    roots: Vec<PathBuf>,
+    /// Names of the roots, as they stand in the ledger.
+    names: Vec<String>,
+    reading: Reading,
+    places: Vec<Mutex<Places>>,
+    /// Only these files, instead of everything below the roots.
+    only: Option<Vec<PathBuf>>,
+}
+
+impl Tree {
+    /// The roots as they are: missing ones are an error when the items are listed.
+    pub fn new(roots: &[PathBuf], reading: Reading) -> Result<Self> {
+        let mut absolute = Vec::with_capacity(roots.len());
+        let mut names = Vec::with_capacity(roots.len());
+        for root in roots {
+            let path = root.canonicalize().map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => Error::invalid(
+                    format!("path `{}`", root.display()),
+                    "does not exist; give a file or a folder",
+                ),
+                _ => Error::io("cannot read", root, error),
+            })?;
+            let name = path.to_str().ok_or_else(|| {
+                Error::invalid(
+                    format!("path `{}`", root.display()),
+                    "is not UTF-8; its files could not be named",
+                )
+            })?;
+            names.push(name.to_owned());
+            absolute.push(path);
+        }
+        let places = absolute
+            .iter()
+            .map(|root| Mutex::new(Places::new(root, reading.chosen.clone())))
+            .collect();
+        Ok(Self {
+            roots: absolute,
+            names,
+            reading,
+            places,
+            only: None,
+        })
+    }
+
+    /// The same roots, but only these files of them; what is ignored stays ignored.
+    #[must_use]
+    pub fn only(mut self, files: Vec<PathBuf>) -> Self {
+        self.only = Some(files);
+        self
+    }
+
+    /// The roots, absolute.
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    fn place(&self, item: &Item) -> Result<Place> {
+        let at = self.names.iter().position(|name| *name == item.root);
+        let Some(places) = at.and_then(|at| self.places.get(at)) else {
+            return Ok(Place::default());
+        };
+        let mut places = places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.of(Path::new(&item.name))
+    }
+
+    fn listed(&self, since: &dyn Since, met: Met) -> Listed {
+        match met {
+            Met::Skipped { path, reason } => Listed::Skipped {
+                name: path.display().to_string(),
+                reason,
+            },
+            Met::Failed { path, error } => Listed::Failed {
+                name: path.display().to_string(),
+                why: error.to_string(),
+            },
+            Met::File(found) => {
+                let Some(name) = found.path.to_str() else {
+                    return Listed::Skipped {
+                        name: found.path.display().to_string(),
+                        reason: "name is not UTF-8",
+                    };
+                };
+                let stat = stat::of_found(&found);
+                if since.is_unchanged(name, &stat) {
+                    return Listed::Unchanged;
+                }
+                Listed::Changed(Item {
+                    name: name.to_owned(),
+                    root: self.names.get(found.root).cloned().unwrap_or_default(),
+                    stat,
+                })
+            }
+        }
+    }
+}
+
+impl Source for Tree {
+    fn describe(&self) -> Description {
+        let Size {
+            target,
+            max,
+            min,
+            overlap,
+        } = self.reading.size;
+        let secrets = if self.reading.keep_secrets {
+            "kept"
+        } else {
+            "masked"
+        };
+        Description {
+            name: "files".into(),
+            recipe: format!("files {VERSION}, {target}/{max}/{min}/{overlap}, secrets {secrets}"),
+            roots: self.names.clone(),
+        }
+    }
+
+    fn items(
+        &self,
+        since: &dyn Since,
+        each: &mut dyn FnMut(Listed) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut each = |met| each(self.listed(since, met));
+        match &self.only {
+            None => walk::walk(&self.roots, &self.reading.rules, &mut each).map(|_| ()),
+            Some(files) => {
+                stat::visit(&self.roots, files, &self.reading.rules, &mut each);
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read> {
+        let path = Path::new(&item.name);
+        let fail = |error| Error::io("cannot read", path, error);
+        let mut opened = stat::Opened::open(path).map_err(fail)?;
+        intake.set_stat(opened.stat);
+        let mut head = Vec::new();
+        (&mut opened.file)
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)
+            .map_err(fail)?;
+        if let Some(format) = talk::recognise(path, &head) {
+            return conversation::read(self, item, format, opened, intake);
+        }
+        let format = match format::recognise(path, &head) {
+            Ok(format) => format,
+            Err(skip) => return Ok(Read::Skipped(skip.to_string())),
+        };
+        if !self.reading.generated && format::is_generated(path, &head) {
+            return Ok(Read::Skipped("generated".into()));
+        }
+        let whole = opened.stat.size <= WHOLE_BYTES;
+        let extracted = document::is_extracted(&format) || !document::is_utf8(&head);
+        match (whole, extracted) {
+            (true, _) => document::read(self, item, opened, intake),
+            (false, true) if opened.stat.size <= EXTRACTED_BYTES => {
+                document::read(self, item, opened, intake)
+            }
+            (false, true) => Ok(Read::Skipped("too large for its kind".into())),
+            (false, false) => large::read(self, item, &format, opened, intake),
+        }
+    }
+}
+
+/// Keys that the miner gives: a drawer that is filed again without one of them loses it.
+const OWN_KEYS: [&str; 17] = [
+    "heading",
+    "part",
+    "parts",
+    "format",
+    "encoding",
+    "extracted",
+    "exchange",
+    "agent",
+    "conversation",
+    "authored_at",
+    "ended_at",
+    "speakers",
+    "tools",
+    "model",
+    "folder",
+    "branch",
+    "export_file",
+];
+
+/// Keys that frontmatter may not set: they are the miner's.
+fn is_reserved(key: &str) -> bool {
+    OWN_KEYS.contains(&key)
+        || matches!(
+            key,
+            "wing" | "room" | "source_file" | "start_line" | "end_line"
+        )
+}
+
+fn own_keys() -> Vec<String> {
+    OWN_KEYS.iter().map(|key| (*key).to_owned()).collect()
+}
+
+/// What all drawers of a source say.
+fn base(name: &str, place: &Place) -> Metadata {
+    let mut metadata = Metadata::default();
+    set(&mut metadata, "wing", place.wing.as_str());
+    set(&mut metadata, "room", place.room.as_str());
+    set(&mut metadata, "source_file", name);
+    metadata
+}
+
+fn set(metadata: &mut Metadata, key: &str, value: impl Into<MetaValue>) {
+    metadata.0.insert(key.to_owned(), value.into());
+}
+
+fn set_lines(metadata: &mut Metadata, start: u32, end: u32) {
+    set(metadata, "start_line", i64::from(start));
+    set(metadata, "end_line", i64::from(end));
+}

@@ -1,0 +1,477 @@
+//! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
+//! source per conversation, known by its id, so that the same conversation in a later export is the same source.
+
+use std::io::{BufRead, BufReader, Cursor, Read as _, Seek, SeekFrom};
+use std::path::Path;
+
+use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash};
+use serde::{Deserialize, Serialize};
+
+use super::large::survey;
+use super::stat::Opened;
+use super::{CONVERSATION, EXPORT, Tree, WHOLE_BYTES, base, own_keys, set, set_lines};
+use crate::intake::{Intake, first_half, without_lines};
+use crate::place::{self, Place};
+use crate::secrets::{self, Setting};
+use crate::source::{Before, Item, Read, Section};
+use crate::talk::{self, Conversation, Event, Format, Reader};
+
+/// Bytes of text after which a section of a long transcript is filed.
+const SECTION_BYTES: usize = 1 << 20;
+
+/// Where a section of a transcript lies and how to read on from its start.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Mark {
+    /// Nothing: from the start of the file.
+    from: Option<talk::Mark>,
+    end: u64,
+    conversation: Conversation,
+}
+
+impl Mark {
+    fn start(&self) -> u64 {
+        self.from.as_ref().map_or(0, |mark| mark.offset)
+    }
+}
+
+pub(super) fn read(
+    tree: &Tree,
+    item: &Item,
+    format: Format,
+    mut opened: Opened,
+    intake: &mut Intake<'_>,
+) -> Result<Read> {
+    let fail = |error| Error::io("cannot read", Path::new(&item.name), error);
+    let before = intake.before(&item.name)?;
+    let marks = marks(&before, intake.recipe());
+    let ranges: Vec<_> = marks
+        .iter()
+        .map(|(mark, hash)| (mark.start(), mark.end, *hash))
+        .collect();
+    let survey = survey(&mut opened, &ranges).map_err(fail)?;
+    intake.bytes(opened.stat.size);
+    let talk = Talk {
+        tree,
+        item,
+        format,
+        whole: survey.whole,
+    };
+    if format.is_export() {
+        return talk.read_export(&before, opened, intake);
+    }
+    // Where the drawers belong is known only when the conversation says where it took place.
+    if let Some(head) = before.head() {
+        let place = intake.place(
+            &before,
+            Place {
+                wing: head.wing.clone(),
+                room: head.room.clone(),
+            },
+        );
+        if intake.is_current(&before, &survey.whole, &place) {
+            intake.touch(&before);
+            return Ok(Read::Unchanged);
+        }
+    } else if intake.moved(&survey.whole, &super::is_gone)? {
+        return Ok(Read::Moved);
+    }
+    if opened.stat.size <= WHOLE_BYTES {
+        return talk.read_whole(&before, opened, intake);
+    }
+    // The last section may go on where it ended.
+    let kept = survey.same.min(marks.len().saturating_sub(1));
+    let kept = if moves(intake, &before) { 0 } else { kept };
+    let from = marks
+        .get(kept)
+        .map(|(mark, _)| mark.clone())
+        .filter(|_| kept > 0);
+    talk.read_sections(&before, from, kept as u32, opened, intake)
+}
+
+/// Whether drawers are asked to go elsewhere: then no section stays as it is.
+fn moves(intake: &Intake<'_>, before: &Before) -> bool {
+    before.head().is_some_and(|head| {
+        let here = Place {
+            wing: head.wing.clone(),
+            room: head.room.clone(),
+        };
+        intake.place(before, here.clone()) != here
+    })
+}
+
+fn marks(before: &Before, recipe: &str) -> Vec<(Mark, SourceHash)> {
+    let mut marks: Vec<(Mark, SourceHash)> = Vec::new();
+    for row in before.rows().iter().filter(|row| row.section > 0) {
+        let Ok(mark) = serde_json::from_str::<Mark>(&row.mark) else {
+            break;
+        };
+        let follows = mark.start() == marks.last().map_or(0, |(last, _)| last.end);
+        if row.section as usize != marks.len() + 1 || !follows || row.recipe != recipe {
+            break;
+        }
+        marks.push((mark, row.hash));
+    }
+    marks
+}
+
+struct Talk<'a> {
+    tree: &'a Tree,
+    item: &'a Item,
+    format: Format,
+    whole: SourceHash,
+}
+
+impl Talk<'_> {
+    fn path(&self) -> &Path {
+        Path::new(&self.item.name)
+    }
+
+    fn fail(&self, error: impl std::fmt::Display) -> Error {
+        Error::invalid(format!("`{}`", self.item.name), error.to_string())
+    }
+
+    /// Where a conversation belongs: as asked for, else the project it was about.
+    fn place(&self, conversation: &Conversation) -> Place {
+        let own = place::of_conversation(conversation.folder.as_deref());
+        let chosen = &self.tree.reading.chosen;
+        Place {
+            wing: chosen.wing.clone().unwrap_or(own.wing),
+            room: chosen.room.clone().unwrap_or(own.room),
+        }
+    }
+
+    fn section(&self, name: &str, place: &Place, hash: SourceHash) -> Section {
+        Section {
+            name: name.to_owned(),
+            kind: CONVERSATION,
+            place: place.clone(),
+            hash,
+            grows: true,
+            drops: own_keys(),
+            ..Section::default()
+        }
+    }
+
+    fn read_whole(
+        &self,
+        before: &Before,
+        mut opened: Opened,
+        intake: &mut Intake<'_>,
+    ) -> Result<Read> {
+        let fail = |error| Error::io("cannot read", self.path(), error);
+        opened.file.seek(SeekFrom::Start(0)).map_err(fail)?;
+        let mut bytes = Vec::new();
+        (&mut opened.file)
+            .take(opened.stat.size)
+            .read_to_end(&mut bytes)
+            .map_err(fail)?;
+        let mut reader = Reader::new(self.format, Cursor::new(bytes), self.path());
+        let mut conversation = Conversation::default();
+        let mut found = Vec::new();
+        while let Some(event) = reader.next().map_err(|error| self.fail(error))? {
+            match event {
+                Event::Conversation(begun) => conversation = begun,
+                Event::Piece(piece) => found.push(piece),
+                Event::Rest(_) => {}
+            }
+        }
+        self.count(reader.tally(), intake)?;
+        let place = intake.place(before, self.place(&conversation));
+        let pieces = self.pieces(&self.item.name, &place, &conversation, found, intake)?;
+        let section = Section {
+            pieces: Some(pieces),
+            ..self.section(&self.item.name, &place, self.whole)
+        };
+        if before.rows().len() > 1 {
+            intake.whole_again(before, section)?;
+        } else {
+            intake.whole(before, section);
+        }
+        Ok(Read::Filed)
+    }
+
+    fn read_sections(
+        &self,
+        before: &Before,
+        from: Option<Mark>,
+        mut number: u32,
+        mut opened: Opened,
+        intake: &mut Intake<'_>,
+    ) -> Result<Read> {
+        let fail = |error| Error::io("cannot read", self.path(), error);
+        // A position of its own. If the path is another file by now, its hashes do not fit and the next run reads it.
+        let mut again = std::fs::File::open(self.path()).map_err(fail)?;
+        let mut mark = from.unwrap_or_default();
+        opened
+            .file
+            .seek(SeekFrom::Start(mark.start()))
+            .map_err(fail)?;
+        let left = opened.stat.size - mark.start().min(opened.stat.size);
+        let size = opened.stat.size;
+        let input = BufReader::with_capacity(1 << 20, opened.file.take(left));
+        let mut reader = match &mark.from {
+            Some(from) => Reader::resume(self.format, input, self.path(), from),
+            None => Reader::new(self.format, input, self.path()),
+        };
+        let mut begun: Option<(Before, Section)> = None;
+        let (mut found, mut bytes) = (Vec::new(), 0_usize);
+        loop {
+            if intake.is_stopped() {
+                return Ok(Read::Skipped(
+                    "stopped in the middle; the next run goes on".into(),
+                ));
+            }
+            let event = reader.next().map_err(|error| self.fail(error))?;
+            let rest = match event {
+                Some(Event::Conversation(told)) => {
+                    mark.conversation = told;
+                    continue;
+                }
+                Some(Event::Piece(piece)) => {
+                    bytes += piece.text.len();
+                    found.push(piece);
+                    continue;
+                }
+                Some(Event::Rest(_)) if bytes < SECTION_BYTES => continue,
+                Some(Event::Rest(rest)) => Some(*rest),
+                None => None,
+            };
+            if begun.is_none() {
+                let place = intake.place(before, self.place(&mark.conversation));
+                let head = self.section(&self.item.name, &place, self.whole);
+                begun = Some((intake.begin(before, &head)?, head));
+            }
+            let Some((begun, head)) = &begun else {
+                continue;
+            };
+            number += 1;
+            mark.end = rest.as_ref().map_or(size, |rest| rest.offset);
+            let pieces = self.pieces(
+                &self.item.name,
+                &head.place,
+                &mark.conversation,
+                std::mem::take(&mut found),
+                intake,
+            )?;
+            bytes = 0;
+            let section = Section {
+                number,
+                mark: serde_json::to_string(&mark).unwrap_or_default(),
+                pieces: Some(pieces),
+                ..self.section(
+                    &self.item.name,
+                    &head.place,
+                    hash_range(&mut again, mark.start(), mark.end).map_err(fail)?,
+                )
+            };
+            intake.section(begun, section)?;
+            match rest {
+                Some(rest) => mark.from = Some(rest),
+                None => break,
+            }
+        }
+        self.count(reader.tally(), intake)?;
+        if let Some((begun, head)) = &begun {
+            intake.finish(begun, head, number)?;
+        }
+        Ok(Read::Filed)
+    }
+
+    /// Each conversation of an export is a source of its own.
+    fn read_export(
+        &self,
+        before: &Before,
+        mut opened: Opened,
+        intake: &mut Intake<'_>,
+    ) -> Result<Read> {
+        let fail = |error| Error::io("cannot read", self.path(), error);
+        let place = intake.place(before, self.tree.place(self.item)?);
+        if intake.is_current(before, &self.whole, &place) {
+            intake.touch(before);
+            return Ok(Read::Unchanged);
+        }
+        opened.file.seek(SeekFrom::Start(0)).map_err(fail)?;
+        let input = BufReader::with_capacity(1 << 20, (&mut opened.file).take(opened.stat.size));
+        let mut reader = Reader::new(self.format, input, self.path());
+        let mut open: Option<(Conversation, Vec<talk::Piece>)> = None;
+        loop {
+            if intake.is_stopped() {
+                return Ok(Read::Skipped(
+                    "stopped in the middle; the next run goes on".into(),
+                ));
+            }
+            match reader.next().map_err(|error| self.fail(error))? {
+                Some(Event::Conversation(told)) => {
+                    if let Some((conversation, found)) = open.replace((told, Vec::new())) {
+                        self.file_exported(&conversation, found, intake)?;
+                    }
+                }
+                Some(Event::Piece(piece)) => {
+                    open.get_or_insert_default().1.push(piece);
+                }
+                Some(Event::Rest(_)) => {}
+                None => break,
+            }
+        }
+        if let Some((conversation, found)) = open {
+            self.file_exported(&conversation, found, intake)?;
+        }
+        self.count(reader.tally(), intake)?;
+        let section = Section {
+            name: self.item.name.clone(),
+            kind: EXPORT,
+            place,
+            hash: self.whole,
+            ..Section::default()
+        };
+        intake.whole(before, section);
+        Ok(Read::Filed)
+    }
+
+    fn file_exported(
+        &self,
+        conversation: &Conversation,
+        found: Vec<talk::Piece>,
+        intake: &mut Intake<'_>,
+    ) -> Result<()> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        let id = if conversation.id.is_empty() {
+            self.item.name.as_str()
+        } else {
+            conversation.id.as_str()
+        };
+        let name = format!("{}:{id}", self.format.name());
+        let before = intake.before(&name)?;
+        let place = intake.place(&before, self.place(conversation));
+        let mut hasher = blake3::Hasher::new();
+        for piece in &found {
+            hasher.update(&(piece.text.len() as u64).to_le_bytes());
+            hasher.update(piece.text.as_bytes());
+        }
+        let hash = first_half(&hasher.finalize());
+        if intake.is_current(&before, &hash, &place) {
+            return Ok(());
+        }
+        let mut pieces = self.pieces(&name, &place, conversation, found, intake)?;
+        for piece in &mut pieces {
+            set(&mut piece.metadata, "export_file", self.item.name.as_str());
+        }
+        let section = Section {
+            pieces: Some(pieces),
+            ..self.section(&name, &place, hash)
+        };
+        intake.whole(&before, section);
+        Ok(())
+    }
+
+    /// Refuses a reading in which messages got lost.
+    fn count(&self, tally: &talk::Tally, intake: &mut Intake<'_>) -> Result<()> {
+        let skipped: u64 = tally.skipped.values().sum();
+        if tally.messages != tally.filed + skipped {
+            return Err(self.fail(format!(
+                "{} messages were read, but {} filed and {skipped} skipped: nothing of it is taken as complete",
+                tally.messages, tally.filed
+            )));
+        }
+        intake.messages(tally.messages, tally.filed, &tally.skipped);
+        Ok(())
+    }
+
+    fn pieces(
+        &self,
+        name: &str,
+        place: &Place,
+        conversation: &Conversation,
+        found: Vec<talk::Piece>,
+        intake: &mut Intake<'_>,
+    ) -> Result<Vec<Piece>> {
+        let mut common = base(name, place);
+        set(&mut common, "agent", self.format.name());
+        if !conversation.id.is_empty() {
+            set(&mut common, "conversation", conversation.id.as_str());
+        }
+        for (key, value) in [
+            ("heading", &conversation.title),
+            ("folder", &conversation.folder),
+            ("branch", &conversation.branch),
+        ] {
+            if let Some(value) = value.as_ref().filter(|value| !value.trim().is_empty()) {
+                set(&mut common, key, value.as_str());
+            }
+        }
+        let mut pieces = Vec::with_capacity(found.len());
+        for piece in found {
+            let text = self.clean(&piece.text, intake)?;
+            if text.trim().is_empty() {
+                continue;
+            }
+            pieces.push(Piece {
+                metadata: metadata(&common, &piece),
+                text,
+                part: piece.part,
+            });
+        }
+        Ok(pieces)
+    }
+
+    /// Masks secrets and leaves out forgotten lines.
+    fn clean(&self, text: &str, intake: &mut Intake<'_>) -> Result<String> {
+        let masked = if self.tree.reading.keep_secrets {
+            None
+        } else {
+            let masked = secrets::mask(text, Setting::Plain);
+            intake.masked(&masked.found);
+            Some(masked.text)
+        };
+        let text = masked.as_deref().unwrap_or(text);
+        let holes = intake.forgotten(text)?;
+        if holes.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let left = without_lines(text, 1, &holes);
+        let lines: u32 = left.iter().map(|(start, end, _)| end - start + 1).sum();
+        intake.left_out(text.lines().count() as u64 - u64::from(lines));
+        let left: Vec<&str> = left.iter().map(|(_, _, text)| text.as_str()).collect();
+        Ok(left.join("\n"))
+    }
+}
+
+fn metadata(common: &Metadata, piece: &talk::Piece) -> Metadata {
+    let mut metadata = common.clone();
+    set_lines(&mut metadata, piece.start_line, piece.end_line);
+    set(&mut metadata, "exchange", i64::from(piece.exchange));
+    set(&mut metadata, "part", i64::from(piece.part));
+    for (key, value) in [
+        ("authored_at", &piece.authored_at),
+        ("ended_at", &piece.ended_at),
+        ("model", &piece.model),
+    ] {
+        if let Some(value) = value {
+            set(&mut metadata, key, value.as_str());
+        }
+    }
+    for (key, values) in [("speakers", &piece.speakers), ("tools", &piece.tools)] {
+        if !values.is_empty() {
+            let list = values.iter().cloned().map(MetaValue::Str).collect();
+            set(&mut metadata, key, MetaValue::List(list));
+        }
+    }
+    metadata
+}
+
+fn hash_range(file: &mut std::fs::File, start: u64, end: u64) -> std::io::Result<SourceHash> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut hasher = blake3::Hasher::new();
+    let mut reader = BufReader::with_capacity(1 << 20, file.take(end - start.min(end)));
+    loop {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(first_half(&hasher.finalize()));
+        }
+        hasher.update(bytes);
+        let length = bytes.len();
+        reader.consume(length);
+    }
+}

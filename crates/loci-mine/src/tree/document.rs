@@ -1,0 +1,266 @@
+//! A file of text that is read whole.
+
+use std::collections::HashSet;
+use std::io::{Read as _, Seek, SeekFrom};
+use std::path::Path;
+
+use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash};
+use serde::{Deserialize, Serialize};
+
+use super::stat::Opened;
+use super::{FILE, Tree, base, is_reserved, own_keys, set, set_lines};
+use crate::document::{self, Format};
+use crate::intake::{Intake, hash_of, without_lines};
+use crate::place::Place;
+use crate::secrets;
+use crate::source::{Before, Item, Read, Section};
+use crate::split::{self, Chunk, FrontValue, Trail};
+
+/// How often a file is read again because it changed meanwhile.
+const ATTEMPTS: usize = 3;
+/// Keys of frontmatter that are taken, and bytes of one value.
+const FRONT_KEYS: usize = 32;
+const FRONT_BYTES: usize = 1_024;
+
+/// What is kept of a file to find out what changed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Mark {
+    /// Keys that its frontmatter gave.
+    front: Vec<String>,
+}
+
+/// Whether the text has to be taken out of something else.
+pub(super) fn is_extracted(format: &Format) -> bool {
+    matches!(format, Format::Html | Format::Pdf | Format::Docx)
+}
+
+pub(super) fn is_utf8(head: &[u8]) -> bool {
+    document::encoding_of(head).is_some_and(|encoding| encoding == encoding_rs::UTF_8)
+}
+
+pub(super) fn read(
+    tree: &Tree,
+    item: &Item,
+    opened: Opened,
+    intake: &mut Intake<'_>,
+) -> Result<Read> {
+    let path = Path::new(&item.name);
+    let bytes = read_settled(path, opened, intake)?;
+    intake.bytes(bytes.len() as u64);
+    let hash = hash_of(&bytes);
+    let before = intake.before(&item.name)?;
+    let place = intake.place(&before, tree.place(item)?);
+    if intake.is_current(&before, &hash, &place) {
+        intake.touch(&before);
+        return Ok(Read::Unchanged);
+    }
+    if before.head().is_none() && intake.moved(&hash, &super::is_gone)? {
+        return Ok(Read::Moved);
+    }
+    let document = match document::read(path, bytes) {
+        Ok(document) => document,
+        Err(skip) => return empty_out(item, &before, place, hash, &skip.to_string(), intake),
+    };
+    let text = Text {
+        tree,
+        name: &item.name,
+        place: &place,
+        format: &document.format,
+    };
+    let mut common = base(&item.name, &place);
+    if let Some(encoding) = &document.encoding {
+        set(&mut common, "encoding", encoding.as_str());
+    }
+    if document.extracted {
+        set(&mut common, "extracted", true);
+    }
+    let front = add_frontmatter(&document.format, &document.text, &mut common);
+    let (pieces, _) = text.pieces(&document.text, 1, &Trail::default(), &common, intake)?;
+    let section = Section {
+        name: item.name.clone(),
+        kind: FILE,
+        place: place.clone(),
+        hash,
+        drops: drops(&before),
+        mark: serde_json::to_string(&Mark { front }).unwrap_or_default(),
+        pieces: Some(pieces),
+        ..Section::default()
+    };
+    // A file that was large before has sections; they go when it is whole.
+    if before.rows().len() > 1 {
+        intake.whole_again(&before, section)?;
+    } else {
+        intake.whole(&before, section);
+    }
+    Ok(Read::Filed)
+}
+
+/// A file that has no text now: what it had goes, and the reason is counted.
+fn empty_out(
+    item: &Item,
+    before: &Before,
+    place: Place,
+    hash: SourceHash,
+    reason: &str,
+    intake: &mut Intake<'_>,
+) -> Result<Read> {
+    if before.head().is_some() {
+        let section = Section {
+            name: item.name.clone(),
+            kind: FILE,
+            place,
+            hash,
+            pieces: Some(Vec::new()),
+            ..Section::default()
+        };
+        intake.whole(before, section);
+    }
+    Ok(Read::Skipped(reason.to_owned()))
+}
+
+/// Reads a file that nobody writes to meanwhile.
+fn read_settled(path: &Path, mut opened: Opened, intake: &mut Intake<'_>) -> Result<Vec<u8>> {
+    let fail = |error| Error::io("cannot read", path, error);
+    for _ in 0..ATTEMPTS {
+        opened.file.seek(SeekFrom::Start(0)).map_err(fail)?;
+        let mut bytes = Vec::with_capacity(opened.stat.size as usize);
+        opened.file.read_to_end(&mut bytes).map_err(fail)?;
+        if bytes.len() as u64 == opened.stat.size && opened.is_same().map_err(fail)? {
+            return Ok(bytes);
+        }
+        opened = Opened::open(path).map_err(fail)?;
+        intake.set_stat(opened.stat);
+    }
+    Err(Error::invalid(
+        format!("`{}`", path.display()),
+        "changes while it is read; the next run tries again",
+    ))
+}
+
+/// Keys that drawers lose unless they are given again: the miner's own and those of the old frontmatter.
+pub(super) fn drops(before: &Before) -> Vec<String> {
+    let mut keys = own_keys();
+    if let Some(mark) = before
+        .head()
+        .and_then(|head| serde_json::from_str::<Mark>(&head.mark).ok())
+    {
+        keys.extend(mark.front);
+    }
+    keys
+}
+
+fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<String> {
+    if !matches!(format, Format::Markdown) {
+        return Vec::new();
+    }
+    let mut keys = Vec::new();
+    for (key, value) in split::frontmatter(text).into_iter().take(FRONT_KEYS) {
+        if is_reserved(&key) || key.is_empty() || key.len() > loci_core::MAX_KEY_BYTES {
+            continue;
+        }
+        let value = match value {
+            FrontValue::Str(text) if text.len() <= FRONT_BYTES => MetaValue::Str(text),
+            FrontValue::Int(number) => MetaValue::Int(number),
+            FrontValue::Float(number) if number.is_finite() => MetaValue::Float(number),
+            FrontValue::Bool(truth) => MetaValue::Bool(truth),
+            FrontValue::List(items)
+                if items.iter().map(String::len).sum::<usize>() <= FRONT_BYTES =>
+            {
+                MetaValue::List(items.into_iter().map(MetaValue::Str).collect())
+            }
+            FrontValue::Str(_) | FrontValue::Float(_) | FrontValue::List(_) => continue,
+        };
+        metadata.0.insert(key.clone(), value);
+        keys.push(key);
+    }
+    keys
+}
+
+/// A text that becomes pieces.
+pub(super) struct Text<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) name: &'a str,
+    pub(super) place: &'a Place,
+    pub(super) format: &'a Format,
+}
+
+impl Text<'_> {
+    /// Masks, splits, leaves out what was forgotten. Gives the trail at the start of the last chunk and that chunk's
+    /// line, too.
+    pub(super) fn pieces(
+        &self,
+        text: &str,
+        first_line: u32,
+        trail: &Trail,
+        common: &Metadata,
+        intake: &mut Intake<'_>,
+    ) -> Result<(Vec<Piece>, Trail)> {
+        let masked = if self.tree.reading.keep_secrets {
+            None
+        } else {
+            let setting = secrets::setting_of(Path::new(self.name));
+            let masked = secrets::mask(text, setting);
+            intake.masked(&masked.found);
+            Some(masked.text)
+        };
+        let text = masked.as_deref().unwrap_or(text);
+        let holes: Vec<(u32, u32)> = intake
+            .forgotten(text)?
+            .into_iter()
+            .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
+            .collect();
+        let held: HashSet<SourceHash> = if holes.is_empty() {
+            HashSet::new()
+        } else {
+            intake.held_texts(self.name)?.into_iter().collect()
+        };
+        let split = split::split(
+            text,
+            self.format,
+            &self.tree.reading.size,
+            first_line,
+            trail,
+        );
+        let mut pieces = Vec::with_capacity(split.chunks.len());
+        for chunk in &split.chunks {
+            let Some(words) = text.get(chunk.bytes.clone()) else {
+                continue;
+            };
+            let touched = holes
+                .iter()
+                .any(|(start, end)| *start <= chunk.end_line && chunk.start_line <= *end);
+            if !touched || held.contains(&hash_of(words.as_bytes())) {
+                let span = (chunk.start_line, chunk.end_line);
+                pieces.push(self.piece(words.to_owned(), span, chunk, common));
+                continue;
+            }
+            let mut left = u64::from(chunk.end_line - chunk.start_line + 1);
+            if chunk.part.is_none() {
+                for (start, end, words) in without_lines(words, chunk.start_line, &holes) {
+                    left -= u64::from(end - start + 1);
+                    pieces.push(self.piece(words, (start, end), chunk, common));
+                }
+            }
+            intake.left_out(left);
+        }
+        Ok((pieces, split.last_trail))
+    }
+
+    fn piece(&self, text: String, span: (u32, u32), chunk: &Chunk, common: &Metadata) -> Piece {
+        let mut metadata = common.clone();
+        set_lines(&mut metadata, span.0, span.1);
+        if !chunk.heading.is_empty() {
+            set(&mut metadata, "heading", chunk.heading.as_str());
+        }
+        if let Some((part, parts)) = chunk.part {
+            set(&mut metadata, "part", i64::from(part));
+            set(&mut metadata, "parts", i64::from(parts));
+        }
+        let _ = self.place;
+        Piece {
+            text,
+            metadata,
+            part: chunk.part.map_or(1, |(part, _)| part),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the file system says of files, without reading them.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use loci_core::Stat;
+
+use crate::walk::{self, Found, Met, Rules};
+
+/// A file that is being read, with its figures from before the first byte was read.
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) stat: Stat,
+}
+
+impl Opened {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let read_ns = now_ns();
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok(Self {
+            stat: of_metadata(&metadata, read_ns),
+            file,
+        })
+    }
+
+    /// Whether the file is still what it was when it was opened.
+    pub(super) fn is_same(&self) -> io::Result<bool> {
+        let now = of_metadata(&self.file.metadata()?, self.stat.read_ns);
+        Ok(now.size == self.stat.size && now.modified_ns == self.stat.modified_ns)
+    }
+}
+
+/// Whether there is surely no such file any more. One that cannot be looked at is not gone.
+pub fn is_gone(name: &str) -> bool {
+    matches!(fs::symlink_metadata(name), Err(error)
+        if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+}
+
+pub(super) fn of_found(found: &Found) -> Stat {
+    Stat {
+        size: found.size,
+        modified_ns: found.modified_ns,
+        changed_ns: found.changed_ns,
+        read_ns: now_ns(),
+    }
+}
+
+fn of_metadata(metadata: &fs::Metadata, read_ns: i64) -> Stat {
+    let modified_ns = metadata.modified().map_or(0, ns);
+    Stat {
+        size: metadata.len(),
+        modified_ns,
+        changed_ns: changed_ns(metadata).unwrap_or(modified_ns),
+        read_ns,
+    }
+}
+
+#[cfg(unix)]
+fn changed_ns(metadata: &fs::Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    metadata
+        .ctime()
+        .checked_mul(1_000_000_000)?
+        .checked_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed_ns(_: &fs::Metadata) -> Option<i64> {
+    None
+}
+
+fn now_ns() -> i64 {
+    ns(SystemTime::now())
+}
+
+/// Nanoseconds since 1970, also before it.
+fn ns(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
+    }
+}
+
+/// Meets single files as a walk of the roots would.
+pub(super) fn visit(
+    roots: &[PathBuf],
+    files: &[PathBuf],
+    rules: &Rules,
+    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+) {
+    for path in files {
+        let Some((at, root)) = roots
+            .iter()
+            .enumerate()
+            .find(|(_, root)| path.starts_with(root))
+        else {
+            continue;
+        };
+        let Ok(metadata) = fs::metadata(path) else {
+            continue;
+        };
+        if !metadata.is_file() || !walk::would_meet(root, path, rules) {
+            continue;
+        }
+        let stat = of_metadata(&metadata, 0);
+        let found = Found {
+            path: path.clone(),
+            root: at,
+            size: stat.size,
+            modified_ns: stat.modified_ns,
+            changed_ns: stat.changed_ns,
+            file_id: None,
+        };
+        if each(Met::File(found)).is_break() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! From folders to files: what there is to mine below some roots.
+//!
+//! Streams in a stable order and holds no more than the names of the folders on the way. Looks at
+//! names and sizes; never opens a file that it meets, and never writes. Every path that it
+//! gives is real: absolute and without links, so one file is one source.
+
+mod gate;
+mod links;
+mod lists;
+mod reach;
+pub mod reason;
+mod roots;
+mod signs;
+mod tour;
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::path::{Path, PathBuf};
+
+use loci_core::Error;
+
+pub use reach::{Reach, would_meet};
+
+pub(crate) use gate::Gate;
+pub(crate) use links::{Links, Target, target};
+pub(crate) use roots::{Root, Roots, real_path};
+pub(crate) use signs::{LISTS, is_palace_file};
+pub(crate) use tour::{Step, Tour};
+
+/// What a walk takes and what it leaves. A root itself is always taken. `.lociignore` is
+/// respected whatever the rules, and what it asks for with `!` is taken even if hidden or
+/// vendored. Version control's own folders and palaces of Loci are never entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Rules {
+    /// Take files and folders whose name begins with a dot.
+    pub hidden: bool,
+    /// Take what `.gitignore`, `.ignore`, `.git/info/exclude` and git's global list leave out.
+    pub ignored: bool,
+    /// Enter folders of other people's code and of tools: `node_modules`, `target`, …
+    pub vendored: bool,
+    /// Take a link to a file as that file. Links to folders are never entered.
+    pub follow_links: bool,
+    /// Skip files with more bytes.
+    pub max_file_bytes: Option<u64>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            hidden: false,
+            ignored: false,
+            vendored: false,
+            follow_links: true,
+            max_file_bytes: None,
+        }
+    }
+}
+
+/// A file to mine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its real path: absolute, without links, UTF-8.
+    pub path: PathBuf,
+    /// The number of the root that it, or the link to it, was met in: the nearest one.
+    pub root: usize,
+    /// Bytes.
+    pub size: u64,
+    /// When its content changed last, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// When its content or its inode changed last; as `modified_ns` where the system has no such time.
+    pub changed_ns: i64,
+    /// Device and inode, where the system has them. Two paths with one id are hard links.
+    pub file_id: Option<(u64, u64)>,
+}
+
+/// What a walk comes to.
+#[derive(Debug)]
+pub enum Met {
+    /// A file to mine.
+    File(Found),
+    /// Something that the rules admit and that cannot be mined.
+    Skipped {
+        /// Where.
+        path: PathBuf,
+        /// One of [`reason`].
+        reason: &'static str,
+    },
+    /// The system could not say what is there.
+    Failed {
+        /// Where.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+/// How a walk went.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Files met.
+    pub files: u64,
+    /// Was everything looked at? False when `each` stopped the walk, and when a folder or file could
+    /// not be looked at: then "not met" does not mean "not there".
+    pub complete: bool,
+    /// Folders that the rules left out: hidden, ignored, vendored.
+    pub ignored_directories: u64,
+    /// Roots, as given, in which no file was met.
+    pub empty_roots: Vec<PathBuf>,
+}
+
+/// Walks the roots in the order given, sorted by name within a folder, and calls `each` with what it
+/// comes to until that says `Break`. A root that is a file is that file, even if hidden or ignored.
+/// A file is met once, whatever roots and links lead to it. Fails, before anything is met, when a root is missing.
+pub fn walk(
+    roots: &[PathBuf],
+    rules: &Rules,
+    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+) -> Result<Walked, Error> {
+    let roots = Roots::open(roots)?;
+    let mut links = Links::new(roots.clone(), rules);
+    let mut walked = Walked {
+        complete: true,
+        ..Walked::default()
+    };
+    let mut filled = vec![false; roots.all().len()];
+    for (number, root) in roots.each() {
+        let before = walked.files;
+        let mut step = |step: Step<'_>| match step {
+            Step::Folder(_) | Step::Back(_) => Continue(()),
+            Step::Left => {
+                walked.ignored_directories += 1;
+                Continue(())
+            }
+            Step::Unread => {
+                walked.complete = false;
+                Continue(())
+            }
+            Step::Met(met) => {
+                walked.files += u64::from(matches!(met, Met::File(_)));
+                each(met)
+            }
+        };
+        let flow = if root.is_folder {
+            let mut gate = Gate::new(&root.real, rules);
+            let mut tour = Tour {
+                roots: &roots,
+                root: number,
+                gate: &mut gate,
+                links: Some(&mut links),
+            };
+            tour.run(root.real.clone(), &mut step)
+        } else {
+            step(Step::Met(single(root.real.clone(), number, rules)))
+        };
+        if let Some(filled) = filled.get_mut(number) {
+            *filled = walked.files > before;
+        }
+        if flow == Break(()) {
+            walked.complete = false;
+            return Ok(walked);
+        }
+    }
+    for root in roots.all() {
+        let any = roots.each().any(|(number, other)| {
+            filled.get(number) == Some(&true) && other.real.starts_with(&root.real)
+        });
+        if !any {
+            walked.empty_roots.push(root.given.clone());
+        }
+    }
+    Ok(walked)
+}
+
+/// A root that is not a folder.
+fn single(path: PathBuf, root: usize, rules: &Rules) -> Met {
+    let in_palace = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(is_palace_file);
+    match fs::symlink_metadata(&path) {
+        Ok(_) if in_palace => tour::skipped(path, reason::PALACE),
+        Ok(metadata) if metadata.is_file() => found(path, root, &metadata, rules),
+        Ok(_) => tour::skipped(path, reason::NOT_REGULAR),
+        Err(error) => tour::failed(path, error),
+    }
+}
+
+fn is_too_large(metadata: &Metadata, rules: &Rules) -> bool {
+    rules
+        .max_file_bytes
+        .is_some_and(|most| metadata.len() > most)
+}
+
+/// A regular file by what the system says of it.
+fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met {
+    if is_too_large(metadata, rules) {
+        return tour::skipped(path, reason::TOO_LARGE);
+    }
+    let (modified_ns, changed_ns, file_id) = stamp(metadata);
+    Met::File(Found {
+        path,
+        root,
+        size: metadata.len(),
+        modified_ns,
+        changed_ns,
+        file_id,
+    })
+}
+
+/// Which folder lies at this path, if one does.
+pub(crate) fn folder_id(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok().filter(Metadata::is_dir)?;
+    Some(stamp(&metadata).2.unwrap_or_default())
+}
+
+#[cfg(unix)]
+fn stamp(metadata: &Metadata) -> (i64, i64, Option<(u64, u64)>) {
+    use std::os::unix::fs::MetadataExt;
+    let nanoseconds =
+        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    (
+        nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        Some((metadata.dev(), metadata.ino())),
+    )
+}
+
+#[cfg(not(unix))]
+fn stamp(metadata: &Metadata) -> (i64, i64, Option<(u64, u64)>) {
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+        .and_then(|since| i64::try_from(since.as_nanos()).ok())
+        .unwrap_or_default();
+    (modified, modified, None)
+}

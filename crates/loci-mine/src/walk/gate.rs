@@ -1,0 +1,237 @@
+//! Who may pass: the rules for one root, applied to one path at a time. The walk, the watch and
+//! [`would_meet`](super::would_meet) all ask here, so they cannot disagree.
+//!
+//! Holds the pattern lists from the top of the repository down to one folder and moves from
+//! folder to folder by leaving and entering. Must be asked about a folder before what is in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::Gitignore;
+
+use super::Rules;
+use super::lists::{List, Lists, Said, global, matched};
+use super::signs::{Signs, is_vendored_by_name, is_version_control};
+use crate::place::repository;
+
+/// The gate of one root.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    root: PathBuf,
+    rules: Rules,
+    global: Gitignore,
+    /// From the top of the repository down to the folder above the root.
+    above: usize,
+    lists: Vec<Lists>,
+}
+
+/// What the rules say of one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It passes.
+    Admit,
+    /// It passes because a list asks for it by name.
+    Asked,
+    /// It is left out.
+    Leave,
+}
+
+/// What the rules say of a folder once its names are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inside {
+    Enter,
+    Palace,
+    Leave,
+}
+
+impl Gate {
+    /// The gate of a folder, given by its real path. Nothing is entered yet, not even the root.
+    pub(crate) fn new(root: &Path, rules: &Rules) -> Self {
+        let mut gate = Self {
+            root: root.to_path_buf(),
+            rules: *rules,
+            global: Gitignore::empty(),
+            above: 0,
+            lists: Vec::new(),
+        };
+        if !rules.ignored {
+            gate.global = global(root);
+        }
+        let top = root.ancestors().find(|folder| repository::is_top(folder));
+        let mut above: Vec<&Path> = root
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| top.is_some_and(|top| folder.starts_with(top)))
+            .collect();
+        above.reverse();
+        for folder in above {
+            gate.enter(folder, Signs::probe(folder), &mut |_, _| {});
+        }
+        gate.above = gate.lists.len();
+        gate
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Reads the lists of a folder directly below the one entered last.
+    pub(super) fn enter(
+        &mut self,
+        folder: &Path,
+        signs: Signs,
+        failed: &mut dyn FnMut(PathBuf, io::Error),
+    ) {
+        let lists = Lists::of(folder, signs, !self.rules.ignored, failed);
+        self.lists.push(lists);
+    }
+
+    /// Goes back to the folder above.
+    pub(super) fn leave(&mut self) {
+        if self.lists.len() > self.above {
+            self.lists.pop();
+        }
+    }
+
+    /// Forgets what was read below the root, so that it is read afresh.
+    pub(crate) fn forget(&mut self) {
+        self.lists.truncate(self.above);
+    }
+
+    /// What the names say of an entry of the folder entered last.
+    pub(super) fn judge(&self, path: &Path, name: &str, is_folder: bool) -> Verdict {
+        if is_version_control(name) {
+            return Verdict::Leave;
+        }
+        match self.listed(path, is_folder) {
+            (Said::Leave, _) => return Verdict::Leave,
+            (Said::Keep, List::Loci | List::Plain) => return Verdict::Asked,
+            // Git keeps many files that nobody wants to read: its word does not uncover them.
+            (Said::Keep | Said::Nothing, _) => {}
+        }
+        let left = (!self.rules.hidden && name.starts_with('.'))
+            || (is_folder && !self.rules.vendored && is_vendored_by_name(path, name));
+        if left { Verdict::Leave } else { Verdict::Admit }
+    }
+
+    /// What a folder's content says of it.
+    pub(super) fn judge_inside(&self, folder: &Path, signs: Signs, verdict: Verdict) -> Inside {
+        if signs.is_palace() {
+            Inside::Palace
+        } else if verdict == Verdict::Admit
+            && folder != self.root
+            && !self.rules.vendored
+            && signs.is_vendored(folder)
+        {
+            Inside::Leave
+        } else {
+            Inside::Enter
+        }
+    }
+
+    /// The strongest list that says something. Of two lists of one kind the nearer one is
+    /// stronger; git's end at the top of their repository.
+    fn listed(&self, path: &Path, is_folder: bool) -> (Said, List) {
+        for list in [List::Loci, List::Plain] {
+            for lists in self.lists.iter().rev() {
+                let said = lists.say(list, path, is_folder);
+                if said != Said::Nothing {
+                    return (said, list);
+                }
+            }
+        }
+        for lists in self.lists.iter().rev() {
+            let mut said = lists.say(List::Git, path, is_folder);
+            if said == Said::Nothing && lists.repository {
+                said = lists.say(List::Exclude, path, is_folder);
+            }
+            if said != Said::Nothing {
+                return (said, List::Git);
+            }
+            if lists.repository {
+                break;
+            }
+        }
+        (matched(&self.global, path, is_folder), List::Exclude)
+    }
+
+    /// Would a walk of the root come to this path? By names and lists alone: whether there is
+    /// anything, and of what kind, is the caller's to find out. No folder on the way may be a
+    /// link. Cheap when asked about neighbours in turn.
+    pub(crate) fn admits(&mut self, path: &Path, is_folder: bool) -> bool {
+        let Ok(inside) = path.strip_prefix(&self.root) else {
+            return false;
+        };
+        let mut at = self.root.clone();
+        let mut depth = self.above;
+        if !self.pass(&at, depth, Verdict::Admit) {
+            return false;
+        }
+        let mut parts = inside.components().peekable();
+        while let Some(part) = parts.next() {
+            let Some(name) = part.as_os_str().to_str() else {
+                return false;
+            };
+            at.push(name);
+            depth += 1;
+            let last = parts.peek().is_none();
+            if !last && self.is_entered(&at, depth) {
+                continue;
+            }
+            self.lists.truncate(depth);
+            let verdict = self.judge(&at, name, !last || is_folder);
+            if verdict == Verdict::Leave {
+                return false;
+            }
+            if last && !is_folder {
+                return true;
+            }
+            if at.is_symlink() || (last && !self.may_enter(&at, verdict)) {
+                return false;
+            }
+            if !last && !self.pass(&at, depth, verdict) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The lists of a folder are kept at its depth.
+    fn is_entered(&self, folder: &Path, depth: usize) -> bool {
+        self.lists
+            .get(depth)
+            .is_some_and(|lists| lists.folder == folder)
+    }
+
+    fn may_enter(&self, folder: &Path, verdict: Verdict) -> bool {
+        self.judge_inside(folder, Signs::probe(folder), verdict) == Inside::Enter
+    }
+
+    /// Enters a folder by its path alone, unless it is entered or may not be.
+    fn pass(&mut self, folder: &Path, depth: usize, verdict: Verdict) -> bool {
+        if self.is_entered(folder, depth) {
+            return true;
+        }
+        self.lists.truncate(depth);
+        let signs = Signs::probe(folder);
+        if self.judge_inside(folder, signs, verdict) != Inside::Enter {
+            return false;
+        }
+        self.enter(folder, signs, &mut |_, _| {});
+        true
+    }
+
+    /// Stands above `folder` with everything on the way entered, ready for a walk of it. False
+    /// when the rules do not let one come there.
+    pub(crate) fn stand_above(&mut self, folder: &Path) -> bool {
+        if folder == self.root {
+            self.forget();
+            return true;
+        }
+        self.admits(folder, true)
+    }
+}

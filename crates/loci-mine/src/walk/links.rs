@@ -1,0 +1,100 @@
+//! What a link leads to. A link to a file is that file, under its real path. A link to a folder
+//! is never entered: within the roots its content is met where it really is, outside of them it was not asked for.
+
+use std::collections::HashSet;
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::reach::Reach;
+use super::reason;
+use super::roots::{Roots, real_path};
+use super::{Met, Rules, found};
+
+/// "Too many levels of symbolic links".
+const LOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+
+/// The links of one walk: what was met through one, so that nothing is met twice.
+#[derive(Debug)]
+pub(crate) struct Links {
+    reach: Reach,
+    met: HashSet<PathBuf>,
+}
+
+impl Links {
+    pub(crate) fn new(roots: Roots, rules: &Rules) -> Self {
+        Self {
+            reach: Reach::new(roots, rules),
+            met: HashSet::new(),
+        }
+    }
+
+    /// What the link at `path`, met in root number `root`, is to the walk.
+    pub(super) fn follow(&mut self, path: &Path, root: usize) -> Met {
+        let skipped = |reason| Met::Skipped {
+            path: path.to_path_buf(),
+            reason,
+        };
+        if !self.reach.rules().follow_links {
+            return skipped(reason::LINK);
+        }
+        let target = match target(path) {
+            Ok(Ok(target)) => target,
+            Ok(Err(reason)) => return skipped(reason),
+            Err(error) => {
+                return Met::Failed {
+                    path: path.to_path_buf(),
+                    error,
+                };
+            }
+        };
+        match target {
+            Target::Folder(real) if path.starts_with(&real) => skipped(reason::LOOP),
+            Target::Folder(real) if self.reach.roots().around(&real).is_some() => {
+                skipped(reason::MET_ELSEWHERE)
+            }
+            Target::Folder(_) => skipped(reason::FOLDER_OUTSIDE),
+            Target::File(real)
+                if self.reach.admits(&real, false) || !self.met.insert(real.clone()) =>
+            {
+                skipped(reason::MET_ELSEWHERE)
+            }
+            Target::File(real) => match fs::metadata(&real) {
+                Ok(metadata) => found(real, root, &metadata, self.reach.rules()),
+                Err(error) => Met::Failed { path: real, error },
+            },
+        }
+    }
+}
+
+/// Where a link ends.
+pub(crate) enum Target {
+    File(PathBuf),
+    Folder(PathBuf),
+}
+
+/// Resolves a link: its end, or why there is none for us.
+pub(crate) fn target(link: &Path) -> io::Result<Result<Target, &'static str>> {
+    let real = match real_path(link) {
+        Ok(real) => real,
+        Err(error) if error.raw_os_error() == Some(LOOP) => return Ok(Err(reason::LOOP)),
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Err(reason::BROKEN)),
+                io::ErrorKind::PermissionDenied => Ok(Err(reason::NO_PERMISSION)),
+                _ => Err(error),
+            };
+        }
+    };
+    if real.to_str().is_none() {
+        return Ok(Err(reason::NOT_UTF8));
+    }
+    let kind: FileType = fs::symlink_metadata(&real)?.file_type();
+    Ok(if kind.is_file() {
+        Ok(Target::File(real))
+    } else if kind.is_dir() {
+        Ok(Target::Folder(real))
+    } else {
+        Err(reason::NOT_REGULAR)
+    })
+}

@@ -1,0 +1,129 @@
+//! The pattern files of one folder, read and ready to match. A line that is no pattern is passed
+//! over, as git does; a file that cannot be read is told to the caller.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::signs::{LISTS, Signs};
+use crate::place::repository;
+
+const MAX_LIST_BYTES: u64 = 1 << 20;
+
+/// What a list says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    Nothing,
+    Leave,
+    Keep,
+}
+
+/// The lists of one folder. Their patterns are relative to it.
+#[derive(Debug)]
+pub(super) struct Lists {
+    pub(super) folder: PathBuf,
+    /// `.lociignore`, `.ignore`, `.gitignore`.
+    own: [Option<Gitignore>; 3],
+    exclude: Option<Gitignore>,
+    /// Git's patterns above this folder do not reach below it.
+    pub(super) repository: bool,
+}
+
+/// The place of each list in [`Lists`].
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List {
+    Loci,
+    Plain,
+    Git,
+    Exclude,
+}
+
+impl Lists {
+    /// Reads the lists that the signs name; `failed` is told of those that cannot be read.
+    pub(super) fn of(
+        folder: &Path,
+        signs: Signs,
+        git: bool,
+        failed: &mut dyn FnMut(PathBuf, io::Error),
+    ) -> Self {
+        let mut load = |file: PathBuf| {
+            read(&file)
+                .map_err(|error| failed(file, error))
+                .ok()
+                .and_then(|text| compile(folder, &text))
+        };
+        let [loci, plain, gitignore] = LISTS;
+        let repository = signs.git && repository::is_top(folder);
+        let exclude = (git && repository)
+            .then(|| repository::common_directory(folder))
+            .flatten()
+            .map(|common| common.join("info/exclude"))
+            .filter(|file| file.exists());
+        Self {
+            folder: folder.to_path_buf(),
+            own: [
+                signs.lociignore.then(|| load(folder.join(loci))).flatten(),
+                (git && signs.ignore)
+                    .then(|| load(folder.join(plain)))
+                    .flatten(),
+                (git && signs.gitignore)
+                    .then(|| load(folder.join(gitignore)))
+                    .flatten(),
+            ],
+            exclude: exclude.and_then(load),
+            repository,
+        }
+    }
+
+    pub(super) fn say(&self, list: List, path: &Path, is_folder: bool) -> Said {
+        let [loci, plain, git] = &self.own;
+        let list = match list {
+            List::Loci => loci,
+            List::Plain => plain,
+            List::Git => git,
+            List::Exclude => &self.exclude,
+        };
+        list.as_ref()
+            .map_or(Said::Nothing, |list| matched(list, path, is_folder))
+    }
+}
+
+pub(super) fn matched(list: &Gitignore, path: &Path, is_folder: bool) -> Said {
+    match list.matched(path, is_folder) {
+        Match::None => Said::Nothing,
+        Match::Ignore(_) => Said::Leave,
+        Match::Whitelist(_) => Said::Keep,
+    }
+}
+
+/// The user's own list for all repositories, with patterns relative to `root`.
+pub(super) fn global(root: &Path) -> Gitignore {
+    GitignoreBuilder::new(root).build_global().0
+}
+
+fn compile(folder: &Path, text: &str) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // To git these match nothing; the matcher takes them for everything.
+        let is_nothing = matches!(line.trim(), "!" | "/" | "!/" | "\\");
+        if !is_nothing {
+            let _ = builder.add_line(None, line);
+        }
+    }
+    builder.build().ok().filter(|list| !list.is_empty())
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    // A pipe in its place must not be opened: it would wait for a writer.
+    if !fs::metadata(file)?.is_file() {
+        return Ok(String::new());
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(file)?
+        .take(MAX_LIST_BYTES)
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

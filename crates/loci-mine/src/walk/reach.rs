@@ -1,0 +1,113 @@
+//! What a walk would come to, asked about one path at a time and without walking. Keeps the lists of the folders
+//! that it was asked about last, so neighbours are cheap.
+
+use std::collections::HashMap;
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use loci_core::Error;
+
+use super::gate::Gate;
+use super::links::{Target, target};
+use super::roots::Roots;
+use super::tour::{failed, skipped};
+use super::{Met, Rules, is_too_large, reason, single};
+
+/// What is within the reach of a walk of some roots. The lists of a folder are read when it is first asked
+/// about: for rules that may have changed since, make a new one.
+#[derive(Debug)]
+pub struct Reach {
+    roots: Roots,
+    rules: Rules,
+    gates: HashMap<usize, Gate>,
+}
+
+impl Reach {
+    /// The reach of a walk of these roots. Fails when one is missing.
+    pub fn of(roots: &[PathBuf], rules: &Rules) -> Result<Self, Error> {
+        Ok(Self::new(Roots::open(roots)?, rules))
+    }
+
+    pub(super) fn new(roots: Roots, rules: &Rules) -> Self {
+        Self {
+            roots,
+            rules: *rules,
+            gates: HashMap::new(),
+        }
+    }
+
+    pub(super) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Do names and lists let a walk come to this path?
+    pub(super) fn admits(&mut self, path: &Path, is_folder: bool) -> bool {
+        let Some((number, root)) = self.roots.around(path) else {
+            return false;
+        };
+        if !root.is_folder {
+            return path == root.real;
+        }
+        self.gates
+            .entry(number)
+            .or_insert_with(|| Gate::new(&root.real, &self.rules))
+            .admits(path, is_folder)
+    }
+
+    /// Would the walk meet this path? Where there is nothing, its name decides: so "deleted" can be told from
+    /// "left out". A link to a file counts, and a folder that the walk would enter.
+    pub fn would_meet(&mut self, path: &Path) -> bool {
+        let path = self.roots.moved(path);
+        let found = fs::symlink_metadata(&path);
+        let fits = match &found {
+            Ok(found) if found.is_symlink() => {
+                self.rules.follow_links && matches!(target(&path), Ok(Ok(Target::File(_))))
+            }
+            Ok(found) if found.is_file() => !is_too_large(found, &self.rules),
+            Ok(found) => found.is_dir(),
+            Err(_) => true,
+        };
+        fits && self.admits(&path, found.is_ok_and(|found| found.is_dir()))
+    }
+
+    /// What the walk would say of this path: for a caller that was told of a change. `None` when the walk would not come
+    /// to it, when nothing is there, and for a folder. A link to a file gives that file.
+    pub fn meet(&mut self, path: &Path) -> Option<Met> {
+        let path = self.roots.moved(path);
+        let (number, _) = self.roots.around(&path)?;
+        let kind: FileType = match fs::symlink_metadata(&path) {
+            Ok(found) => found.file_type(),
+            Err(error) => {
+                return match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => None,
+                    _ => Some(failed(path, error)),
+                };
+            }
+        };
+        if kind.is_dir() || !self.admits(&path, false) {
+            return None;
+        }
+        Some(if !kind.is_symlink() {
+            single(path, number, &self.rules)
+        } else if !self.rules.follow_links {
+            skipped(path, reason::LINK)
+        } else {
+            match target(&path) {
+                Ok(Ok(Target::File(real))) => single(real, number, &self.rules),
+                Ok(Ok(Target::Folder(_))) => return None,
+                Ok(Err(reason)) => skipped(path, reason),
+                Err(error) => failed(path, error),
+            }
+        })
+    }
+}
+
+/// Would the walk of `root` meet `path`? As [`Reach::would_meet`], for a single question. False when the root is missing.
+pub fn would_meet(root: &Path, path: &Path, rules: &Rules) -> bool {
+    Reach::of(&[root.to_path_buf()], rules).is_ok_and(|mut reach| reach.would_meet(path))
+}

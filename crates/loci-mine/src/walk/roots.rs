@@ -1,0 +1,119 @@
+//! The roots of a walk by their real paths. A root within another is walked once, as itself; a
+//! root given twice counts as the first.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+
+/// One root.
+#[derive(Debug, Clone)]
+pub(crate) struct Root {
+    pub(crate) given: PathBuf,
+    pub(crate) real: PathBuf,
+    pub(crate) is_folder: bool,
+    /// An earlier root with the same real path.
+    pub(crate) twin: Option<usize>,
+}
+
+/// All roots, in the order given.
+#[derive(Debug, Clone)]
+pub(crate) struct Roots(Vec<Root>);
+
+impl Roots {
+    /// Finds the real paths. A root that is missing, or whose path is not UTF-8, is an error.
+    pub(crate) fn open(given: &[PathBuf]) -> Result<Self> {
+        let mut roots: Vec<Root> = Vec::with_capacity(given.len());
+        for path in given {
+            let real = real_path(path).map_err(|error| Error::io("cannot walk", path, error))?;
+            if real.to_str().is_none() {
+                return Err(Error::invalid(
+                    format!("root `{}`", real.display()),
+                    "its path is not UTF-8",
+                ));
+            }
+            let kind =
+                fs::metadata(&real).map_err(|error| Error::io("cannot walk", path, error))?;
+            roots.push(Root {
+                given: path.clone(),
+                twin: roots.iter().position(|earlier| earlier.real == real),
+                is_folder: kind.is_dir(),
+                real,
+            });
+        }
+        Ok(Self(roots))
+    }
+
+    /// The same roots by the paths that they have now. A missing one keeps the path that it had.
+    pub(crate) fn reopened(&self) -> Self {
+        let mut roots = self.0.clone();
+        for root in &mut roots {
+            if let Ok(real) = real_path(&root.given) {
+                root.is_folder = real.is_dir();
+                root.real = real;
+            }
+        }
+        Self(roots)
+    }
+
+    /// The roots that are walked, with their numbers.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (usize, &Root)> {
+        let own = |(_, root): &(usize, &Root)| root.twin.is_none();
+        self.0.iter().enumerate().filter(own)
+    }
+
+    pub(crate) fn all(&self) -> &[Root] {
+        &self.0
+    }
+
+    /// The nearest root that the path is or is in.
+    pub(crate) fn around(&self, path: &Path) -> Option<(usize, &Root)> {
+        self.each()
+            .filter(|(_, root)| path.starts_with(&root.real))
+            .max_by_key(|(_, root)| root.real.as_os_str().len())
+    }
+
+    pub(super) fn is_root(&self, path: &Path) -> bool {
+        self.each().any(|(_, root)| root.real == path)
+    }
+
+    /// A path that was given below a root's given path, moved below its real path. The path need
+    /// not exist.
+    pub(crate) fn moved(&self, path: &Path) -> PathBuf {
+        if self.around(path).is_some() {
+            return path.to_path_buf();
+        }
+        self.each()
+            .find_map(|(_, root)| Some(root.real.join(path.strip_prefix(&root.given).ok()?)))
+            .unwrap_or_else(|| path.to_path_buf())
+    }
+}
+
+/// The absolute path without links, `.` and `..`. Fails when there is nothing.
+pub(crate) fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let real = fs::canonicalize(path)?;
+    Ok(real.to_str().and_then(plain_drive).unwrap_or(real))
+}
+
+/// `C:\x` for `\\?\C:\x`, the long form that Windows answers with.
+fn plain_drive(path: &str) -> Option<PathBuf> {
+    let rest = path.strip_prefix(r"\\?\")?;
+    let mut letters = rest.chars();
+    let drive = letters
+        .next()
+        .is_some_and(|letter| letter.is_ascii_alphabetic());
+    (drive && letters.as_str().starts_with(r":\")).then(|| PathBuf::from(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_loses_its_long_form_and_a_share_keeps_it() {
+        assert_eq!(plain_drive(r"\\?\C:\a\b"), Some(PathBuf::from(r"C:\a\b")));
+        assert_eq!(plain_drive(r"\\?\UNC\server\share"), None);
+        assert_eq!(plain_drive("/a/b"), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! What a folder is by its name and by what lies in it: a palace, a cache, a tree of other
+//! people's code. Knows names only; whether to leave a folder out is the gate's to say.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+/// The files that matter to the rules and lie directly in a folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)]
+pub(crate) struct Signs {
+    pub(super) lociignore: bool,
+    pub(super) ignore: bool,
+    pub(super) gitignore: bool,
+    pub(super) git: bool,
+    palace: bool,
+    environment: bool,
+    cache_tag: bool,
+}
+
+const LOCIIGNORE: &str = ".lociignore";
+const IGNORE: &str = ".ignore";
+const GITIGNORE: &str = ".gitignore";
+
+/// The files that hold patterns, strongest first.
+pub(crate) const LISTS: [&str; 3] = [LOCIIGNORE, IGNORE, GITIGNORE];
+
+/// Files of a palace. The lock stays while a restore swaps the database.
+const PALACE: [&str; 2] = ["palace.sqlite3", "palace.lock"];
+
+/// Every cache that is marked by the convention begins with this.
+const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+
+/// Folders that are other people's code or a tool's store, whatever is in them.
+const VENDORED: [&str; 14] = [
+    "node_modules",
+    "bower_components",
+    "site-packages",
+    "__pycache__",
+    "Pods",
+    "DerivedData",
+    ".venv",
+    ".tox",
+    ".nox",
+    ".gradle",
+    ".terraform",
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+];
+
+/// Folders with a common name that are a tool's only beside or around its own files.
+const VENDORED_BESIDE: [(&str, &[&str], &[&str]); 2] = [
+    ("target", &["Cargo.toml"], &[]),
+    (
+        "vendor",
+        &[
+            "go.mod",
+            "go.work",
+            "composer.json",
+            "Gemfile",
+            "Cargo.toml",
+        ],
+        &["modules.txt", "autoload.php", "bundle"],
+    ),
+];
+
+impl Signs {
+    /// Notes one name of the folder's listing.
+    pub(super) fn note(&mut self, name: &str) {
+        match name {
+            LOCIIGNORE => self.lociignore = true,
+            IGNORE => self.ignore = true,
+            GITIGNORE => self.gitignore = true,
+            ".git" => self.git = true,
+            "pyvenv.cfg" => self.environment = true,
+            "CACHEDIR.TAG" => self.cache_tag = true,
+            _ => self.palace |= PALACE.contains(&name),
+        }
+    }
+
+    /// The same without a listing, for folders that are only looked through.
+    pub(super) fn probe(folder: &Path) -> Self {
+        let mut signs = Self::default();
+        let names = LISTS
+            .iter()
+            .chain(&PALACE)
+            .chain(&[".git", "pyvenv.cfg", "CACHEDIR.TAG"]);
+        for name in names {
+            if folder.join(name).symlink_metadata().is_ok() {
+                signs.note(name);
+            }
+        }
+        signs
+    }
+
+    pub(super) fn is_palace(self) -> bool {
+        self.palace
+    }
+
+    /// Does what lies in the folder make it a tool's own?
+    pub(super) fn is_vendored(self, folder: &Path) -> bool {
+        self.environment || (self.cache_tag && has_cache_signature(&folder.join("CACHEDIR.TAG")))
+    }
+}
+
+/// Is the name, or an event on it, that of a palace's file?
+pub(crate) fn is_palace_file(name: &str) -> bool {
+    PALACE.iter().any(|each| name.starts_with(each))
+}
+
+/// Do the folder's name and its neighbours make it a tool's own?
+pub(super) fn is_vendored_by_name(folder: &Path, name: &str) -> bool {
+    VENDORED.contains(&name)
+        || VENDORED_BESIDE.iter().any(|(vendored, beside, within)| {
+            name == *vendored
+                && (beside
+                    .iter()
+                    .any(|each| folder.with_file_name(each).exists())
+                    || within.iter().any(|each| folder.join(each).exists()))
+        })
+}
+
+/// Where version control keeps its own files. Never mined, whatever the rules.
+pub(super) fn is_version_control(name: &str) -> bool {
+    matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".bzr" | ".pijul")
+}
+
+fn has_cache_signature(tag: &Path) -> bool {
+    let mut start = Vec::new();
+    fs::metadata(tag).is_ok_and(|found| found.is_file())
+        && fs::File::open(tag)
+            .and_then(|file| {
+                file.take(CACHE_SIGNATURE.len() as u64)
+                    .read_to_end(&mut start)
+            })
+            .is_ok()
+        && start == CACHE_SIGNATURE
+}

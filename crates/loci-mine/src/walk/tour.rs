@@ -1,0 +1,228 @@
+//! One pass over one folder tree under the rules, folder by folder and name by name. Holds the
+//! names of the folders on the way down and nothing else; never recurses, so depth is no danger.
+
+use std::fs::{self, FileType};
+use std::io;
+use std::ops::ControlFlow::{self, Continue};
+use std::path::{Path, PathBuf};
+use std::vec;
+
+use super::gate::{Gate, Inside, Verdict};
+use super::links::Links;
+use super::reason;
+use super::roots::Roots;
+use super::signs::Signs;
+use super::{Met, found};
+
+/// What a tour comes to.
+pub(crate) enum Step<'a> {
+    /// A folder, before its names are read.
+    Folder(&'a Path),
+    /// The folder told last is not entered, because of what is in it.
+    Back(&'a Path),
+    /// Something that the rules admit.
+    Met(Met),
+    /// A folder that the rules leave out.
+    Left,
+    /// A folder or file that could not be looked at, after the `Met` that tells why.
+    Unread,
+}
+
+/// The tour of one root.
+pub(crate) struct Tour<'a> {
+    pub(crate) roots: &'a Roots,
+    pub(crate) root: usize,
+    pub(crate) gate: &'a mut Gate,
+    /// Without links only folders are told: no file is looked at.
+    pub(crate) links: Option<&'a mut Links>,
+}
+
+struct Entry {
+    name: Box<str>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+struct Open {
+    folder: PathBuf,
+    entries: vec::IntoIter<Entry>,
+}
+
+impl Tour<'_> {
+    /// Walks `folder`, which is the root or below it. The caller has made the gate stand above it.
+    pub(crate) fn run(
+        &mut self,
+        folder: PathBuf,
+        each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut way: Vec<Open> = Vec::new();
+        way.extend(self.open(folder, Verdict::Admit, each)?);
+        while let Some(open) = way.last_mut() {
+            let Some(entry) = open.entries.next() else {
+                way.pop();
+                self.gate.leave();
+                continue;
+            };
+            let path = open.folder.join(&*entry.name);
+            let is_folder = matches!(entry.kind, Kind::Folder);
+            let verdict = self.gate.judge(&path, &entry.name, is_folder);
+            if verdict == Verdict::Leave {
+                if is_folder && !super::signs::is_version_control(&entry.name) {
+                    each(Step::Left)?;
+                }
+            } else if self.roots.is_root(&path) {
+                // It has its own tour.
+            } else if is_folder {
+                way.extend(self.open(path, verdict, each)?);
+            } else if let Some(links) = self.links.as_deref_mut() {
+                let met = match entry.kind {
+                    Kind::File => self.file(path),
+                    Kind::Link => Some(links.follow(&path, self.root)),
+                    Kind::Folder | Kind::Other => Some(skipped(path, reason::NOT_REGULAR)),
+                };
+                tell(met, each)?;
+            }
+        }
+        Continue(())
+    }
+
+    /// Reads a folder's names and enters it, unless what is in it forbids that.
+    fn open(
+        &mut self,
+        folder: PathBuf,
+        verdict: Verdict,
+        each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<(), Option<Open>> {
+        each(Step::Folder(&folder))?;
+        let mut entries = Vec::new();
+        let mut signs = Signs::default();
+        let mut odd = Vec::new();
+        if let Err(error) = list(&folder, &mut entries, &mut signs, &mut odd) {
+            // Gone since it was listed: it is as if it had never been there.
+            if error.kind() == io::ErrorKind::NotFound && folder != self.gate.root() {
+                return Continue(None);
+            }
+            tell(Some(failed(folder.clone(), error)), each)?;
+        }
+        match self.gate.judge_inside(&folder, signs, verdict) {
+            Inside::Enter => {}
+            Inside::Palace => {
+                each(Step::Back(&folder))?;
+                each(Step::Met(skipped(folder, reason::PALACE)))?;
+                return Continue(None);
+            }
+            Inside::Leave => {
+                each(Step::Back(&folder))?;
+                each(Step::Left)?;
+                return Continue(None);
+            }
+        }
+        if self.links.is_some() {
+            for path in odd {
+                each(Step::Met(skipped(path, reason::NOT_UTF8)))?;
+            }
+        }
+        entries.sort_unstable_by(|a: &Entry, b| a.name.cmp(&b.name));
+        let mut unreadable = Vec::new();
+        self.gate.enter(&folder, signs, &mut |path, error| {
+            unreadable.push(failed(path, error));
+        });
+        for met in unreadable {
+            each(Step::Met(met))?;
+        }
+        Continue(Some(Open {
+            folder,
+            entries: entries.into_iter(),
+        }))
+    }
+
+    fn file(&self, path: PathBuf) -> Option<Met> {
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {
+                Some(found(path, self.root, &metadata, self.gate.rules()))
+            }
+            Ok(_) => Some(skipped(path, reason::NOT_REGULAR)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => Some(failed(path, error)),
+        }
+    }
+}
+
+fn tell(met: Option<Met>, each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    let Some(met) = met else {
+        return Continue(());
+    };
+    let unread = match &met {
+        Met::File(_) => false,
+        Met::Skipped { reason, .. } => *reason == reason::NO_PERMISSION,
+        Met::Failed { .. } => true,
+    };
+    each(Step::Met(met))?;
+    if unread {
+        each(Step::Unread)
+    } else {
+        Continue(())
+    }
+}
+
+pub(super) fn skipped(path: PathBuf, reason: &'static str) -> Met {
+    Met::Skipped { path, reason }
+}
+
+pub(super) fn failed(path: PathBuf, error: io::Error) -> Met {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        skipped(path, reason::NO_PERMISSION)
+    } else {
+        Met::Failed { path, error }
+    }
+}
+
+/// Reads the names of a folder. What was read before an error stays.
+fn list(
+    folder: &Path,
+    entries: &mut Vec<Entry>,
+    signs: &mut Signs,
+    odd: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = match entry.file_name().into_string() {
+            Ok(name) => name.into_boxed_str(),
+            Err(_) => {
+                odd.push(entry.path());
+                continue;
+            }
+        };
+        signs.note(&name);
+        match entry.file_type() {
+            Ok(kind) => entries.push(Entry {
+                name,
+                kind: Kind::of(kind),
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+impl Kind {
+    fn of(kind: FileType) -> Self {
+        if kind.is_file() {
+            Self::File
+        } else if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::Other
+        }
+    }
+}

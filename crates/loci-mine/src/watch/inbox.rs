@@ -1,0 +1,168 @@
+//! Between the system's thread and ours: what it told and we have not yet read. Each path is kept once, so a
+//! file that is written all the time takes no room; the number of paths is bounded.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use notify::event::{AccessKind, AccessMode, Event, EventKind, ModifyKind, RenameMode};
+
+use super::MAX_PATHS;
+
+/// News from the system.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    /// Paths that came, went or were renamed, in order.
+    pub(super) shaped: Vec<PathBuf>,
+    /// Paths whose content or attributes changed.
+    pub(super) edited: BTreeSet<PathBuf>,
+    /// Why news were lost.
+    pub(super) lost: Option<String>,
+    /// No more folders can be watched.
+    pub(super) full: bool,
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        self.shaped.is_empty() && self.edited.is_empty() && self.lost.is_none() && !self.full
+    }
+
+    fn put(&mut self, event: notify::Result<Event>) {
+        let event = match event {
+            Ok(event) => event,
+            Err(error) if matches!(error.kind, notify::ErrorKind::MaxFilesWatch) => {
+                self.full = true;
+                return;
+            }
+            Err(error) => return self.lose(format!("the system's watch failed: {error}")),
+        };
+        if event.need_rescan() {
+            return self.lose("the system lost events".to_owned());
+        }
+        match event.kind {
+            // Reading is no change. A rename of both ends repeats what was told of each.
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
+                self.edited.extend(event.paths);
+            }
+            EventKind::Access(_) => {}
+            EventKind::Modify(ModifyKind::Name(RenameMode::Both))
+                if cfg!(any(target_os = "linux", target_os = "android")) => {}
+            EventKind::Modify(
+                ModifyKind::Data(_) | ModifyKind::Metadata(_) | ModifyKind::Any | ModifyKind::Other,
+            ) => self.edited.extend(event.paths),
+            EventKind::Modify(ModifyKind::Name(_))
+            | EventKind::Create(_)
+            | EventKind::Remove(_)
+            | EventKind::Any
+            | EventKind::Other => {
+                for path in event.paths {
+                    if self.shaped.last() != Some(&path) {
+                        self.shaped.push(path);
+                    }
+                }
+            }
+        }
+        if self.shaped.len() > 2 * MAX_PATHS || self.edited.len() > MAX_PATHS {
+            self.lose("more changed at once than could be read".to_owned());
+        }
+    }
+
+    fn lose(&mut self, why: String) {
+        self.shaped.clear();
+        self.edited.clear();
+        self.lost.get_or_insert(why);
+    }
+}
+
+/// The place where news wait.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    news: Mutex<News>,
+    arrived: Condvar,
+}
+
+impl Inbox {
+    /// Called from the system's thread; never waits for ours.
+    pub(super) fn put(&self, event: notify::Result<Event>) {
+        let mut news = self.lock();
+        news.put(event);
+        if !news.is_empty() {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// All news, after waiting for some at most this long.
+    pub(super) fn take(&self, wait: Duration) -> News {
+        let (mut news, _) = self
+            .arrived
+            .wait_timeout_while(self.lock(), wait, |news| news.is_empty())
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *news)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::{CreateKind, DataChange, Flag};
+
+    fn event(kind: EventKind, path: &str) -> Event {
+        Event::new(kind).add_path(path.into())
+    }
+
+    fn edit(path: &str) -> Event {
+        event(EventKind::Modify(ModifyKind::Data(DataChange::Any)), path)
+    }
+
+    #[test]
+    fn reading_a_file_is_no_news() {
+        let inbox = Inbox::default();
+        let open = EventKind::Access(AccessKind::Open(AccessMode::Any));
+        inbox.put(Ok(event(open, "a")));
+        assert!(inbox.take(Duration::ZERO).is_empty());
+    }
+
+    #[test]
+    fn a_file_written_all_the_time_takes_no_room() {
+        let inbox = Inbox::default();
+        for _ in 0..100_000 {
+            inbox.put(Ok(edit("a")));
+            inbox.put(Ok(edit("b")));
+        }
+        let news = inbox.take(Duration::ZERO);
+        assert_eq!(news.edited.len(), 2);
+        assert!(news.lost.is_none());
+    }
+
+    #[test]
+    fn too_much_news_is_a_loss_and_not_a_heap() {
+        for shaped in [true, false] {
+            let inbox = Inbox::default();
+            for number in 0..50_000 {
+                let path = number.to_string();
+                inbox.put(Ok(if shaped {
+                    event(EventKind::Create(CreateKind::File), &path)
+                } else {
+                    edit(&path)
+                }));
+            }
+            let news = inbox.take(Duration::ZERO);
+            assert!(news.lost.is_some());
+            assert!(news.shaped.len() + news.edited.len() <= 3 * MAX_PATHS);
+        }
+    }
+
+    #[test]
+    fn an_overflow_of_the_system_is_a_loss() {
+        let inbox = Inbox::default();
+        inbox.put(Ok(edit("a")));
+        inbox.put(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        let news = inbox.take(Duration::ZERO);
+        assert_eq!(news.lost.as_deref(), Some("the system lost events"));
+    }
+}
