@@ -49,6 +49,18 @@ pub struct Chosen {
 
 /// Finds the places of files below one root. Looks at each folder once and keeps a bounded number
 /// of answers; settings that change later need a new `Places`.
+///
+/// ```
+/// use loci_mine::place::{Chosen, Places};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path().join("notes");
+/// # std::fs::create_dir(&root)?;
+/// # let root = root.canonicalize()?;
+/// let place = Places::new(&root, Chosen::default()).of(&root.join("garden/roses.md"))?;
+/// assert_eq!((place.wing.as_str(), place.room.as_str()), ("notes", "garden"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Places {
     root: PathBuf,
@@ -195,15 +207,37 @@ pub fn of_conversation(folder: Option<&str>) -> Place {
     let wing = named.map_or_else(
         || GENERAL.to_owned(),
         |folder| {
-            let path = Path::new(folder);
+            let folder = match wing_of_folder(Path::new(folder)) {
+                Some(wing) => return wing,
+                None => before_worktrees(folder),
+            };
             let last = folder.rsplit(['/', '\\']).find(|part| !part.is_empty());
-            wing_of_folder(path).unwrap_or_else(|| made_valid(last.unwrap_or_default(), GENERAL))
+            wing_of_folder(Path::new(folder))
+                .unwrap_or_else(|| made_valid(last.unwrap_or_default(), GENERAL))
         },
     );
     Place {
         wing,
         room: CONVERSATIONS.to_owned(),
     }
+}
+
+/// Agents keep working trees below the project, in `.worktrees` or `.agent/worktrees`, and delete them when
+/// they are done. The project is what lies before.
+fn before_worktrees(folder: &str) -> &str {
+    let mut end = 0;
+    let mut before: Option<(usize, &str)> = None;
+    for part in folder.split(['/', '\\']) {
+        match before {
+            Some((start, name)) if part == "worktrees" && name.starts_with('.') => {
+                return folder.get(..start).unwrap_or(folder);
+            }
+            _ if part == ".worktrees" => return folder.get(..end).unwrap_or(folder),
+            _ => before = Some((end, part)),
+        }
+        end += part.len() + 1;
+    }
+    folder
 }
 
 fn wing_of_folder(folder: &Path) -> Option<String> {

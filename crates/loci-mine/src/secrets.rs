@@ -27,6 +27,8 @@ use scan::{Scan, Span};
 /// What every replacement begins with.
 const MARK: &str = "[masked";
 
+const MAX_PASSES: usize = 4;
+
 /// A text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Masked<'a> {
@@ -47,27 +49,36 @@ pub struct Masked<'a> {
 /// assert_eq!(masked.found.get("password"), Some(&1));
 /// ```
 pub fn mask(text: &str, setting: Setting) -> Masked<'_> {
+    let mut masked = Masked {
+        text: Cow::Borrowed(text),
+        found: BTreeMap::new(),
+    };
+    // A mark is a boundary where its secret was none, so it can lay bare what stood beside it. That is masked in another
+    // pass. Texts without secrets, nearly all, take one.
+    for _ in 0..MAX_PASSES {
+        let spans = find(&masked.text, setting);
+        if spans.is_empty() {
+            break;
+        }
+        for span in spans.iter().filter(|span| span.counts) {
+            *masked.found.entry(span.kind).or_insert(0) += 1;
+        }
+        masked.text = Cow::Owned(replace(&masked.text, &spans));
+    }
+    masked
+}
+
+fn find(text: &str, setting: Setting) -> Vec<Span> {
     let mut scan = Scan::new(text, setting);
     trigger::run(&mut scan);
     if setting == Setting::DotEnv {
         settings_line::run(&mut scan);
     }
-    let spans = scan.into_spans();
-    let mut found = BTreeMap::new();
-    for span in spans.iter().filter(|span| span.counts) {
-        *found.entry(span.kind).or_insert(0) += 1;
-    }
-    Masked {
-        text: replace(text, &spans),
-        found,
-    }
+    scan.into_spans()
 }
 
 /// `spans` are in order and do not overlap.
-fn replace<'a>(text: &'a str, spans: &[Span]) -> Cow<'a, str> {
-    if spans.is_empty() {
-        return Cow::Borrowed(text);
-    }
+fn replace(text: &str, spans: &[Span]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut from = 0;
     for span in spans {
@@ -81,5 +92,5 @@ fn replace<'a>(text: &'a str, spans: &[Span]) -> Cow<'a, str> {
         from = span.end;
     }
     masked.push_str(text.get(from..).unwrap_or_default());
-    Cow::Owned(masked)
+    masked
 }

@@ -43,9 +43,9 @@ pub struct Size {
 impl Default for Size {
     fn default() -> Size {
         Size {
-            target: 1200,
-            max: 2000,
-            min: 400,
+            target: 2000,
+            max: 3000,
+            min: 1100,
             overlap: 0,
         }
     }

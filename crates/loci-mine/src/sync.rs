@@ -1,14 +1,17 @@
 //! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole tree is missing.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 use loci_core::{Counts, Error, Filed, Ledger, Result, SourceChange};
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::miner::is_under;
 use crate::run::Run;
 use crate::tree::{CONVERSATION, EXPORT, FILE, is_gone};
-use crate::walk::{self, Rules};
+use crate::walk::{self, Met, Rules};
 
 /// More than this share of a root's files, in percent, and more than so many of them: that is no clean-up but a disk that
 /// is not there.
@@ -61,6 +64,7 @@ impl Sweep<'_> {
     /// Looks; with a run, removes.
     pub fn sweep(&self, run: Option<&Run<'_>>) -> Result<Swept> {
         let mut swept = Swept::default();
+        let met = self.walk()?;
         let mut per_root = vec![(0_u64, 0_u64); self.roots.len()];
         self.ledger.each_source(&mut |record| {
             if record.section != 0 || record.kind == EXPORT {
@@ -76,7 +80,7 @@ impl Sweep<'_> {
             swept.sources += 1;
             let why = if is_gone(&record.name) {
                 "deleted"
-            } else if record.kind == FILE && self.is_ignored(at, &record.root, &record.name) {
+            } else if record.kind == FILE && met.leaves_out(&record.name) {
                 "ignored"
             } else {
                 ""
@@ -120,12 +124,27 @@ impl Sweep<'_> {
         Ok(swept)
     }
 
-    fn is_ignored(&self, at: usize, recorded: &str, name: &str) -> bool {
-        // A file that was named itself is taken whatever the rules say.
-        let root = self.roots.get(at).map(String::as_str).unwrap_or_default();
-        recorded != name
-            && Path::new(root).is_dir()
-            && !walk::would_meet(Path::new(root), Path::new(name), self.rules)
+    /// What a mine of the roots would meet now. Roots that are not there are left to the brake.
+    fn walk(&self) -> Result<MetFiles> {
+        let roots: Vec<PathBuf> = self
+            .roots
+            .iter()
+            .map(PathBuf::from)
+            .filter(|root| root.exists())
+            .collect();
+        let mut met = MetFiles::default();
+        if roots.is_empty() {
+            return Ok(met);
+        }
+        let walked = walk::walk(&roots, self.rules, &mut |found| {
+            if let Met::File(file) = found {
+                met.files
+                    .insert(xxh3_128(file.path.as_os_str().as_encoded_bytes()));
+            }
+            ControlFlow::Continue(())
+        })?;
+        met.complete = walked.complete;
+        Ok(met)
     }
 
     /// Why this looks like a disk that is not there rather than like files that were deleted.
@@ -154,6 +173,22 @@ impl Sweep<'_> {
             }
         }
         None
+    }
+}
+
+/// Files that a walk met, by a hash of their path.
+#[derive(Default)]
+struct MetFiles {
+    files: HashSet<u128>,
+    complete: bool,
+}
+
+impl MetFiles {
+    /// Whether the file is there and was not met. If something could not be looked at, nobody knows.
+    fn leaves_out(&self, name: &str) -> bool {
+        self.complete
+            && !self.files.contains(&xxh3_128(name.as_bytes()))
+            && Path::new(name).is_file()
     }
 }
 

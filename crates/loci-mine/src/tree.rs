@@ -182,10 +182,7 @@ impl Source for Tree {
         let mut each = |met| each(self.listed(since, met));
         match &self.only {
             None => walk::walk(&self.roots, &self.reading.rules, &mut each).map(|_| ()),
-            Some(files) => {
-                stat::visit(&self.roots, files, &self.reading.rules, &mut each);
-                Ok(())
-            }
+            Some(files) => stat::visit(&self.roots, files, &self.reading.rules, &mut each),
         }
     }
 

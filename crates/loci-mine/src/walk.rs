@@ -25,7 +25,7 @@ pub use reach::{Reach, would_meet};
 pub(crate) use gate::Gate;
 pub(crate) use links::{Links, Target, target};
 pub(crate) use roots::{Root, Roots, real_path};
-pub(crate) use signs::{LISTS, is_palace_file};
+pub(crate) use signs::{LISTS, makes_palace};
 pub(crate) use tour::{Step, Tour};
 
 /// What a walk takes and what it leaves. A root itself is always taken. `.lociignore` is
@@ -113,6 +113,25 @@ pub struct Walked {
 /// Walks the roots in the order given, sorted by name within a folder, and calls `each` with what it
 /// comes to until that says `Break`. A root that is a file is that file, even if hidden or ignored.
 /// A file is met once, whatever roots and links lead to it. Fails, before anything is met, when a root is missing.
+///
+/// ```
+/// use std::ops::ControlFlow::Continue;
+/// use loci_mine::walk::{Met, Rules, walk};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("notes.md"), "text")?;
+/// # std::fs::write(folder.path().join(".hidden"), "text")?;
+/// let mut names = Vec::new();
+/// let walked = walk(&[folder.path().into()], &Rules::default(), &mut |met| {
+///     if let Met::File(found) = met {
+///         names.extend(found.path.file_name().map(|name| name.to_owned()));
+///     }
+///     Continue(())
+/// })?;
+/// assert_eq!(names, ["notes.md"]);
+/// assert!(walked.complete);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn walk(
     roots: &[PathBuf],
     rules: &Rules,
@@ -162,25 +181,27 @@ pub fn walk(
             return Ok(walked);
         }
     }
-    for root in roots.all() {
-        let any = roots.each().any(|(number, other)| {
-            filled.get(number) == Some(&true) && other.real.starts_with(&root.real)
-        });
-        if !any {
+    let is_filled = |number: usize| filled.get(number) == Some(&true);
+    for (number, root) in roots.all().iter().enumerate() {
+        let has_files = is_filled(root.twin.unwrap_or(number))
+            || roots
+                .each()
+                .any(|(other, within)| is_filled(other) && within.real.starts_with(&root.real));
+        if !has_files {
             walked.empty_roots.push(root.given.clone());
         }
     }
     Ok(walked)
 }
 
-/// A root that is not a folder.
+/// A single path that is not a folder and that the rules admit.
 fn single(path: PathBuf, root: usize, rules: &Rules) -> Met {
-    let in_palace = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(is_palace_file);
+    let in_palace = |path: &Path| {
+        path.parent()
+            .is_some_and(|folder| signs::Signs::probe(folder).is_palace())
+    };
     match fs::symlink_metadata(&path) {
-        Ok(_) if in_palace => tour::skipped(path, reason::PALACE),
+        Ok(_) if in_palace(&path) => tour::skipped(path, reason::PALACE),
         Ok(metadata) if metadata.is_file() => found(path, root, &metadata, rules),
         Ok(_) => tour::skipped(path, reason::NOT_REGULAR),
         Err(error) => tour::failed(path, error),

@@ -5,27 +5,20 @@
 
 mod debounce;
 mod inbox;
+mod lookout;
 mod nest;
 mod poll;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::ops::ControlFlow::{self, Break, Continue};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::ops::ControlFlow::{self, Continue};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_core::Error;
 
-use crate::place::SETTINGS_FILE;
-use crate::walk::{
-    Gate, LISTS, Links, Met, Root, Roots, Rules, Step, Target, Tour, is_palace_file, target,
-};
-use debounce::Debounce;
-use inbox::{Inbox, News};
-use nest::{Full, Nest};
-use poll::Poll;
+use crate::walk::{Roots, Rules};
+use lookout::Lookout;
 
 /// More changed paths than this are told as a rescan.
 pub const MAX_PATHS: usize = 4_096;
@@ -75,6 +68,23 @@ pub enum Stir {
 /// own files or of `.loci.toml`, a root that goes or comes back, and lost events are told as a rescan. When the system
 /// can watch no more folders, that is told once as a rescan, and from then on all files are looked at every few seconds.
 /// Fails when a root is missing at the start.
+///
+/// ```no_run
+/// use std::ops::ControlFlow::Continue;
+/// use std::sync::atomic::AtomicBool;
+/// use loci_mine::walk::Rules;
+/// use loci_mine::watch::{Pace, Stir, watch};
+///
+/// let stop = AtomicBool::new(false);
+/// watch(&["notes".into()], &Rules::default(), &Pace::default(), &stop, &mut |stir| {
+///     match stir {
+///         Stir::Changed(paths) => { /* mine these */ }
+///         Stir::Rescan { why } => { /* walk everything */ }
+///     }
+///     Continue(())
+/// })?;
+/// # Ok::<(), loci_core::Error>(())
+/// ```
 pub fn watch(
     roots: &[PathBuf],
     rules: &Rules,
@@ -93,313 +103,33 @@ fn watch_at_most(
     stop: &AtomicBool,
     each: &mut dyn FnMut(Stir) -> ControlFlow<()>,
 ) -> Result<(), Error> {
-    let roots = Roots::open(given)?;
-    let mut watch = Watch {
-        given,
-        rules: *rules,
-        stop,
-        most: folders,
-        inbox: Arc::new(Inbox::default()),
-        debounce: Debounce::new(pace),
-        anchors: Vec::new(),
-        gates: Vec::new(),
-        stale: false,
-        eye: Eye::Closed,
-        roots,
-    };
-    watch.set();
+    let mut lookout = Lookout::new(Roots::open(given)?, given, rules, pace, stop, folders);
     // A limit met while setting is told after the start, which comes first in any case.
     let mut told = each(Stir::Rescan {
         why: "start".to_owned(),
     });
     let mut check = Instant::now() + ROOT_CHECK;
-    let mut look = Instant::now() + pace.at_most;
     while told == Continue(()) && !stop.load(Ordering::Relaxed) {
-        let now = Instant::now();
-        let due = watch.debounce.due().unwrap_or(now + TICK);
-        let news = watch
-            .inbox
-            .take(due.saturating_duration_since(now).min(TICK));
-        watch.read(news);
+        lookout.wait(TICK);
         let now = Instant::now();
         if now >= check {
-            watch.check_roots();
-            check = now + ROOT_CHECK;
+            lookout.check_roots();
+            // Thousands of roots must not keep us busy.
+            check = now + ROOT_CHECK.max(now.elapsed() * 50);
         }
-        if now >= look
-            && let Eye::Poll(poll) = &mut watch.eye
-        {
-            let debounce = &mut watch.debounce;
-            poll.look(given, rules, stop, &mut |path| debounce.note(path, now));
-            look = Instant::now() + poll.pause(pace.at_most);
-        }
-        if let Some(stir) = watch.debounce.take(Instant::now()) {
-            if watch.stale {
-                watch.set();
-            }
+        lookout.poll(pace.at_most);
+        if let Some(stir) = lookout.take() {
             told = each(stir);
         }
     }
     Ok(())
 }
 
-/// How changes are seen.
-enum Eye {
-    Closed,
-    Nest(Nest),
-    Poll(Poll),
-}
-
-/// A root's folder and which one it is, if it is there.
-type Anchor = (PathBuf, Option<(u64, u64)>);
-
-struct Watch<'a> {
-    given: &'a [PathBuf],
-    rules: Rules,
-    stop: &'a AtomicBool,
-    most: usize,
-    inbox: Arc<Inbox>,
-    debounce: Debounce,
-    roots: Roots,
-    anchors: Vec<Anchor>,
-    /// One per root; none for a root that is a file.
-    gates: Vec<Option<Gate>>,
-    /// The watched folders may not be those that the rules admit.
-    stale: bool,
-    eye: Eye,
-}
-
-impl Watch<'_> {
-    /// Watches, from nothing, all folders that the rules admit.
-    fn set(&mut self) {
-        self.stale = false;
-        self.roots = self.roots.reopened();
-        self.anchors = self.roots.each().map(|(_, root)| anchor(root)).collect();
-        self.gates = self
-            .roots
-            .all()
-            .iter()
-            .map(|root| root.is_folder.then(|| Gate::new(&root.real, &self.rules)))
-            .collect();
-        if matches!(self.eye, Eye::Poll(_)) {
-            return;
-        }
-        // The old watches go first: both together could pass the system's limit.
-        self.eye = Eye::Closed;
-        if self.set_nest().is_err() {
-            self.fall_back();
-        }
-    }
-
-    fn set_nest(&mut self) -> Result<(), Full> {
-        let mut nest = Nest::new(&self.inbox, self.most)?;
-        for (number, root) in self.roots.each() {
-            let Some(Some(gate)) = self.gates.get_mut(number) else {
-                if let Some(folder) = root.real.parent() {
-                    nest.add_holder(folder)?;
-                }
-                continue;
-            };
-            let mut tour = Tour {
-                roots: &self.roots,
-                root: number,
-                gate,
-                links: None,
-            };
-            let mut full = None;
-            let _ = tour.run(root.real.clone(), &mut |step| {
-                let added = match step {
-                    Step::Folder(folder) if folder == root.real => nest.add_root(folder),
-                    Step::Folder(folder) => nest.add(folder),
-                    Step::Back(folder) => {
-                        nest.remove(folder);
-                        Ok(())
-                    }
-                    Step::Met(_) | Step::Left | Step::Unread => Ok(()),
-                };
-                full = added.err();
-                if full.is_some() || self.stop.load(Ordering::Relaxed) {
-                    return Break(());
-                }
-                Continue(())
-            });
-            gate.forget();
-            full.map_or(Ok(()), Err)?;
-        }
-        self.eye = Eye::Nest(nest);
-        Ok(())
-    }
-
-    fn fall_back(&mut self) {
-        let mut poll = Poll::default();
-        poll.look(self.given, &self.rules, self.stop, &mut |_| {});
-        self.eye = Eye::Poll(poll);
-        self.lose(
-            "the system's limit of watched folders is reached; \
-             all files are looked at every few seconds instead",
-        );
-    }
-
-    fn lose(&mut self, why: &str) {
-        self.debounce.lose(why, Instant::now());
-        self.stale = true;
-    }
-
-    fn note(&mut self, path: PathBuf) {
-        self.debounce.note(path, Instant::now());
-    }
-
-    fn read(&mut self, news: News) {
-        for gate in self.gates.iter_mut().flatten() {
-            gate.forget();
-        }
-        if news.full {
-            self.fall_back();
-        }
-        if let Some(why) = news.lost {
-            self.lose(&why);
-        }
-        for path in &news.shaped {
-            self.look_at(path, true);
-        }
-        for path in &news.edited {
-            self.look_at(path, false);
-        }
-    }
-
-    /// Tells what there is at a path. `shaped`: it may be another than before.
-    fn look_at(&mut self, path: &Path, shaped: bool) {
-        // Its number may be in use again already, so the check of the roots alone is not enough.
-        if shaped && self.anchors.iter().any(|(folder, _)| folder == path) {
-            return self.lose(&format!("`{}` came or went", path.display()));
-        }
-        let Some((number, is_folder, real)) = self
-            .roots
-            .around(path)
-            .map(|(number, root)| (number, root.is_folder, root.real.clone()))
-        else {
-            return;
-        };
-        if !is_folder {
-            return self.note(real);
-        }
-        let name = path.file_name().and_then(|name| name.to_str());
-        let Some(name) = name.filter(|_| path != real) else {
-            return;
-        };
-        if LISTS.contains(&name) || name == SETTINGS_FILE {
-            return self.lose(&format!("`{}` changed", path.display()));
-        }
-        if is_palace_file(name) && shaped {
-            // A palace that is being made: what is in it is not for us.
-            if let (Eye::Nest(nest), Some(folder)) = (&mut self.eye, path.parent()) {
-                nest.remove(folder);
-            }
-            return;
-        }
-        let kind = fs::symlink_metadata(path).map(|found| found.file_type());
-        let mut was_folder = false;
-        let is_folder = kind.as_ref().is_ok_and(fs::FileType::is_dir);
-        if let Eye::Nest(nest) = &mut self.eye {
-            if is_folder && !shaped && nest.has(path) {
-                return;
-            }
-            was_folder = nest.remove(path);
-        }
-        let admitted = self
-            .gates
-            .get_mut(number)
-            .and_then(Option::as_mut)
-            .is_some_and(|gate| gate.admits(path, is_folder));
-        match kind {
-            Ok(_) if is_folder => {
-                if admitted {
-                    self.add_tree(number, path);
-                }
-            }
-            Ok(kind) if kind.is_symlink() => {
-                if admitted
-                    && self.rules.follow_links
-                    && let Ok(Ok(Target::File(real))) = target(path)
-                {
-                    self.note(real);
-                }
-            }
-            Ok(_) | Err(_) if admitted || was_folder => self.note(path.to_path_buf()),
-            Ok(_) | Err(_) => {}
-        }
-    }
-
-    /// Watches a folder that appeared. What is in it may be older than its watch, so all of it
-    /// counts as changed.
-    fn add_tree(&mut self, number: usize, folder: &Path) {
-        let (Some(Some(gate)), Eye::Nest(nest)) = (self.gates.get_mut(number), &mut self.eye)
-        else {
-            return;
-        };
-        if !gate.stand_above(folder) {
-            return;
-        }
-        let mut links = Links::new(self.roots.clone(), &self.rules);
-        let mut tour = Tour {
-            roots: &self.roots,
-            root: number,
-            gate,
-            links: Some(&mut links),
-        };
-        let debounce = &mut self.debounce;
-        let mut full = false;
-        let _ = tour.run(folder.to_path_buf(), &mut |step| {
-            match step {
-                Step::Folder(folder) => full = nest.add(folder).is_err(),
-                Step::Back(folder) => {
-                    nest.remove(folder);
-                }
-                Step::Met(Met::File(found)) => debounce.note(found.path, Instant::now()),
-                Step::Met(_) | Step::Left | Step::Unread => {}
-            }
-            if full || self.stop.load(Ordering::Relaxed) {
-                return Break(());
-            }
-            Continue(())
-        });
-        gate.forget();
-        if full {
-            self.fall_back();
-        }
-    }
-
-    fn check_roots(&mut self) {
-        let now: Vec<Anchor> = self
-            .roots
-            .reopened()
-            .each()
-            .map(|(_, root)| anchor(root))
-            .collect();
-        let Some((_, (folder, id))) = self.anchors.iter().zip(&now).find(|(old, new)| old != new)
-        else {
-            return;
-        };
-        let what = if id.is_some() { "came back" } else { "is gone" };
-        let why = format!("`{}` {what}", folder.display());
-        self.lose(&why);
-        self.anchors = now;
-    }
-}
-
-/// The folder that is watched for a root: itself, or the one that holds it.
-fn anchor(root: &Root) -> Anchor {
-    let folder = match root.real.parent() {
-        Some(parent) if !root.is_folder => parent.to_path_buf(),
-        _ => root.real.clone(),
-    };
-    let id = crate::walk::folder_id(&folder);
-    (folder, id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::ops::ControlFlow::Break;
 
     #[test]
     fn at_the_limit_of_watched_folders_all_files_are_looked_at_instead() {

@@ -142,13 +142,12 @@ fn body_text(xml: &str, headings: &HashMap<String, u8>) -> String {
             },
             Event::End(element) => match element.local_name().as_ref() {
                 "t" => in_text = false,
-                "p" if rows == 0 => page.paragraph(),
-                "p" => page.words(" "),
+                "p" if rows > 0 => page.words(" "),
+                "p" => page.paragraph(),
                 "tr" => {
                     rows = rows.saturating_sub(1);
                     page.line();
                 }
-                "tbl" if rows == 0 => page.paragraph(),
                 _ => {}
             },
             Event::Text(text) if in_text => page.words(&text.xml10_content()),
@@ -173,7 +172,7 @@ fn title(properties: &str) -> Option<String> {
     while let Ok(event) = reader.read_event() {
         match event {
             Event::Start(element) if element.local_name().as_ref() == "title" => {
-                title = Some(String::new())
+                title = Some(String::new());
             }
             Event::Text(text) => {
                 if let Some(title) = &mut title {

@@ -36,7 +36,7 @@ pub fn encoding_of(head: &[u8]) -> Option<&'static Encoding> {
 
 /// The text of `bytes`, and its encoding if that is not UTF-8.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<(String, Option<String>), Skip> {
-    decode_as(bytes, |bytes, invalid| detect(bytes, invalid))
+    decode_as(bytes, detect)
 }
 
 /// As [`decode`], but an encoding that the page declares goes before a guess.

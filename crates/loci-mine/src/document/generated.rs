@@ -25,7 +25,7 @@ pub fn is_generated(path: &Path, head: &[u8]) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_lock = extension == "lock" || LOCKS.contains(&name.as_str());
     let is_map = extension == "map" && stem.contains('.');
-    let is_minified = stem.ends_with(".min") || stem.contains(".min.");
+    let is_minified = stem.split('.').skip(1).any(|part| part == "min");
     is_lock || is_map || is_minified || says_so(head.get(..HEAD).unwrap_or(head))
 }
 

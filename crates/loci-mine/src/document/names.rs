@@ -162,7 +162,6 @@ pub(super) fn interpreted(head: &[u8]) -> Option<Language> {
     }
     let program = program.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
     Some(match program {
-        "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish" => Language::Shell,
         "python" | "pypy" | "uv" => Language::Python,
         "node" | "nodejs" | "bun" => Language::JavaScript,
         "deno" | "ts-node" | "tsx" => Language::TypeScript,
@@ -174,6 +173,7 @@ pub(super) fn interpreted(head: &[u8]) -> Option<Language> {
         "tclsh" => Language::Other("tcl"),
         "rscript" | "Rscript" => Language::Other("r"),
         "make" => Language::Other("make"),
+        // Shells, and whatever else has lines of commands.
         _ => Language::Shell,
     })
 }

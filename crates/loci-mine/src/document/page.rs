@@ -48,7 +48,10 @@ impl Page {
         self.line();
         self.prefix = "  ".repeat(depth.saturating_sub(1).min(DEEPEST_LIST));
         match number {
-            Some(number) => self.prefix.push_str(&format!("{number}. ")),
+            Some(number) => {
+                self.prefix.push_str(&number.to_string());
+                self.prefix.push_str(". ");
+            }
             None => self.prefix.push_str("- "),
         }
     }

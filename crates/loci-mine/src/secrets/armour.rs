@@ -40,6 +40,9 @@ pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
     let line_end = scan.run(body, stop - body, |byte| byte != b'\n');
     if line_end < stop || stop == scan.bytes.len() {
         let shown = scan.slice(body, line_end);
+        if shown.contains(super::MARK) {
+            return;
+        }
         if shown.len() < MIN_LINE || shown.trim_matches(is_around).len() < MIN_LINE {
             return lines(scan, line_end);
         }

@@ -75,7 +75,7 @@ fn value_start(scan: &Scan<'_>, name_start: usize, name_end: usize) -> Option<Pl
     at = scan.run(at, 1, |byte| byte == b'?');
     let after = scan.blanks(at);
     let before = name_start.checked_sub(1).map_or(b'\n', |at| scan.at(at));
-    let flag = scan.slice(name_start, name_end).starts_with("--");
+    let flag = scan.slice(name_start, name_end).contains("--");
     let operator = match (scan.at(after), scan.at(after + 1)) {
         (b':', b':') => return None,
         (b':', b'=') | (b'=', b'>') => 2,

@@ -156,13 +156,13 @@ pub(super) fn examine_telegram(scan: &mut Scan<'_>, colon: usize) {
     let end = scan.run(colon + 1, 36, |byte| Body::Url.holds(byte));
     let sized = (8..=10).contains(&(colon - start)) && end - colon - 1 == 35;
     let key = scan.slice(colon + 1, end);
-    // Addresses of the service write `bot` before it.
+    // Addresses of the service write `/bot` before it.
     let opens = scan.opens(start)
         || scan
             .bytes
             .get(..start)
             .unwrap_or_default()
-            .ends_with(b"bot");
+            .ends_with(b"/bot");
     if sized && opens && key.starts_with("AA") && !value::is_sample_key(key) {
         scan.certain("Telegram bot token", start, end);
     }

@@ -50,7 +50,6 @@ const MODIFIERS: &[&str] = &[
     "friend",
     "synchronized",
     "native",
-    "native",
     "strictfp",
     "local",
     "template",
@@ -190,24 +189,19 @@ pub(super) fn kind(line: &str, language: Language) -> Kind {
                 return Kind::Closing;
             }
         }
-        if !MODIFIERS.contains(&word) {
+        let next = after.trim_start();
+        if !MODIFIERS.contains(&word) || next.starts_with(['=', '.', ':', ',', ';']) {
             break;
         }
         modified = true;
-        rest = after.trim_start();
-        if let Some(inner) = rest.strip_prefix('(') {
-            // pub(crate)
-            rest = inner
-                .split_once(')')
-                .map_or("", |(_, after)| after)
-                .trim_start();
-        } else if let Some(inner) = rest.strip_prefix('"') {
-            // extern "C"
-            rest = inner
-                .split_once('"')
-                .map_or("", |(_, after)| after)
-                .trim_start();
+        rest = match next.as_bytes().first() {
+            // As in `pub(crate)`.
+            Some(b'(') => next.split_once(')').map_or("", |(_, after)| after),
+            // As in `extern "C"`.
+            Some(b'"') => next.splitn(3, '"').nth(2).unwrap_or(""),
+            _ => next,
         }
+        .trim_start();
     }
     binding_or_signature(rest, line, language)
 }

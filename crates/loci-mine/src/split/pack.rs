@@ -47,10 +47,12 @@ pub(super) fn pack(text: &str, outline: &Outline, limits: Limits) -> Split {
         chunks: Vec::new(),
         section: 0,
         from: 0,
+        heading: 0,
     };
     let mut section = 0;
     while section < outline.sections.len() {
-        let next = packer.run(section);
+        let (next, heading) = packer.run(section);
+        packer.heading = heading;
         let first = outline
             .sections
             .get(section)
@@ -73,6 +75,8 @@ struct Packer<'a> {
     /// Section and row at which the last chunk starts.
     section: usize,
     from: usize,
+    /// The section whose heading a chunk has that reaches into it from titles above it.
+    heading: usize,
 }
 
 /// Where a chunk could end, ordered from best to worst.
@@ -105,30 +109,43 @@ impl Packer<'_> {
         self.outline.bytes(start, self.outline.section_end(end - 1))
     }
 
-    /// The first section after those that are packed together with `first`.
+    /// The first section after those that are packed together with `first`, and the one that gives them their heading.
     ///
-    /// A long section takes in short ones below it. Short sections are packed together up to the next long one, which they
-    /// join only if they are its parents and little more than titles.
-    fn run(&self, first: usize) -> usize {
-        let Limits { target, min, .. } = self.limits;
-        let is_long = |section| self.section_bytes(section, section + 1) >= min;
+    /// A long section takes in short ones below it. Short sections are packed together up to the next long one. Of these, the
+    /// last ones go with the long one if they are above it and no more than titles.
+    fn run(&self, first: usize) -> (usize, usize) {
+        let is_long = |section| self.section_bytes(section, section + 1) >= self.limits.min;
         let mut long = is_long(first).then(|| self.level(first));
-        let mut next = first + 1;
+        let (mut next, mut heading) = (first + 1, first);
         while next < self.outline.sections.len() {
             let level = self.level(next);
+            if long.is_some_and(|long| level <= long) {
+                break;
+            }
             if is_long(next) {
-                let so_far = self.section_bytes(first, next);
-                let fits = so_far <= min / 4 || self.section_bytes(first, next + 1) <= target;
-                if long.is_some() || level <= self.level(next - 1) || !fits {
+                let titles = self.titles_above(first, next);
+                if long.is_some() || titles > first {
+                    next = titles.max(first + 1);
                     break;
                 }
+                heading = next;
                 long = Some(level);
-            } else if long.is_some_and(|long| level <= long) {
-                break;
             }
             next += 1;
         }
-        next
+        (next, heading)
+    }
+
+    /// The first of the sections before `long` that are no more than titles above it, looking no further back than `first`.
+    fn titles_above(&self, first: usize, long: usize) -> usize {
+        let mut titles = long;
+        while titles > first
+            && self.level(titles - 1) < self.level(titles)
+            && self.section_bytes(titles - 1, long) <= self.limits.min / 4
+        {
+            titles -= 1;
+        }
+        titles
     }
 
     fn pack_run(&mut self, mut from: usize, end: usize) {
@@ -282,7 +299,12 @@ impl Packer<'_> {
         {
             last += 1;
         }
-        let heading = self.outline.heading(first, last);
+        let under = if (first..=last).contains(&self.heading) {
+            self.heading
+        } else {
+            first
+        };
+        let heading = self.outline.heading(under, last);
         let from = self.overlapped(from, to, previous);
         self.from = from;
         let (Some(head), Some(tail)) = (self.row(from), self.row(to - 1)) else {

@@ -230,19 +230,18 @@ impl Scan {
     fn advance(&mut self, bytes: &[u8]) -> usize {
         for (i, &byte) in bytes.iter().enumerate() {
             match (self.inside, byte) {
-                (Inside::Escape, _) => self.inside = Inside::Text,
+                (Inside::Escape, _) | (Inside::Nothing | Inside::List, b'"') => {
+                    self.inside = Inside::Text;
+                }
                 (Inside::Text, b'\\') => self.inside = Inside::Escape,
                 (Inside::Text, b'"') => {
                     self.inside = Inside::List;
                     self.ended = self.depth == 0;
                 }
-                (Inside::Text, _) => {}
                 (Inside::Bare, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t') => {
                     self.ended = true;
                     return i;
                 }
-                (Inside::Bare, _) => {}
-                (Inside::Nothing | Inside::List, b'"') => self.inside = Inside::Text,
                 (Inside::Nothing | Inside::List, b'{' | b'[') => {
                     self.inside = Inside::List;
                     self.depth += 1;
@@ -251,8 +250,8 @@ impl Scan {
                     self.depth -= 1;
                     self.ended = self.depth == 0;
                 }
-                (Inside::List, _) => {}
                 (Inside::Nothing, _) => self.inside = Inside::Bare,
+                (Inside::Text | Inside::Bare | Inside::List, _) => {}
             }
             if self.ended {
                 return i + 1;

@@ -24,9 +24,13 @@ impl GeminiLog {
         let mut said = told(message, Place { to: None, ..place }, desk);
         if let Some((_, known)) = self.held.iter_mut().find(|(known, _)| known == id) {
             desk.books.skip("rewritten record");
-            said.end = Some(place.number);
-            said.place = known.place;
-            *known = said;
+            // What began an exchange goes on to do so, and nothing else does: a mark may stand before it.
+            if said.has_words() || !known.prompt {
+                said.prompt = known.prompt;
+                said.end = Some(place.number);
+                said.place = known.place;
+                *known = said;
+            }
             return;
         }
         if said.prompt {

@@ -68,8 +68,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_units_become_readable_json(units in proptest::collection::vec(any::<u16>(), 0..12)) {
-            let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
-            let json = format!("\"{escaped}\"");
+            let escaped: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+            let json = format!("\"{}\"", escaped.concat());
             let json = mend(&json).unwrap_or(json);
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), String::from_utf16_lossy(&units));
         }

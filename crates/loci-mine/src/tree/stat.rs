@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use loci_core::Stat;
 
-use crate::walk::{self, Found, Met, Rules};
+use crate::walk::{Found, Met, Reach, Rules};
 
 /// A file that is being read, with its figures from before the first byte was read.
 pub(super) struct Opened {
@@ -94,32 +94,14 @@ pub(super) fn visit(
     files: &[PathBuf],
     rules: &Rules,
     each: &mut dyn FnMut(Met) -> ControlFlow<()>,
-) {
+) -> loci_core::Result<()> {
+    let mut reach = Reach::of(roots, rules)?;
     for path in files {
-        let Some((at, root)) = roots
-            .iter()
-            .enumerate()
-            .find(|(_, root)| path.starts_with(root))
-        else {
-            continue;
-        };
-        let Ok(metadata) = fs::metadata(path) else {
-            continue;
-        };
-        if !metadata.is_file() || !walk::would_meet(root, path, rules) {
-            continue;
-        }
-        let stat = of_metadata(&metadata, 0);
-        let found = Found {
-            path: path.clone(),
-            root: at,
-            size: stat.size,
-            modified_ns: stat.modified_ns,
-            changed_ns: stat.changed_ns,
-            file_id: None,
-        };
-        if each(Met::File(found)).is_break() {
-            return;
+        if let Some(met) = reach.meet(path)
+            && each(met).is_break()
+        {
+            break;
         }
     }
+    Ok(())
 }

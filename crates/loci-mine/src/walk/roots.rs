@@ -1,6 +1,7 @@
 //! The roots of a walk by their real paths. A root within another is walked once, as itself; a
 //! root given twice counts as the first.
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,17 @@ pub(crate) struct Root {
 
 /// All roots, in the order given.
 #[derive(Debug, Clone)]
-pub(crate) struct Roots(Vec<Root>);
+pub(crate) struct Roots {
+    list: Vec<Root>,
+    /// The real paths, when there is more than one.
+    paths: HashSet<PathBuf>,
+}
 
 impl Roots {
     /// Finds the real paths. A root that is missing, or whose path is not UTF-8, is an error.
     pub(crate) fn open(given: &[PathBuf]) -> Result<Self> {
         let mut roots: Vec<Root> = Vec::with_capacity(given.len());
+        let mut earlier = HashMap::new();
         for path in given {
             let real = real_path(path).map_err(|error| Error::io("cannot walk", path, error))?;
             if real.to_str().is_none() {
@@ -37,34 +43,44 @@ impl Roots {
                 fs::metadata(&real).map_err(|error| Error::io("cannot walk", path, error))?;
             roots.push(Root {
                 given: path.clone(),
-                twin: roots.iter().position(|earlier| earlier.real == real),
+                twin: earlier.get(&real).copied(),
                 is_folder: kind.is_dir(),
-                real,
+                real: real.clone(),
             });
+            earlier.entry(real).or_insert(roots.len() - 1);
         }
-        Ok(Self(roots))
+        Ok(Self::new(roots))
+    }
+
+    fn new(list: Vec<Root>) -> Self {
+        let paths = if list.len() > 1 {
+            list.iter().map(|root| root.real.clone()).collect()
+        } else {
+            HashSet::new()
+        };
+        Self { list, paths }
     }
 
     /// The same roots by the paths that they have now. A missing one keeps the path that it had.
     pub(crate) fn reopened(&self) -> Self {
-        let mut roots = self.0.clone();
+        let mut roots = self.list.clone();
         for root in &mut roots {
             if let Ok(real) = real_path(&root.given) {
                 root.is_folder = real.is_dir();
                 root.real = real;
             }
         }
-        Self(roots)
+        Self::new(roots)
     }
 
     /// The roots that are walked, with their numbers.
     pub(crate) fn each(&self) -> impl Iterator<Item = (usize, &Root)> {
         let own = |(_, root): &(usize, &Root)| root.twin.is_none();
-        self.0.iter().enumerate().filter(own)
+        self.list.iter().enumerate().filter(own)
     }
 
     pub(crate) fn all(&self) -> &[Root] {
-        &self.0
+        &self.list
     }
 
     /// The nearest root that the path is or is in.
@@ -74,8 +90,9 @@ impl Roots {
             .max_by_key(|(_, root)| root.real.as_os_str().len())
     }
 
-    pub(super) fn is_root(&self, path: &Path) -> bool {
-        self.each().any(|(_, root)| root.real == path)
+    /// Is a path within one root another root?
+    pub(super) fn is_another(&self, path: &Path) -> bool {
+        !self.paths.is_empty() && self.paths.contains(path)
     }
 
     /// A path that was given below a root's given path, moved below its real path. The path need

@@ -75,7 +75,7 @@ impl Signs {
             ".git" => self.git = true,
             "pyvenv.cfg" => self.environment = true,
             "CACHEDIR.TAG" => self.cache_tag = true,
-            _ => self.palace |= PALACE.contains(&name),
+            _ => self.palace |= makes_palace(name),
         }
     }
 
@@ -104,9 +104,9 @@ impl Signs {
     }
 }
 
-/// Is the name, or an event on it, that of a palace's file?
-pub(crate) fn is_palace_file(name: &str) -> bool {
-    PALACE.iter().any(|each| name.starts_with(each))
+/// Does a file of this name make its folder a palace?
+pub(crate) fn makes_palace(name: &str) -> bool {
+    PALACE.contains(&name)
 }
 
 /// Do the folder's name and its neighbours make it a tool's own?

@@ -77,7 +77,7 @@ impl Tour<'_> {
                 if is_folder && !super::signs::is_version_control(&entry.name) {
                     each(Step::Left)?;
                 }
-            } else if self.roots.is_root(&path) {
+            } else if self.roots.is_another(&path) {
                 // It has its own tour.
             } else if is_folder {
                 way.extend(self.open(path, verdict, each)?);

@@ -1,0 +1,8 @@
+//! Tests of mining through its public interface.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
+
+mod place;
+mod secrets;
+mod tree;
+mod walk;
+mod watch;
