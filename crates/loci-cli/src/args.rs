@@ -460,6 +460,9 @@ pub(crate) struct ImportArguments {
     /// What happens to a record whose id is taken
     #[arg(long, value_enum, value_name = "RULE", default_value = "skip")]
     pub(crate) on_conflict: ConflictArgument,
+    /// Take texts that were forgotten in this palace, too
+    #[arg(long)]
+    pub(crate) allow_again: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

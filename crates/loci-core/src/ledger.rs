@@ -67,6 +67,10 @@ pub struct Piece {
 
 /// What is to be filed for one row of the ledger, in one transaction.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent wish about the same row"
+)]
 pub struct SourceChange {
     /// The row as it shall be. `record.revision` is the one it is based on: if another process has
     /// filed the row since, nothing is written and the answer is [`Filed::Stale`].

@@ -1,184 +1,15 @@
 //! What a source gives its sections to. Knows what the ledger has of them, collects small ones into one transaction,
 //! files the sections of large ones one by one.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use loci_core::{
-    Counts, Error, ErrorKind, Filed, LEFTOVERS, Ledger, Result, SourceChange, SourceHash,
-    SourceRecord, Stat,
-};
+use loci_core::{Error, Filed, LEFTOVERS, Result, SourceChange, SourceHash, SourceRecord, Stat};
 
-use crate::known::Known;
-use crate::miner::Options;
+use crate::outbox::{Outbox, Shared, file};
 use crate::place::Place;
-use crate::report::{Meter, Report};
-use crate::run::Run;
 use crate::source::{Before, Item, Section};
-
-/// Pieces and bytes of small sources that are filed in one transaction.
-const BATCH_PIECES: usize = 256;
-const BATCH_BYTES: usize = 512 << 10;
-
-/// What all threads of a run share.
-pub(crate) struct Shared<'a> {
-    pub(crate) ledger: &'a dyn Ledger,
-    pub(crate) run: &'a Run<'a>,
-    pub(crate) options: &'a Options,
-    pub(crate) recipe: String,
-    pub(crate) known: Known,
-    pub(crate) has_forgotten: bool,
-    pub(crate) meter: &'a Meter,
-    pub(crate) stop: &'a AtomicBool,
-    /// The first error that ends the run: the palace cannot be written to.
-    pub(crate) fatal: Mutex<Option<Error>>,
-    pub(crate) halted: AtomicBool,
-}
-
-impl Shared<'_> {
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.halted.load(Ordering::Relaxed)
-    }
-
-    /// Ends the run with this error.
-    pub(crate) fn halt(&self, error: Error) {
-        self.halted.store(true, Ordering::Relaxed);
-        let mut fatal = self
-            .fatal
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        fatal.get_or_insert(error);
-    }
-}
-
-/// What one thread collects.
-#[derive(Default)]
-pub(crate) struct Outbox {
-    pub(crate) report: Report,
-    /// Changes with the item each belongs to.
-    batch: Vec<(Item, SourceChange)>,
-    pieces: usize,
-    bytes: usize,
-    /// Items that another process was quicker with: read again.
-    pub(crate) again: Vec<Item>,
-    /// Sources that are as they were though their figures are new.
-    touched: Vec<SourceRecord>,
-}
-
-impl Outbox {
-    pub(crate) fn is_full(&self) -> bool {
-        self.pieces >= BATCH_PIECES || self.bytes >= BATCH_BYTES || self.touched.len() >= 1_000
-    }
-
-    /// Files what was collected.
-    pub(crate) fn flush(&mut self, shared: &Shared<'_>) {
-        let touched = std::mem::take(&mut self.touched);
-        if !touched.is_empty()
-            && !shared.options.dry_run
-            && let Err(error) = shared.ledger.touch(&touched)
-        {
-            shared.halt(error);
-        }
-        let batch = std::mem::take(&mut self.batch);
-        self.pieces = 0;
-        self.bytes = 0;
-        if batch.is_empty() || shared.halted.load(Ordering::Relaxed) {
-            return;
-        }
-        let (items, changes): (Vec<Item>, Vec<SourceChange>) = batch.into_iter().unzip();
-        match self.file(shared, &changes) {
-            Ok(filed) => {
-                for (item, filed) in items.into_iter().zip(filed) {
-                    self.took(shared, item, filed);
-                }
-            }
-            Err(error) if is_of_source(&error) && changes.len() > 1 => {
-                for (item, change) in items.into_iter().zip(changes) {
-                    match self.file(shared, std::slice::from_ref(&change)) {
-                        Ok(filed) => {
-                            for filed in filed {
-                                self.took(shared, item.clone(), filed);
-                            }
-                        }
-                        Err(error) => self.refused(shared, &item, error),
-                    }
-                }
-            }
-            Err(error) => {
-                for item in &items {
-                    self.refused(shared, item, clone_of(&error));
-                }
-            }
-        }
-    }
-
-    fn took(&mut self, shared: &Shared<'_>, item: Item, filed: Filed) {
-        match filed {
-            Filed::Done(counts) => {
-                self.count(shared, counts);
-            }
-            Filed::Stale => {
-                if !self.again.iter().any(|again| again.name == item.name) {
-                    self.report.files.read = self.report.files.read.saturating_sub(1);
-                    self.again.push(item);
-                }
-            }
-        }
-    }
-
-    fn count(&mut self, shared: &Shared<'_>, counts: Counts) {
-        self.report.drawers += counts;
-        shared
-            .meter
-            .drawers
-            .fetch_add(counts.new + counts.updated, Ordering::Relaxed);
-    }
-
-    fn refused(&mut self, shared: &Shared<'_>, item: &Item, error: Error) {
-        if is_of_source(&error) {
-            self.report.fail(&item.name, error.to_string());
-        } else {
-            shared.halt(error);
-        }
-    }
-
-    fn file(&mut self, shared: &Shared<'_>, changes: &[SourceChange]) -> Result<Vec<Filed>> {
-        if shared.options.dry_run {
-            return changes
-                .iter()
-                .map(|change| foresee(shared, change).map(Filed::Done))
-                .collect();
-        }
-        shared.ledger.file(shared.run.ensure()?, changes)
-    }
-}
-
-/// What filing would do, without doing it.
-fn foresee(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
-    let mut held: HashMap<SourceHash, u64> = HashMap::new();
-    let whole = change.record.section == 0;
-    if shared.known.contains(&change.record.name) {
-        for hash in shared.ledger.hashes_of(&change.record.name)? {
-            *held.entry(hash).or_default() += 1;
-        }
-    }
-    let mut counts = Counts::default();
-    for piece in change.pieces.iter().flatten() {
-        match held.get_mut(&hash_of(piece.text.as_bytes())) {
-            Some(left) if *left > 0 => {
-                *left -= u64::from(whole);
-                counts.kept += 1;
-            }
-            _ => counts.new += 1,
-        }
-    }
-    if whole && change.pieces.is_some() {
-        counts.removed = held.values().sum();
-    }
-    Ok(counts)
-}
 
 /// The first half of BLAKE3, as everywhere in the ledger.
 pub fn hash_of(bytes: &[u8]) -> SourceHash {
@@ -187,22 +18,6 @@ pub fn hash_of(bytes: &[u8]) -> SourceHash {
 
 pub(crate) fn first_half(hash: &blake3::Hash) -> SourceHash {
     hash.as_bytes().first_chunk().copied().unwrap_or_default()
-}
-
-/// Errors are not `Clone`; their words are enough where one error concerns several sources.
-fn clone_of(error: &Error) -> Error {
-    Error::Internal {
-        doing: "filing sources".into(),
-        detail: error.to_string(),
-    }
-}
-
-/// Whether an error is about the source and not about the palace.
-fn is_of_source(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::Corrupt
-    )
 }
 
 /// Takes the sections of one item.
@@ -265,7 +80,7 @@ impl Intake<'_> {
     /// Notes new figures of a source that is as it was.
     pub fn touch(&mut self, before: &Before) {
         if let Some(head) = before.head() {
-            self.out.touched.push(SourceRecord {
+            self.out.touch(SourceRecord {
                 stat: self.stat,
                 ..head.clone()
             });
@@ -373,9 +188,6 @@ impl Intake<'_> {
     /// Takes a source of one section. It is filed together with others, before the run ends.
     pub fn whole(&mut self, before: &Before, section: Section) {
         let record = self.record(&section, before);
-        let pieces = section.pieces.as_deref().unwrap_or_default();
-        self.out.pieces += pieces.len().max(1);
-        self.out.bytes += pieces.iter().map(|piece| piece.text.len()).sum::<usize>();
         let change = SourceChange {
             record,
             pieces: section.pieces,
@@ -384,17 +196,17 @@ impl Intake<'_> {
             drops: section.drops,
             ..SourceChange::default()
         };
-        self.out.batch.push((self.item.clone(), change));
+        self.out.push(self.item.clone(), change);
     }
 
     /// Takes a source of one section that had several: their drawers stay where their text does, the rest goes.
-    pub fn whole_again(&mut self, before: &Before, section: Section) -> Result<()> {
-        let begun = self.begin(before, &section)?;
+    pub fn whole_again(&mut self, before: &Before, section: &Section) -> Result<()> {
+        let begun = self.begin(before, section)?;
         let record = SourceRecord {
             complete: false,
-            ..self.record(&section, &begun)
+            ..self.record(section, &begun)
         };
-        self.now(SourceChange {
+        self.now(&SourceChange {
             record,
             pieces: section.pieces.clone(),
             grows: section.grows,
@@ -410,8 +222,8 @@ impl Intake<'_> {
         for row in filed.rows().iter().filter(|row| row.section > 0) {
             self.remove_all(row)?;
         }
-        self.now(SourceChange {
-            record: self.record(&section, &filed),
+        self.now(&SourceChange {
+            record: self.record(section, &filed),
             ..SourceChange::default()
         })
     }
@@ -422,7 +234,7 @@ impl Intake<'_> {
             complete: false,
             ..self.record(section, before)
         };
-        self.now(SourceChange {
+        self.now(&SourceChange {
             record,
             ..SourceChange::default()
         })?;
@@ -435,7 +247,7 @@ impl Intake<'_> {
     /// Files one section of a large source. Text that moved to another section keeps its drawer.
     pub fn section(&mut self, before: &Before, section: Section) -> Result<()> {
         let record = self.record(&section, before);
-        self.now(SourceChange {
+        self.now(&SourceChange {
             record,
             pieces: section.pieces,
             grows: section.grows,
@@ -461,7 +273,7 @@ impl Intake<'_> {
             self.remove_all(&record)?;
         }
         let record = self.record(section, before);
-        self.now(SourceChange {
+        self.now(&SourceChange {
             record,
             pieces: Some(Vec::new()),
             ..SourceChange::default()
@@ -472,7 +284,7 @@ impl Intake<'_> {
     fn remove_all(&mut self, record: &SourceRecord) -> Result<()> {
         loop {
             let gone = self.out.report.drawers.removed;
-            self.now(SourceChange {
+            self.now(&SourceChange {
                 record: record.clone(),
                 removed: true,
                 ..SourceChange::default()
@@ -483,8 +295,8 @@ impl Intake<'_> {
         }
     }
 
-    fn now(&mut self, change: SourceChange) -> Result<()> {
-        for filed in self.out.file(self.shared, std::slice::from_ref(&change))? {
+    fn now(&mut self, change: &SourceChange) -> Result<()> {
+        for filed in file(self.shared, std::slice::from_ref(change))? {
             match filed {
                 Filed::Done(counts) => self.out.count(self.shared, counts),
                 Filed::Stale => {

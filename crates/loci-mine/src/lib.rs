@@ -9,6 +9,7 @@ pub mod document;
 mod intake;
 mod known;
 mod miner;
+mod outbox;
 pub mod place;
 mod report;
 mod run;

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 use loci_core::{Error, Ledger, Result};
 
-use crate::intake::{Intake, Outbox, Shared};
+use crate::intake::Intake;
 use crate::known::Known;
+use crate::outbox::{Outbox, Shared};
 use crate::place::Chosen;
 use crate::report::{Meter, Report};
 use crate::run::Run;

@@ -6,6 +6,7 @@
 mod conversation;
 mod document;
 mod large;
+mod sections;
 mod stat;
 
 use std::io::Read as _;
@@ -189,8 +190,11 @@ impl Source for Tree {
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read> {
         let path = Path::new(&item.name);
         let fail = |error| Error::io("cannot read", path, error);
+        if stat::is_part_of_conversation(path) {
+            return Ok(Read::Skipped("part of a conversation".into()));
+        }
         let mut opened = stat::Opened::open(path).map_err(fail)?;
-        intake.set_stat(opened.stat);
+        intake.set_stat(stat::with_companions(path, opened.stat));
         let mut head = Vec::new();
         (&mut opened.file)
             .take(HEAD_BYTES)

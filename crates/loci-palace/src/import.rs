@@ -41,6 +41,8 @@ pub struct ImportOptions {
     pub collection: Option<String>,
     /// What happens to a record whose id is taken.
     pub on_conflict: OnConflict,
+    /// Take texts that were forgotten here, too.
+    pub allow_again: bool,
 }
 
 /// A record that was not taken.
@@ -215,6 +217,15 @@ impl<'a> Import<'a> {
         if record.is_collection_only() {
             return Ok(());
         }
+        if self.was_forgotten(&record)? {
+            self.report.skipped += 1;
+            self.report.lost.push(Loss {
+                line,
+                id: record.id,
+                reason: "its text was forgotten here; `--allow-again` takes it all the same".into(),
+            });
+            return Ok(());
+        }
         let id = record.id.get_or_insert_with(new_id).clone();
         let text_bytes = record.document.as_ref().map_or(0, String::len);
         let vector_bytes = record
@@ -233,6 +244,36 @@ impl<'a> Import<'a> {
         self.vector_bytes += vector_bytes;
         self.batch.push(Pending { line, record });
         Ok(())
+    }
+
+    /// Whether most of the record's text was forgotten in the collection it would go to.
+    fn was_forgotten(&self, record: &JsonRecord) -> Result<bool> {
+        let (Some(collection), Some(text)) = (&self.current, &record.document) else {
+            return Ok(false);
+        };
+        let Some(ledger) = collection.ledger() else {
+            return Ok(false);
+        };
+        if !ledger.has_forgotten()? {
+            return Ok(false);
+        }
+        let forgotten = ledger.forgotten_lines(text)?;
+        if self.options.allow_again {
+            if !forgotten.is_empty() {
+                ledger.allow_again(text)?;
+            }
+            return Ok(false);
+        }
+        let (mut said, mut gone) = (0_u64, 0_u64);
+        for (line, number) in text.lines().zip(1..) {
+            let within = forgotten
+                .iter()
+                .any(|(start, end)| (*start..=*end).contains(&number));
+            let words = u64::from(!line.trim().is_empty());
+            said += words;
+            gone += words * u64::from(within);
+        }
+        Ok(gone > 0 && gone * 2 >= said)
     }
 
     /// The collection of a record, made when missing.

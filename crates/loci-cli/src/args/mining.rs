@@ -52,6 +52,7 @@ fn overlap(text: &str) -> Result<usize, String> {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what was typed")]
 pub(crate) struct MineArguments {
     /// Files and folders: projects, notes, transcripts, chat exports
     #[arg(required_unless_present = "agents", value_name = "PATH")]

@@ -30,6 +30,7 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
             ConflictArgument::Duplicate => OnConflict::Duplicate,
             ConflictArgument::Error => OnConflict::Error,
         },
+        allow_again: arguments.allow_again,
     };
     let bar = session.printer.progress(length);
     let mut input = BufReader::with_capacity(256 << 10, bar.wrap_read(input));

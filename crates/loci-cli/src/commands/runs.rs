@@ -37,7 +37,7 @@ pub(crate) fn undo(arguments: &UndoArguments, session: &Session<'_>) -> Result<R
             undone.left
         );
     }
-    Ok(Reply::new(&undone, text)?)
+    Reply::new(&undone, text)
 }
 
 fn to_json(run: &RunRecord) -> Value {

@@ -72,7 +72,7 @@ impl RecordFormat for ClaudeAi {
             ..Conversation::default()
         }));
         for (i, json) in (0_u64..).zip(chat.messages) {
-            if false {
+            if i < skip {
                 continue;
             }
             desk.books.read();

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How many texts are remembered that may come a second time.
-const REMEMBERED: usize = 12;
+pub(super) const REMEMBERED: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Codex;

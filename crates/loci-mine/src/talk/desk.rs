@@ -19,6 +19,8 @@ pub(super) enum Step {
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     pub(super) steps: VecDeque<Step>,
+    /// Messages among the steps.
+    pub(super) waiting: u64,
     pub(super) books: Books,
     pub(super) conversation: Conversation,
     pub(super) state: State,
@@ -32,6 +34,7 @@ impl Desk {
 
     pub(super) fn say_or_skip(&mut self, said: Said, reason: &str) {
         if said.has_words() {
+            self.waiting += 1;
             self.steps.push_back(Step::Said(Box::new(said)));
         } else {
             self.books.skip(reason);

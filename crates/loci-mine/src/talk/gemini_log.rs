@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// An exchange that is longer is let go in between; what is written anew later is then filed again.
 const HOLD_BYTES: usize = 256 * 1_024;
+/// What a message costs beside its words.
+const MESSAGE_BYTES: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct GeminiLog {
@@ -36,11 +38,8 @@ impl GeminiLog {
         if said.prompt {
             self.let_go(desk);
         }
-        self.bytes += said
-            .segments
-            .iter()
-            .map(|segment| segment.text.len())
-            .sum::<usize>();
+        let words = said.segments.iter().map(|segment| segment.text.len());
+        self.bytes += MESSAGE_BYTES + words.sum::<usize>();
         self.held.push((id.to_owned(), said));
         if self.bytes > HOLD_BYTES {
             if let Some((_, last)) = self.held.last_mut() {

@@ -5,8 +5,10 @@ use super::event::Conversation;
 use super::said::Point;
 use serde::{Deserialize, Serialize};
 
-/// Longer facts are left out of a mark, so that it stays small; the file tells them again.
-const MAX_FACT_BYTES: usize = 160;
+/// Facts that take more as JSON are left out of a mark, so that it stays small; most files tell them again.
+const MAX_ID_BYTES: usize = 120;
+const MAX_FOLDER_BYTES: usize = 200;
+const MAX_FACT_BYTES: usize = 60;
 
 /// A point of rest: everything needed to go on from a byte offset. Small, and stable across versions. The file must
 /// still begin with the same `offset` bytes; the caller sees to that.
@@ -50,25 +52,32 @@ pub(super) struct State {
 
 impl Mark {
     pub(super) fn new(point: Point, conversation: &Conversation, state: &State) -> Self {
-        let fact = |fact: &Option<String>| fact.clone().filter(|fact| fact.len() <= MAX_FACT_BYTES);
+        let short = |fact: &Option<String>| fact.clone().filter(|fact| fits(fact, MAX_FACT_BYTES));
+        let title = conversation
+            .title
+            .as_deref()
+            .map(|title| clip(title, MAX_FACT_BYTES / 2));
         Self {
             offset: point.offset,
             line: point.line,
             exchange: 0,
             part: 0,
             conversation: Conversation {
-                id: clip(&conversation.id, MAX_FACT_BYTES).to_owned(),
-                title: conversation
-                    .title
-                    .as_deref()
-                    .map(|title| clip(title, MAX_FACT_BYTES).to_owned()),
-                folder: fact(&conversation.folder),
-                branch: fact(&conversation.branch),
-                started_at: fact(&conversation.started_at),
+                id: Some(&conversation.id)
+                    .filter(|id| fits(id, MAX_ID_BYTES))
+                    .cloned()
+                    .unwrap_or_default(),
+                title: short(&title.map(str::to_owned)),
+                folder: conversation
+                    .folder
+                    .clone()
+                    .filter(|folder| fits(folder, MAX_FOLDER_BYTES)),
+                branch: short(&conversation.branch),
+                started_at: short(&conversation.started_at),
             },
             state: State {
-                model: fact(&state.model),
-                latest: fact(&state.latest),
+                model: short(&state.model),
+                latest: short(&state.latest),
                 ..state.clone()
             },
         }
@@ -82,7 +91,49 @@ impl Mark {
     }
 }
 
+fn fits(fact: &str, limit: usize) -> bool {
+    serde_json::to_string(fact).is_ok_and(|json| json.len() <= limit)
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_takes_less_than_a_kibibyte_whatever_it_holds() {
+        for unit in ["x", "\u{1}", "\"", "é", "船"] {
+            for length in [10, 30, 58, 100, 118, 190, 5_000] {
+                let fact = unit.repeat(length / unit.len());
+                let conversation = Conversation {
+                    id: fact.clone(),
+                    title: Some(fact.clone()),
+                    folder: Some(fact.clone()),
+                    branch: Some(fact.clone()),
+                    started_at: Some(fact.clone()),
+                };
+                let state = State {
+                    model: Some(fact.clone()),
+                    latest: Some(fact),
+                    sidechain: Some(false),
+                    quotes: Some(false),
+                    said: vec![u64::MAX; crate::talk::codex::REMEMBERED],
+                    check: u64::MAX,
+                };
+                let point = Point {
+                    offset: u64::MAX,
+                    line: u64::MAX,
+                };
+                let mut mark = Mark::new(point, &conversation, &state);
+                (mark.exchange, mark.part) = (u32::MAX, u32::MAX);
+                let json = serde_json::to_string(&mark).unwrap();
+                assert!(json.len() < 1_024, "{} {json}", json.len());
+                assert_eq!(serde_json::from_str::<Mark>(&json).unwrap(), mark);
+            }
+        }
+    }
 }

@@ -59,7 +59,7 @@ enum Stage {
 
 impl<R: BufRead> Reader<R> {
     /// Reads from the start. `path` tells what the content does not: names, and where files lie that belong to this
-    /// one. Formats that are databases are read from `path`, not from `input`.
+    /// one. OpenCode's sessions and databases are read from `path`, not from `input`.
     pub fn new(format: Format, input: R, path: &Path) -> Self {
         Self::resume(format, input, path, &Mark::default())
     }
@@ -152,7 +152,10 @@ impl<R: BufRead> Reader<R> {
     fn take(&mut self, step: Step) {
         let mut out = Vec::new();
         match step {
-            Step::Said(said) => self.say(&said),
+            Step::Said(said) => {
+                self.desk.waiting -= 1;
+                self.say(&said);
+            }
             Step::Conversation(conversation) => {
                 // A resumed reader stands inside the conversation that it finds again.
                 if self.conversation().id != conversation.id {
@@ -219,9 +222,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn settle(&mut self) {
-        let said = |step: &&Step| matches!(step, Step::Said(_));
-        let on_desk = self.desk.steps.iter().filter(said).count() as u64;
-        let waiting = self.composer.waiting() + self.queued + self.feed.held() + on_desk;
+        let waiting = self.composer.waiting() + self.queued + self.feed.held() + self.desk.waiting;
         self.desk.books.settle(waiting);
     }
 }

@@ -1,13 +1,13 @@
 //! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
 //! source per conversation, known by its id, so that the same conversation in a later export is the same source.
 
-use std::io::{BufRead, BufReader, Cursor, Read as _, Seek, SeekFrom};
+use std::io::{BufReader, Cursor, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
 use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash};
 use serde::{Deserialize, Serialize};
 
-use super::large::survey;
+use super::sections::{self, hash_range, survey};
 use super::stat::Opened;
 use super::{CONVERSATION, EXPORT, Tree, WHOLE_BYTES, base, own_keys, set, set_lines};
 use crate::intake::{Intake, first_half, without_lines};
@@ -43,7 +43,9 @@ pub(super) fn read(
 ) -> Result<Read> {
     let fail = |error| Error::io("cannot read", Path::new(&item.name), error);
     let before = intake.before(&item.name)?;
-    let marks = marks(&before, intake.recipe());
+    let marks = sections::known(&before, intake.recipe(), |mark: &Mark| {
+        (mark.start(), mark.end)
+    });
     let ranges: Vec<_> = marks
         .iter()
         .map(|(mark, hash)| (mark.start(), mark.end, *hash))
@@ -54,7 +56,7 @@ pub(super) fn read(
         tree,
         item,
         format,
-        whole: survey.whole,
+        whole: with_companions(format, Path::new(&item.name), survey.whole),
     };
     if format.is_export() {
         return talk.read_export(&before, opened, intake);
@@ -68,11 +70,11 @@ pub(super) fn read(
                 room: head.room.clone(),
             },
         );
-        if intake.is_current(&before, &survey.whole, &place) {
+        if intake.is_current(&before, &talk.whole, &place) {
             intake.touch(&before);
             return Ok(Read::Unchanged);
         }
-    } else if intake.moved(&survey.whole, &super::is_gone)? {
+    } else if intake.moved(&talk.whole, &super::is_gone)? {
         return Ok(Read::Moved);
     }
     if opened.stat.size <= WHOLE_BYTES {
@@ -99,19 +101,34 @@ fn moves(intake: &Intake<'_>, before: &Before) -> bool {
     })
 }
 
-fn marks(before: &Before, recipe: &str) -> Vec<(Mark, SourceHash)> {
-    let mut marks: Vec<(Mark, SourceHash)> = Vec::new();
-    for row in before.rows().iter().filter(|row| row.section > 0) {
-        let Ok(mark) = serde_json::from_str::<Mark>(&row.mark) else {
-            break;
-        };
-        let follows = mark.start() == marks.last().map_or(0, |(last, _)| last.end);
-        if row.section as usize != marks.len() + 1 || !follows || row.recipe != recipe {
-            break;
-        }
-        marks.push((mark, row.hash));
+/// A conversation that lies in several files is another one when any of them changed.
+fn with_companions(format: Format, path: &Path, whole: SourceHash) -> SourceHash {
+    let companions = talk::companions(format, path);
+    if companions.is_empty() {
+        return whole;
     }
-    marks
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&whole);
+    for companion in companions {
+        hasher.update(companion.as_os_str().as_encoded_bytes());
+        if let Ok(opened) = Opened::open(&companion) {
+            hasher.update(&opened.stat.size.to_le_bytes());
+            hasher.update(&opened.stat.modified_ns.to_le_bytes());
+        }
+    }
+    first_half(&hasher.finalize())
+}
+
+fn section_of(name: &str, place: &Place, hash: SourceHash) -> Section {
+    Section {
+        name: name.to_owned(),
+        kind: CONVERSATION,
+        place: place.clone(),
+        hash,
+        grows: true,
+        drops: own_keys(),
+        ..Section::default()
+    }
 }
 
 struct Talk<'a> {
@@ -140,18 +157,6 @@ impl Talk<'_> {
         }
     }
 
-    fn section(&self, name: &str, place: &Place, hash: SourceHash) -> Section {
-        Section {
-            name: name.to_owned(),
-            kind: CONVERSATION,
-            place: place.clone(),
-            hash,
-            grows: true,
-            drops: own_keys(),
-            ..Section::default()
-        }
-    }
-
     fn read_whole(
         &self,
         before: &Before,
@@ -166,24 +171,23 @@ impl Talk<'_> {
             .read_to_end(&mut bytes)
             .map_err(fail)?;
         let mut reader = Reader::new(self.format, Cursor::new(bytes), self.path());
-        let mut conversation = Conversation::default();
         let mut found = Vec::new();
         while let Some(event) = reader.next().map_err(|error| self.fail(error))? {
-            match event {
-                Event::Conversation(begun) => conversation = begun,
-                Event::Piece(piece) => found.push(piece),
-                Event::Rest(_) => {}
+            if let Event::Piece(piece) = event {
+                found.push(piece);
             }
         }
         self.count(reader.tally(), intake)?;
+        // Titles often come after the first words.
+        let conversation = reader.conversation().clone();
         let place = intake.place(before, self.place(&conversation));
         let pieces = self.pieces(&self.item.name, &place, &conversation, found, intake)?;
         let section = Section {
             pieces: Some(pieces),
-            ..self.section(&self.item.name, &place, self.whole)
+            ..section_of(&self.item.name, &place, self.whole)
         };
         if before.rows().len() > 1 {
-            intake.whole_again(before, section)?;
+            intake.whole_again(before, &section)?;
         } else {
             intake.whole(before, section);
         }
@@ -223,10 +227,7 @@ impl Talk<'_> {
             }
             let event = reader.next().map_err(|error| self.fail(error))?;
             let rest = match event {
-                Some(Event::Conversation(told)) => {
-                    mark.conversation = told;
-                    continue;
-                }
+                Some(Event::Conversation(_)) => continue,
                 Some(Event::Piece(piece)) => {
                     bytes += piece.text.len();
                     found.push(piece);
@@ -236,9 +237,10 @@ impl Talk<'_> {
                 Some(Event::Rest(rest)) => Some(*rest),
                 None => None,
             };
+            mark.conversation = reader.conversation().clone();
             if begun.is_none() {
                 let place = intake.place(before, self.place(&mark.conversation));
-                let head = self.section(&self.item.name, &place, self.whole);
+                let head = section_of(&self.item.name, &place, self.whole);
                 begun = Some((intake.begin(before, &head)?, head));
             }
             let Some((begun, head)) = &begun else {
@@ -258,7 +260,7 @@ impl Talk<'_> {
                 number,
                 mark: serde_json::to_string(&mark).unwrap_or_default(),
                 pieces: Some(pieces),
-                ..self.section(
+                ..section_of(
                     &self.item.name,
                     &head.place,
                     hash_range(&mut again, mark.start(), mark.end).map_err(fail)?,
@@ -360,7 +362,7 @@ impl Talk<'_> {
         }
         let section = Section {
             pieces: Some(pieces),
-            ..self.section(&name, &place, hash)
+            ..section_of(&name, &place, hash)
         };
         intake.whole(&before, section);
         Ok(())
@@ -459,19 +461,4 @@ fn metadata(common: &Metadata, piece: &talk::Piece) -> Metadata {
         }
     }
     metadata
-}
-
-fn hash_range(file: &mut std::fs::File, start: u64, end: u64) -> std::io::Result<SourceHash> {
-    file.seek(SeekFrom::Start(start))?;
-    let mut hasher = blake3::Hasher::new();
-    let mut reader = BufReader::with_capacity(1 << 20, file.take(end - start.min(end)));
-    loop {
-        let bytes = reader.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(first_half(&hasher.finalize()));
-        }
-        hasher.update(bytes);
-        let length = bytes.len();
-        reader.consume(length);
-    }
 }

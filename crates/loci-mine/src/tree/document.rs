@@ -59,12 +59,14 @@ pub(super) fn read(
     }
     let document = match document::read(path, bytes) {
         Ok(document) => document,
-        Err(skip) => return empty_out(item, &before, place, hash, &skip.to_string(), intake),
+        Err(skip) => {
+            empty_out(item, &before, place, hash, intake);
+            return Ok(Read::Skipped(skip.to_string()));
+        }
     };
     let text = Text {
         tree,
         name: &item.name,
-        place: &place,
         format: &document.format,
     };
     let mut common = base(&item.name, &place);
@@ -88,22 +90,21 @@ pub(super) fn read(
     };
     // A file that was large before has sections; they go when it is whole.
     if before.rows().len() > 1 {
-        intake.whole_again(&before, section)?;
+        intake.whole_again(&before, &section)?;
     } else {
         intake.whole(&before, section);
     }
     Ok(Read::Filed)
 }
 
-/// A file that has no text now: what it had goes, and the reason is counted.
+/// A file that has no text now: what it had goes.
 fn empty_out(
     item: &Item,
     before: &Before,
     place: Place,
     hash: SourceHash,
-    reason: &str,
     intake: &mut Intake<'_>,
-) -> Result<Read> {
+) {
     if before.head().is_some() {
         let section = Section {
             name: item.name.clone(),
@@ -115,7 +116,6 @@ fn empty_out(
         };
         intake.whole(before, section);
     }
-    Ok(Read::Skipped(reason.to_owned()))
 }
 
 /// Reads a file that nobody writes to meanwhile.
@@ -180,7 +180,6 @@ fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<
 pub(super) struct Text<'a> {
     pub(super) tree: &'a Tree,
     pub(super) name: &'a str,
-    pub(super) place: &'a Place,
     pub(super) format: &'a Format,
 }
 
@@ -231,36 +230,35 @@ impl Text<'_> {
                 .any(|(start, end)| *start <= chunk.end_line && chunk.start_line <= *end);
             if !touched || held.contains(&hash_of(words.as_bytes())) {
                 let span = (chunk.start_line, chunk.end_line);
-                pieces.push(self.piece(words.to_owned(), span, chunk, common));
+                pieces.push(piece_of(words.to_owned(), span, chunk, common));
                 continue;
             }
             let mut left = u64::from(chunk.end_line - chunk.start_line + 1);
             if chunk.part.is_none() {
                 for (start, end, words) in without_lines(words, chunk.start_line, &holes) {
                     left -= u64::from(end - start + 1);
-                    pieces.push(self.piece(words, (start, end), chunk, common));
+                    pieces.push(piece_of(words, (start, end), chunk, common));
                 }
             }
             intake.left_out(left);
         }
         Ok((pieces, split.last_trail))
     }
+}
 
-    fn piece(&self, text: String, span: (u32, u32), chunk: &Chunk, common: &Metadata) -> Piece {
-        let mut metadata = common.clone();
-        set_lines(&mut metadata, span.0, span.1);
-        if !chunk.heading.is_empty() {
-            set(&mut metadata, "heading", chunk.heading.as_str());
-        }
-        if let Some((part, parts)) = chunk.part {
-            set(&mut metadata, "part", i64::from(part));
-            set(&mut metadata, "parts", i64::from(parts));
-        }
-        let _ = self.place;
-        Piece {
-            text,
-            metadata,
-            part: chunk.part.map_or(1, |(part, _)| part),
-        }
+fn piece_of(text: String, span: (u32, u32), chunk: &Chunk, common: &Metadata) -> Piece {
+    let mut metadata = common.clone();
+    set_lines(&mut metadata, span.0, span.1);
+    if !chunk.heading.is_empty() {
+        set(&mut metadata, "heading", chunk.heading.as_str());
+    }
+    if let Some((part, parts)) = chunk.part {
+        set(&mut metadata, "part", i64::from(part));
+        set(&mut metadata, "parts", i64::from(parts));
+    }
+    Piece {
+        text,
+        metadata,
+        part: chunk.part.map_or(1, |(part, _)| part),
     }
 }

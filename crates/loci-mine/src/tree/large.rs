@@ -3,15 +3,16 @@
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use loci_core::{Error, Result, SourceHash};
+use loci_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::document::{Text, drops};
+use super::sections::{self, survey};
 use super::stat::Opened;
 use super::{FILE, Tree, base};
 use crate::document::Format;
-use crate::intake::{Intake, first_half, hash_of};
-use crate::source::{Before, Item, Read, Section};
+use crate::intake::{Intake, hash_of};
+use crate::source::{Item, Read, Section};
 use crate::split::Trail;
 
 /// Bytes of a section, up to the end of a line.
@@ -28,65 +29,6 @@ struct Mark {
     trail: Trail,
 }
 
-/// Ranges of bytes whose hashes are known, and the hash of the whole file.
-pub(super) struct Survey {
-    pub(super) whole: SourceHash,
-    /// How many ranges, from the first on, are as they were.
-    pub(super) same: usize,
-}
-
-/// Reads a file once, up to `size`: what of it is as it was?
-pub(super) fn survey(
-    opened: &mut Opened,
-    known: &[(u64, u64, SourceHash)],
-) -> std::io::Result<Survey> {
-    opened.file.seek(SeekFrom::Start(0))?;
-    let size = opened.stat.size;
-    let mut reader = BufReader::with_capacity(1 << 20, (&mut opened.file).take(size));
-    let mut whole = blake3::Hasher::new();
-    let mut part = blake3::Hasher::new();
-    let (mut at, mut same, mut matching) = (0_u64, 0_usize, true);
-    loop {
-        let range = known.get(same).filter(|_| matching).copied();
-        let bytes = reader.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(Survey {
-                whole: first_half(&whole.finalize()),
-                same,
-            });
-        }
-        let wanted = match range {
-            Some((start, end, _)) if start == at || part.count() > 0 => {
-                (end - at).min(bytes.len() as u64) as usize
-            }
-            // Ranges follow each other without a gap; another order is not ours.
-            Some(_) => {
-                matching = false;
-                bytes.len()
-            }
-            None => bytes.len(),
-        };
-        let taken = bytes.get(..wanted).unwrap_or(bytes);
-        whole.update(taken);
-        if matching {
-            part.update(taken);
-        }
-        let length = taken.len();
-        at += length as u64;
-        reader.consume(length);
-        if let Some((_, end, hash)) = range.filter(|_| matching)
-            && at == end
-        {
-            if first_half(&part.finalize()) == hash {
-                same += 1;
-            } else {
-                matching = false;
-            }
-            part.reset();
-        }
-    }
-}
-
 pub(super) fn read(
     tree: &Tree,
     item: &Item,
@@ -97,7 +39,9 @@ pub(super) fn read(
     let path = Path::new(&item.name);
     let fail = |error| Error::io("cannot read", path, error);
     let before = intake.before(&item.name)?;
-    let marks = marks(&before, intake.recipe());
+    let marks = sections::known(&before, intake.recipe(), |mark: &Mark| {
+        (mark.start, mark.end)
+    });
     let ranges: Vec<_> = marks
         .iter()
         .map(|(mark, hash)| (mark.start, mark.end, *hash))
@@ -116,7 +60,7 @@ pub(super) fn read(
         .head()
         .is_some_and(|head| head.wing != place.wing || head.room != place.room);
     // A section that ends the file may have ended in the middle of a chunk.
-    let ended = marks.len() > 0 && survey.same == marks.len();
+    let ended = !marks.is_empty() && survey.same == marks.len();
     let kept = if moved_place {
         0
     } else {
@@ -142,7 +86,6 @@ pub(super) fn read(
     let text = Text {
         tree,
         name: &item.name,
-        place: &place,
         format,
     };
     let common = base(&item.name, &place);
@@ -168,7 +111,7 @@ pub(super) fn read(
         let (mut pieces, trail) = text.pieces(&words, mark.line, &mark.trail, &common, intake)?;
         let mut next = Mark {
             start: mark.start + bytes.len() as u64,
-            line: mark.line + bytes.iter().filter(|byte| **byte == b'\n').count() as u32,
+            line: mark.line + memchr::memchr_iter(b'\n', &bytes).count() as u32,
             ..Mark::default()
         };
         // The last chunk may go on behind the section: it is left to the next one.
@@ -201,22 +144,6 @@ pub(super) fn read(
     }
     intake.finish(&begun, &head, number)?;
     Ok(Read::Filed)
-}
-
-/// The sections of an earlier run, as long as they follow each other from the start of the file.
-fn marks(before: &Before, recipe: &str) -> Vec<(Mark, SourceHash)> {
-    let mut marks: Vec<(Mark, SourceHash)> = Vec::new();
-    for row in before.rows().iter().filter(|row| row.section > 0) {
-        let Ok(mark) = serde_json::from_str::<Mark>(&row.mark) else {
-            break;
-        };
-        let follows = mark.start == marks.last().map_or(0, |(last, _)| last.end);
-        if row.section as usize != marks.len() + 1 || !follows || row.recipe != recipe {
-            break;
-        }
-        marks.push((mark, row.hash));
-    }
-    marks
 }
 
 /// Reads up to the size of a section and on to the end of the line; true at the end of the file.
@@ -259,10 +186,7 @@ fn offset_of_line(bytes: &[u8], lines: u32) -> usize {
     if lines == 0 {
         return 0;
     }
-    bytes
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'\n')
+    memchr::memchr_iter(b'\n', bytes)
         .nth(lines as usize - 1)
-        .map_or(bytes.len(), |(at, _)| at + 1)
+        .map_or(bytes.len(), |at| at + 1)
 }

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use loci_core::Stat;
 
+use crate::talk::{self, Format};
 use crate::walk::{Found, Met, Reach, Rules};
 
 /// A file that is being read, with its figures from before the first byte was read.
@@ -43,13 +44,64 @@ pub fn is_gone(name: &str) -> bool {
         if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
 }
 
+/// Messages of OpenCode: they are read with the session that they belong to.
+pub(super) fn is_part_of_conversation(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "json")
+        && path.ancestors().skip(1).any(|folder| {
+            folder
+                .file_name()
+                .is_some_and(|name| name == "message" || name == "part")
+                && folder.parent().is_some_and(is_storage)
+        })
+}
+
 pub(super) fn of_found(found: &Found) -> Stat {
-    Stat {
+    let stat = Stat {
         size: found.size,
         modified_ns: found.modified_ns,
         changed_ns: found.changed_ns,
         read_ns: now_ns(),
+    };
+    with_companions(&found.path, stat)
+}
+
+/// Some sources lie in several files, and the figures of the one that stands for them do not tell all.
+pub(super) fn with_companions(path: &Path, mut stat: Stat) -> Stat {
+    for companion in companions(path) {
+        if let Ok(metadata) = fs::metadata(companion) {
+            let other = of_metadata(&metadata, stat.read_ns);
+            stat.size += other.size;
+            stat.modified_ns = stat.modified_ns.max(other.modified_ns);
+            stat.changed_ns = stat.changed_ns.max(other.changed_ns);
+        }
     }
+    stat
+}
+
+/// The log beside a database; the messages of a session of OpenCode.
+fn companions(path: &Path) -> Vec<PathBuf> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("vscdb" | "db") => {
+            let mut log = path.as_os_str().to_owned();
+            log.push("-wal");
+            vec![PathBuf::from(log)]
+        }
+        Some("json") if is_session(path) => talk::companions(Format::OpenCode, path),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a file lies in a folder of sessions of OpenCode.
+fn is_session(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|folder| {
+        folder.file_name().is_some_and(|name| name == "session")
+            && folder.parent().is_some_and(is_storage)
+    })
+}
+
+fn is_storage(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "storage") && folder.join("message").is_dir()
 }
 
 fn of_metadata(metadata: &fs::Metadata, read_ns: i64) -> Stat {

@@ -3,6 +3,7 @@
 
 mod place;
 mod secrets;
+mod talk;
 mod tree;
 mod walk;
 mod watch;

@@ -142,6 +142,16 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
                 "moved {orphans} vector(s) without a drawer to the side table `damaged_drawers`"
             ));
         }
+        let homeless = sql.execute(
+            "UPDATE drawers SET origin = 0 WHERE origin <> 0 AND NOT EXISTS
+                 (SELECT 1 FROM sources s WHERE s.id = drawers.origin AND s.collection = drawers.collection)",
+            [],
+        )?;
+        if homeless > 0 {
+            actions.push(format!(
+                "let go of the lost sources of {homeless} mined drawer(s); the next mine finds them again"
+            ));
+        }
         // What is damaged inside cannot always be rebuilt in place.
         sql.execute_batch(&format!("DROP TABLE IF EXISTS postings; {}", schema::POSTINGS))?;
         passage::rebuild(sql)?;
@@ -214,6 +224,13 @@ fn set_damaged_aside(
              SELECT ?2, d.row, d.collection, d.id, d.text, d.metadata, d.checksum, v.vector
              FROM drawers d LEFT JOIN vectors v ON v.row = d.row WHERE d.row = ?1",
             params![row, now_ms()],
+        )?;
+        // A source that lost a drawer is read again by the next mine: that brings the text back.
+        db.execute(
+            "UPDATE sources SET hash = zeroblob(16), complete = 0 WHERE (collection, name) IN
+                 (SELECT s.collection, s.name FROM drawers d JOIN sources s ON s.id = d.origin WHERE d.row = ?1)
+               AND (section = 0 OR id = (SELECT origin FROM drawers WHERE row = ?1))",
+            [row],
         )?;
         for table in [
             "vectors",

@@ -315,6 +315,18 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             format!("{orphans} vector(s) belong to no drawer"),
         );
     }
+    let homeless = count(
+        "SELECT count(*) FROM drawers d WHERE d.origin <> 0 AND NOT EXISTS
+             (SELECT 1 FROM sources s WHERE s.id = d.origin AND s.collection = d.collection)",
+    )?;
+    if homeless > 0 {
+        report.push(
+            "orphan",
+            None,
+            None,
+            format!("{homeless} mined drawer(s) belong to no source of the ledger"),
+        );
+    }
     let drawers = count("SELECT count(*) FROM drawers")?;
     let passages = count("SELECT count(*) FROM passages p JOIN drawers d ON d.row = p.row")?;
     if drawers != passages || passages != count("SELECT count(*) FROM passages")? {

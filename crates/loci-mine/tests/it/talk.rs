@@ -1,0 +1,17 @@
+//! Conversations to pieces.
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::format_collect,
+    clippy::format_push_string
+)]
+
+mod claude_code;
+mod codex;
+mod composing;
+mod exports;
+mod gemini;
+mod recognising;
+mod resuming;
+mod rows;
+mod support;
+mod text;
