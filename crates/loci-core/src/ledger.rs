@@ -160,6 +160,8 @@ pub trait Ledger: Send + Sync {
     fn each_source(&self, each: &mut dyn FnMut(SourceRecord) -> Result<()>) -> Result<()>;
     /// The rows of one source, by section.
     fn source(&self, name: &str) -> Result<Vec<SourceRecord>>;
+    /// Sources (section 0) of this name, and those below it if it is a folder.
+    fn sources_under(&self, path: &str) -> Result<Vec<SourceRecord>>;
     /// Sources (section 0) whose bytes had this hash.
     fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>>;
     /// Number of drawers of a source, all sections together.

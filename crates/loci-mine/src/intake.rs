@@ -90,7 +90,7 @@ impl Intake<'_> {
     /// Gives the item the drawers of a source that had the same bytes and is `gone`.
     pub fn moved(&mut self, hash: &SourceHash, gone: &dyn Fn(&str) -> bool) -> Result<bool> {
         let shared = self.shared;
-        if shared.known.is_empty() || shared.known.contains(&self.item.name) {
+        if shared.known.knows_nothing() || shared.known.contains(&self.item.name) {
             return Ok(false);
         }
         for record in shared.ledger.sources_with_hash(hash)? {

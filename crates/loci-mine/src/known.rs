@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use loci_core::{Ledger, Result, Stat};
+use loci_core::{Ledger, Result, SourceRecord, Stat};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::miner::Options;
@@ -25,15 +25,23 @@ struct Entry {
 pub(crate) struct Known {
     entries: Vec<Entry>,
     seen: Vec<AtomicU64>,
+    /// Only some items were asked about.
+    partial: bool,
 }
 
 impl Known {
-    pub(crate) fn read(ledger: &dyn Ledger, recipe: &str, options: &Options) -> Result<Self> {
+    /// All of the ledger, in one read; of some items, only theirs.
+    pub(crate) fn read(
+        ledger: &dyn Ledger,
+        recipe: &str,
+        only: Option<&[String]>,
+        options: &Options,
+    ) -> Result<Self> {
         let at = |chosen: &Option<String>, there: &str| {
             chosen.as_ref().is_none_or(|chosen| chosen == there)
         };
         let mut entries = Vec::new();
-        ledger.each_source(&mut |record| {
+        let mut take = |record: SourceRecord| {
             if record.section == 0 {
                 entries.push(Entry {
                     key: xxh3_128(record.name.as_bytes()),
@@ -49,17 +57,27 @@ impl Known {
                 });
             }
             Ok(())
-        })?;
+        };
+        match only {
+            None => ledger.each_source(&mut take)?,
+            Some(names) => {
+                for name in names {
+                    ledger.source(name)?.into_iter().try_for_each(&mut take)?;
+                }
+            }
+        }
         entries.sort_unstable_by_key(|entry| entry.key);
         let words = entries.len().div_ceil(64);
         Ok(Self {
             entries,
+            partial: only.is_some(),
             seen: (0..words).map(|_| AtomicU64::new(0)).collect(),
         })
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Whether the whole ledger was empty, so that nothing can have been renamed.
+    pub(crate) fn knows_nothing(&self) -> bool {
+        self.entries.is_empty() && !self.partial
     }
 
     fn find(&self, name: &str) -> Option<usize> {

@@ -12,7 +12,7 @@ use crate::outbox::{Outbox, Shared};
 use crate::place::Chosen;
 use crate::report::{Meter, Report};
 use crate::run::Run;
-use crate::source::{Item, Listed, Read, Since, Source};
+use crate::source::{Description, Item, Listed, Read, Since, Source};
 
 /// Items listed ahead of the threads that read them.
 const AHEAD: usize = 256;
@@ -62,8 +62,8 @@ impl Errand<'_> {
     /// Mines. An error means that the palace could not be written to; a source that cannot be read is named in the
     /// report.
     pub fn mine(&self) -> Result<Report> {
-        let recipe = self.source.describe().recipe;
-        let known = Known::read(self.ledger, &recipe, self.options)?;
+        let Description { recipe, only, .. } = self.source.describe();
+        let known = Known::read(self.ledger, &recipe, only.as_deref(), self.options)?;
         let shared = Shared {
             ledger: self.ledger,
             run: self.run,
@@ -226,10 +226,10 @@ impl Errand<'_> {
 
     /// Counts sources of these roots whose item is not there any more.
     fn look_for_gone(&self, shared: &Shared<'_>, report: &mut Report) -> Result<()> {
-        if !shared.known.any_unseen() {
+        let Description { roots, only, .. } = self.source.describe();
+        if only.is_some() || !shared.known.any_unseen() {
             return Ok(());
         }
-        let roots = self.source.describe().roots;
         self.ledger.each_source(&mut |record| {
             if record.section == 0
                 && record.kind == crate::tree::FILE

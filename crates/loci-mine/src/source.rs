@@ -17,6 +17,8 @@ pub struct Description {
     pub recipe: String,
     /// What a run over it is about, such as paths.
     pub roots: Vec<String>,
+    /// The names of all items that it will list, where it is asked about some only.
+    pub only: Option<Vec<String>>,
 }
 
 /// Something that can be read, such as a file.

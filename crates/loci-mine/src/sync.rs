@@ -13,10 +13,11 @@ use crate::run::Run;
 use crate::tree::{CONVERSATION, EXPORT, FILE, is_gone};
 use crate::walk::{self, Met, Rules};
 
-/// More than this share of a root's files, in percent, and more than so many of them: that is no clean-up but a disk that
+/// More than this share of a root's files, in percent, and more than [`BRAKE_FILES`]: that is no clean-up but a disk that
 /// is not there.
 const BRAKE_PERCENT: u64 = 50;
-const BRAKE_FILES: u64 = 10;
+/// So few files are removed without a look at the whole.
+pub const BRAKE_FILES: u64 = 10;
 
 /// A source whose file is gone or is not to be mined any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -118,7 +119,7 @@ impl Sweep<'_> {
             if gone.why == "deleted" && !is_gone(&gone.name) {
                 continue;
             }
-            swept.removed += remove(self.ledger, run.ensure()?, &gone.name)?.removed;
+            swept.removed += remove_source(self.ledger, run.ensure()?, &gone.name)?.removed;
         }
         swept.run = run.id();
         Ok(swept)
@@ -193,7 +194,7 @@ impl MetFiles {
 }
 
 /// Removes a source and its drawers, some at a time.
-pub(crate) fn remove(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts> {
+pub fn remove_source(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts> {
     let mut counts = Counts::default();
     // The head goes last: while it is there, a killed removal is seen and finished.
     let mut rows = ledger.source(name)?;

@@ -172,6 +172,10 @@ impl Source for Tree {
             name: "files".into(),
             recipe: format!("files {VERSION}, {target}/{max}/{min}/{overlap}, secrets {secrets}"),
             roots: self.names.clone(),
+            only: self.only.as_ref().map(|files| {
+                let names = files.iter().filter_map(|file| file.to_str());
+                names.map(str::to_owned).collect()
+            }),
         }
     }
 

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use loci_core::{Error, Filter, KeyTest, Ledger, Result, RunRecord, Undone, Warning};
 use loci_mine::watch::{Pace, Stir};
-use loci_mine::{Errand, Meter, Options, Reading, Report, Run, Source, Sweep, Swept, Tree};
+use loci_mine::{
+    BRAKE_FILES, Errand, FILE, Gone, Meter, Options, Reading, Report, Run, Source, Sweep, Swept,
+    Tree, is_gone, remove_source,
+};
 
 use crate::palace::{Memory, Palace};
 
@@ -204,11 +207,15 @@ impl Palace {
             stop: watching.stop,
         };
         let mined = errand.mine();
-        let gone = match changed {
-            Some(paths) => paths.iter().any(|path| !path.exists()),
-            None => true,
-        };
-        let swept = if gone && mined.is_ok() && !watching.stop.load(Ordering::Relaxed) {
+        let swept = if mined.is_err() || watching.stop.load(Ordering::Relaxed) {
+            None
+        } else if let Some(swept) = changed
+            .map(|paths| sweep_few(ledger, &run, paths))
+            .transpose()?
+            .flatten()
+        {
+            Some(swept)
+        } else {
             let sweep = Sweep {
                 ledger,
                 roots: &names,
@@ -217,8 +224,6 @@ impl Palace {
                 even_most: false,
             };
             Some(sweep.sweep(Some(&run))?)
-        } else {
-            None
         };
         let mut report = finish(mined, &run, warnings)?;
         if let Some(swept) = swept {
@@ -234,6 +239,37 @@ impl Palace {
     fn generation(&self) -> Result<u64> {
         self.local()?.generation(self.reference())
     }
+}
+
+/// Removes what was mined from changed paths that are gone; nothing if those are so many that the whole must be looked at.
+fn sweep_few(
+    ledger: &dyn Ledger,
+    run: &Run<'_>,
+    changed: &BTreeSet<PathBuf>,
+) -> Result<Option<Swept>> {
+    let mut swept = Swept::default();
+    for path in changed.iter().filter_map(|path| path.to_str()) {
+        if !is_gone(path) {
+            continue;
+        }
+        for record in ledger.sources_under(path)? {
+            if record.kind == FILE && is_gone(&record.name) {
+                swept.gone.push(Gone {
+                    drawers: ledger.drawers_of(&record.name)?,
+                    name: record.name,
+                    why: "deleted",
+                });
+            }
+        }
+        if swept.gone.len() as u64 > BRAKE_FILES {
+            return Ok(None);
+        }
+    }
+    for gone in &swept.gone {
+        swept.removed += remove_source(ledger, run.ensure()?, &gone.name)?.removed;
+    }
+    swept.run = run.id();
+    Ok(Some(swept))
 }
 
 /// What a sync does with what it finds.

@@ -27,6 +27,12 @@ impl Ledger for SqliteCollection {
         })
     }
 
+    fn sources_under(&self, path: &str) -> Result<Vec<SourceRecord>> {
+        self.read("reading the ledger", |db, row| {
+            sources::under(&db.sql, row.id, path)
+        })
+    }
+
     fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>> {
         self.read("reading the ledger", |db, row| {
             sources::with_hash(&db.sql, row.id, hash)

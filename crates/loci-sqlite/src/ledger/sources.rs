@@ -91,6 +91,28 @@ pub(super) fn by_id(db: &Connection, id: i64) -> Attempt<Option<SourceRecord>> {
     })
 }
 
+pub(super) fn under(db: &Connection, collection: i64, path: &str) -> Attempt<Vec<SourceRecord>> {
+    let folder = path.trim_end_matches(std::path::MAIN_SEPARATOR);
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND section = 0
+         UNION ALL
+         SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name >= ?3 AND name < ?4 AND section = 0"
+    ))?;
+    // The separator, and the character behind it.
+    let separator = std::path::MAIN_SEPARATOR;
+    let behind = char::from_u32(u32::from(separator) + 1).unwrap_or(char::MAX);
+    let found = statement.query_map(
+        params![
+            collection,
+            path,
+            format!("{folder}{separator}"),
+            format!("{folder}{behind}")
+        ],
+        |row| Ok(read(row)?.1),
+    )?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 pub(super) fn with_hash(
     db: &Connection,
     collection: i64,
