@@ -1,9 +1,10 @@
 //! `cargo xtask bench store`: Loci and ChromaDB on the same documents and vectors, in one run, as
-//! ratios of CPU time. Each figure comes from a process of its own.
+//! ratios of CPU time. Each figure comes from a process of its own. `cargo xtask bench mine` is [`mine`].
 
 mod chroma;
 mod data;
 mod loci;
+mod mine;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub(crate) enum Bench {
         #[arg(long)]
         no_peer: bool,
     },
+    /// Files into drawers, beside MemPalace.
+    Mine(mine::Options),
 }
 
 #[derive(Subcommand, Clone)]
@@ -41,9 +44,12 @@ pub(crate) enum Measure {
     Phase { phase: String, directory: PathBuf },
 }
 
-/// Rebuilds this tool with optimisations and hands over.
+/// Rebuilds this tool with optimisations and hands over, if it measures itself.
 pub(crate) fn run(what: Bench) -> anyhow::Result<()> {
-    let Bench::Store { rows, no_peer } = what;
+    let (rows, no_peer) = match what {
+        Bench::Store { rows, no_peer } => (rows, no_peer),
+        Bench::Mine(options) => return mine::run(&options),
+    };
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args([
         "run",

@@ -1,4 +1,4 @@
-//! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB.
+//! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB, `bench mine` beside MemPalace.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,

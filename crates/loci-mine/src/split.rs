@@ -81,6 +81,16 @@ pub struct Split {
 /// for a whole text.
 ///
 /// Never fails, gives the same chunks for the same input, and takes time in proportion to the length of the text.
+///
+/// ```
+/// use loci_mine::document::Format;
+/// use loci_mine::split::{Size, Trail, split};
+///
+/// let text = "# Guide\n\nRead this first.\n";
+/// let split = split(text, &Format::Markdown, &Size::default(), 1, &Trail::default());
+/// let chunk = split.chunks.first().unwrap();
+/// assert_eq!((chunk.start_line, chunk.end_line, chunk.heading.as_str()), (1, 3, "Guide"));
+/// ```
 pub fn split(text: &str, format: &Format, size: &Size, first_line: u32, trail: &Trail) -> Split {
     let rows = rows::rows(text, first_line);
     if rows.is_empty() {

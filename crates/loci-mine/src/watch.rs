@@ -104,6 +104,7 @@ fn watch_at_most(
     each: &mut dyn FnMut(Stir) -> ControlFlow<()>,
 ) -> Result<(), Error> {
     let mut lookout = Lookout::new(Roots::open(given)?, given, rules, pace, stop, folders);
+    lookout.set();
     // A limit met while setting is told after the start, which comes first in any case.
     let mut told = each(Stir::Rescan {
         why: "start".to_owned(),
@@ -130,6 +131,54 @@ mod tests {
     use super::*;
     use std::fs;
     use std::ops::ControlFlow::Break;
+    use std::path::Path;
+
+    const PACE: Pace = Pace {
+        quiet: Duration::from_millis(10),
+        at_most: Duration::from_millis(50),
+    };
+
+    /// Watches at most so many folders; `act` is called with the number of each stir until it
+    /// says that it was the last.
+    fn told(root: &Path, folders: usize, act: &mut dyn FnMut(usize) -> bool) -> Vec<Stir> {
+        let stop = AtomicBool::new(false);
+        let (done, waiting) = std::sync::mpsc::channel::<()>();
+        let mut told = Vec::new();
+        let given = [root.to_path_buf()];
+        std::thread::scope(|scope| {
+            let flag = &stop;
+            // Ends a watch that tells nothing.
+            scope.spawn(move || {
+                let _ = waiting.recv_timeout(Duration::from_secs(20));
+                flag.store(true, Ordering::Relaxed);
+            });
+            watch_at_most(
+                folders,
+                &given,
+                &Rules::default(),
+                &PACE,
+                flag,
+                &mut |stir| {
+                    told.push(stir);
+                    if act(told.len()) {
+                        Break(())
+                    } else {
+                        Continue(())
+                    }
+                },
+            )
+            .unwrap();
+            drop(done);
+        });
+        told
+    }
+
+    fn why(stir: &Stir) -> &str {
+        match stir {
+            Stir::Rescan { why } => why,
+            Stir::Changed(_) => panic!("{stir:?}"),
+        }
+    }
 
     #[test]
     fn at_the_limit_of_watched_folders_all_files_are_looked_at_instead() {
@@ -139,38 +188,35 @@ mod tests {
             fs::create_dir(root.join(name)).unwrap();
             fs::write(root.join(name).join("a.md"), "x").unwrap();
         }
-        let pace = Pace {
-            quiet: Duration::from_millis(10),
-            at_most: Duration::from_millis(50),
-        };
-        let until = Instant::now() + Duration::from_secs(20);
-        let stop = AtomicBool::new(false);
-        let mut told = Vec::new();
-        let mut step = 0;
-        let given = [root.clone()];
-        watch_at_most(2, &given, &Rules::default(), &pace, &stop, &mut |stir| {
-            assert!(Instant::now() < until);
-            told.push(stir);
-            step += 1;
-            match step {
-                1 => {}
-                2 => {
-                    fs::write(root.join("three/b.md"), "new").unwrap();
-                    fs::write(root.join("two/a.md"), "longer").unwrap();
-                    fs::remove_file(root.join("one/a.md")).unwrap();
-                }
-                _ => return Break(()),
+        let told = told(&root, 2, &mut |step| {
+            if step == 2 {
+                fs::write(root.join("three/b.md"), "new").unwrap();
+                fs::write(root.join("two/a.md"), "longer").unwrap();
+                fs::remove_file(root.join("one/a.md")).unwrap();
             }
-            Continue(())
-        })
-        .unwrap();
-        let why = |at: usize| match &told[at] {
-            Stir::Rescan { why } => why.clone(),
-            other @ Stir::Changed(_) => panic!("{other:?}"),
-        };
-        assert_eq!(why(0), "start");
-        assert!(why(1).contains("limit"));
+            step == 3
+        });
+        assert_eq!(why(&told[0]), "start");
+        assert!(why(&told[1]).contains("limit"));
         let changed = ["one/a.md", "three/b.md", "two/a.md"].map(|name| root.join(name));
+        assert_eq!(told[2], Stir::Changed(changed.into()));
+    }
+
+    #[test]
+    fn a_limit_that_is_met_later_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let told = told(&root, 2, &mut |step| {
+            match step {
+                1 => fs::create_dir_all(root.join("one/two/three")).unwrap(),
+                2 => fs::write(root.join("one/two/three/a.md"), "x").unwrap(),
+                _ => {}
+            }
+            step == 3
+        });
+        assert_eq!(why(&told[0]), "start");
+        assert!(why(&told[1]).contains("limit"));
+        let changed = [root.join("one/two/three/a.md")];
         assert_eq!(told[2], Stir::Changed(changed.into()));
     }
 }

@@ -12,7 +12,11 @@ use super::roots::{Roots, real_path};
 use super::{Met, Rules, found};
 
 /// "Too many levels of symbolic links".
-const LOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+const LOOP: i32 = if cfg!(any(target_os = "linux", target_os = "android")) {
+    40
+} else {
+    62
+};
 
 /// The links of one walk: what was met through one, so that nothing is met twice.
 #[derive(Debug)]

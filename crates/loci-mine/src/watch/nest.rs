@@ -120,3 +120,24 @@ impl Nest {
         !gone.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_folder_goes_with_all_below_it_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut nest = Nest::new(&Arc::new(Inbox::default()), usize::MAX).unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["a", "a/b", "a/b/c", "a-b", "ab"] {
+            std::fs::create_dir(at(name)).unwrap();
+            nest.add(&at(name)).unwrap();
+        }
+        nest.add(&at("nothing")).unwrap();
+        assert!(nest.remove(&at("a")));
+        assert!(!nest.remove(&at("a")));
+        let left: Vec<_> = nest.folders.iter().cloned().collect();
+        assert_eq!(left, [at("a-b"), at("ab")]);
+    }
+}

