@@ -69,9 +69,15 @@ impl Intake<'_> {
         }
     }
 
+    /// Whether everything is to be filed again, whatever the ledger says.
+    pub fn reads_all(&self) -> bool {
+        self.shared.reads_all && !self.afresh
+    }
+
     /// Whether a source is filed as it is now, at this place.
     pub fn is_current(&self, before: &Before, hash: &SourceHash, place: &Place) -> bool {
-        before.is(hash, &self.shared.recipe)
+        !self.reads_all()
+            && before.is(hash, &self.shared.recipe)
             && before
                 .head()
                 .is_some_and(|head| head.wing == place.wing && head.room == place.room)
@@ -114,6 +120,20 @@ impl Intake<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether anything was forgotten that must not come back.
+    pub fn has_forgotten(&self) -> bool {
+        self.shared.has_forgotten && !self.shared.options.allow_again
+    }
+
+    /// Whether all of a text was forgotten.
+    pub fn is_forgotten(&mut self, text: &str) -> Result<bool> {
+        if !self.has_forgotten() {
+            return Ok(false);
+        }
+        let lines = text.lines().count().max(1) as u32;
+        Ok(self.forgotten(text)? == [(1, lines)])
     }
 
     /// Lines that were forgotten and must not come back.

@@ -51,7 +51,6 @@ impl Known {
                     read_ns: record.stat.read_ns,
                     current: record.complete
                         && record.recipe == recipe
-                        && !options.force
                         && at(&options.chosen.wing, &record.wing)
                         && at(&options.chosen.room, &record.room),
                 });

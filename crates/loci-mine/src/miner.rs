@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use loci_core::{Error, Ledger, Result};
 
@@ -17,14 +18,16 @@ use crate::source::{Description, Item, Listed, Read, Since, Source};
 /// Items listed ahead of the threads that read them.
 const AHEAD: usize = 256;
 /// How often an item is read again because another process was quicker.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: u32 = 12;
+/// Pause before the second attempt; later ones wait longer.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// How to mine.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Say what would be done and write nothing.
     pub dry_run: bool,
-    /// Read at most so many changed items.
+    /// File at most so many new or changed items.
     pub limit: Option<u64>,
     /// Let forgotten text come back.
     pub allow_again: bool,
@@ -63,14 +66,19 @@ impl Errand<'_> {
     /// report.
     pub fn mine(&self) -> Result<Report> {
         let Description { recipe, only, .. } = self.source.describe();
-        let known = Known::read(self.ledger, &recipe, only.as_deref(), self.options)?;
+        let has_forgotten = self.ledger.has_forgotten()?;
+        let reads_all = self.options.force || (self.options.allow_again && has_forgotten);
+        let trusted = if reads_all { "" } else { recipe.as_str() };
+        let known = Known::read(self.ledger, trusted, only.as_deref(), self.options)?;
         let shared = Shared {
             ledger: self.ledger,
             run: self.run,
             options: self.options,
             recipe,
             known,
-            has_forgotten: self.ledger.has_forgotten()?,
+            has_forgotten,
+            reads_all,
+            filed: AtomicU64::new(0),
             meter: self.meter,
             stop: self.stop,
             fatal: Mutex::new(None),
@@ -91,9 +99,14 @@ impl Errand<'_> {
     }
 
     fn run_threads(&self, shared: &Shared<'_>) -> Result<Report> {
-        let threads = self.options.threads.unwrap_or_else(|| {
-            std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8))
-        });
+        let threads = match (self.options.limit, self.options.threads) {
+            // One thread counts exactly.
+            (Some(_), _) => 1,
+            (None, Some(threads)) => threads,
+            (None, None) => {
+                std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8))
+            }
+        };
         let (sender, receiver) = mpsc::sync_channel::<Item>(AHEAD);
         let receiver = Mutex::new(receiver);
         let mut report = Report::default();
@@ -128,11 +141,10 @@ impl Errand<'_> {
         sender: &mpsc::SyncSender<Item>,
         report: &mut Report,
     ) -> Result<()> {
-        let limit = self.options.limit.unwrap_or(u64::MAX);
-        let given = AtomicU64::new(0);
         let since = Seen(&shared.known);
         self.source.items(&since, &mut |listed| {
-            if shared.is_stopped() {
+            if shared.is_stopped() || shared.is_at_limit() {
+                report.limited |= shared.is_at_limit();
                 return ControlFlow::Break(());
             }
             shared.meter.seen.fetch_add(1, Ordering::Relaxed);
@@ -142,10 +154,6 @@ impl Errand<'_> {
                 Listed::Failed { name, why } => report.fail(&name, why),
                 Listed::Changed(item) => {
                     shared.known.see(&item.name);
-                    if given.fetch_add(1, Ordering::Relaxed) >= limit {
-                        report.limited = true;
-                        return ControlFlow::Break(());
-                    }
                     if sender.send(item).is_err() {
                         return ControlFlow::Break(());
                     }
@@ -165,10 +173,15 @@ impl Errand<'_> {
             let Ok(item) = next else {
                 break;
             };
-            if shared.is_stopped() {
+            if shared.is_at_limit() {
+                out.report.limited = true;
+            }
+            if shared.is_stopped() || shared.is_at_limit() {
                 continue;
             }
-            self.read(shared, &mut out, &item, false);
+            if !self.read(shared, &mut out, &item, false) {
+                out.again.push(item);
+            }
             if out.is_full() {
                 out.flush(shared);
                 self.read_again(shared, &mut out);
@@ -192,8 +205,13 @@ impl Errand<'_> {
         let result = self.source.read(item, &mut intake);
         let stale = intake.stale;
         match result {
-            Ok(Read::Filed) => out.report.files.read += 1,
-            Ok(Read::Moved) => {}
+            Ok(Read::Filed) => {
+                out.report.files.read += 1;
+                shared.filed.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(Read::Moved) => {
+                shared.filed.fetch_add(1, Ordering::Relaxed);
+            }
             Ok(Read::Unchanged) => out.report.files.unchanged += 1,
             Ok(Read::Skipped(reason)) => out.report.skip(&reason),
             Err(_) if stale => return false,
@@ -207,10 +225,14 @@ impl Errand<'_> {
 
     /// Items that another process was quicker with. Mostly it filed the same, and nothing is left to do.
     fn read_again(&self, shared: &Shared<'_>, out: &mut Outbox) {
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
             let again = std::mem::take(&mut out.again);
-            if again.is_empty() {
+            if again.is_empty() || shared.is_stopped() {
                 return;
+            }
+            if attempt > 0 {
+                // The other process is in the middle of a large source: it shall get on.
+                std::thread::sleep(PAUSE * attempt);
             }
             for item in again {
                 if !self.read(shared, out, &item, true) {

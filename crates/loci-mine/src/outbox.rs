@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
     Counts, Error, ErrorKind, Filed, Ledger, Result, SourceChange, SourceHash, SourceRecord,
@@ -27,6 +27,10 @@ pub(crate) struct Shared<'a> {
     pub(crate) recipe: String,
     pub(crate) known: Known,
     pub(crate) has_forgotten: bool,
+    /// What the ledger says of unchanged sources does not count.
+    pub(crate) reads_all: bool,
+    /// Items that were filed.
+    pub(crate) filed: AtomicU64,
     pub(crate) meter: &'a Meter,
     pub(crate) stop: &'a AtomicBool,
     /// The first error that ends the run: the palace cannot be written to.
@@ -37,6 +41,12 @@ pub(crate) struct Shared<'a> {
 impl Shared<'_> {
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.halted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_at_limit(&self) -> bool {
+        self.options
+            .limit
+            .is_some_and(|limit| self.filed.load(Ordering::Relaxed) >= limit)
     }
 
     /// Ends the run with this error.

@@ -86,15 +86,15 @@ impl Sweep<'_> {
             } else {
                 ""
             };
+            if record.kind == CONVERSATION && !self.conversations {
+                swept.kept_conversations += u64::from(!why.is_empty());
+                return Ok(());
+            }
             if let Some((all, gone)) = per_root.get_mut(at) {
                 *all += 1;
                 *gone += u64::from(!why.is_empty());
             }
             if why.is_empty() {
-                return Ok(());
-            }
-            if record.kind == CONVERSATION && !self.conversations {
-                swept.kept_conversations += 1;
                 return Ok(());
             }
             swept.gone.push(Gone {

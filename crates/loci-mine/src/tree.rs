@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Error, MetaValue, Metadata, Result};
 
-use crate::document as format;
+use crate::document::{self as format, Skip};
 use crate::intake::Intake;
 use crate::place::{Chosen, Place, Places};
 use crate::source::{Description, Item, Listed, Read, Since, Source};
@@ -71,6 +71,21 @@ pub struct Tree {
 impl Tree {
     /// The roots as they are: missing ones are an error when the items are listed.
     pub fn new(roots: &[PathBuf], reading: Reading) -> Result<Self> {
+        for (flag, name) in [
+            ("wing", &reading.chosen.wing),
+            ("room", &reading.chosen.room),
+        ] {
+            let fits = |name: &String| {
+                !name.trim().is_empty() && name.len() <= crate::place::MAX_NAME_BYTES
+            };
+            if name.as_ref().is_some_and(|name| !fits(name)) {
+                let limit = crate::place::MAX_NAME_BYTES;
+                return Err(Error::invalid(
+                    flag,
+                    format!("a name has 1 to {limit} bytes, not only white space"),
+                ));
+            }
+        }
         let mut absolute = Vec::with_capacity(roots.len());
         let mut names = Vec::with_capacity(roots.len());
         for root in roots {
@@ -197,6 +212,14 @@ impl Source for Tree {
         if stat::is_part_of_conversation(path) {
             return Ok(Read::Skipped("part of a conversation".into()));
         }
+        // Many binary files are known by their name, and need not be opened.
+        let by_name = format::recognise(path, &[]).err();
+        if by_name == Some(Skip::Binary) || item.stat.size == 0 {
+            let skip = by_name
+                .filter(|_| item.stat.size > 0)
+                .unwrap_or(Skip::Empty);
+            return document::leave_out(item, skip.to_string(), intake);
+        }
         let mut opened = stat::Opened::open(path).map_err(fail)?;
         intake.set_stat(stat::with_companions(path, opened.stat));
         let mut head = Vec::new();
@@ -209,10 +232,10 @@ impl Source for Tree {
         }
         let format = match format::recognise(path, &head) {
             Ok(format) => format,
-            Err(skip) => return Ok(Read::Skipped(skip.to_string())),
+            Err(skip) => return document::leave_out(item, skip.to_string(), intake),
         };
         if !self.reading.generated && format::is_generated(path, &head) {
-            return Ok(Read::Skipped("generated".into()));
+            return document::leave_out(item, "generated".into(), intake);
         }
         let whole = opened.stat.size <= WHOLE_BYTES;
         let extracted = document::is_extracted(&format) || !document::is_utf8(&head);
@@ -221,7 +244,7 @@ impl Source for Tree {
             (false, true) if opened.stat.size <= EXTRACTED_BYTES => {
                 document::read(self, item, opened, intake)
             }
-            (false, true) => Ok(Read::Skipped("too large for its kind".into())),
+            (false, true) => document::leave_out(item, "too large for its kind".into(), intake),
             (false, false) => large::read(self, item, &format, opened, intake),
         }
     }

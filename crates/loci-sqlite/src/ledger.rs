@@ -5,6 +5,7 @@
 
 mod filing;
 pub(crate) mod forgotten;
+mod lending;
 mod matching;
 mod rename;
 mod runs;

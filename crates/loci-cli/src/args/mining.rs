@@ -63,7 +63,7 @@ pub(crate) struct MineArguments {
     /// Say what would be done and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Read at most so many new or changed files
+    /// File at most so many new or changed files
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
     /// Read every file again, changed or not
@@ -112,8 +112,9 @@ pub(crate) struct SyncArguments {
 #[derive(Debug, Args)]
 pub(crate) struct RunsArguments {
     /// Show at most so many
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
+    #[arg(long, value_name = "N", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
     /// Collection that was mined into
     #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
     pub(crate) collection: String,

@@ -13,7 +13,7 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &RunsArguments, session: &Session<'_>) -> Result<Reply> {
     let palace = session.existing()?;
-    let runs = palace.runs(&arguments.collection, arguments.limit)?;
+    let runs = palace.runs(&arguments.collection, arguments.limit as usize)?;
     let shown: Vec<Value> = runs.iter().map(to_json).collect();
     let text = if runs.is_empty() {
         "nothing was mined yet\n".to_owned()

@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
         let _ = writeln!(text, "… and {} more", swept.gone.len() - SHOWN);
     }
     let _ = match (swept.gone.len(), arguments.apply && swept.brake.is_none()) {
+        (0, _) if swept.sources == 0 => writeln!(text, "nothing below these paths was mined"),
         (0, _) => writeln!(text, "all {} source(s) are still there", swept.sources),
         (gone, true) => writeln!(
             text,
@@ -64,5 +65,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
             .notes
             .push(format!("{brake}; --even-most removes them all the same"));
     }
-    Ok(reply.exit_if(braked, Exit::Error))
+    Ok(reply
+        .exit_if(swept.sources == 0, Exit::Nothing)
+        .exit_if(braked, Exit::Error))
 }

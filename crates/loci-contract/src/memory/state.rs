@@ -167,7 +167,7 @@ impl Drawer {
             })
     }
 
-    /// What a mined drawer is unique by: wing, source file, text, start line.
+    /// What a mined drawer is unique by: wing, source file, text, start line with part.
     fn mined_key(&self) -> Option<[String; 4]> {
         let document = self.document.clone()?;
         let source = self
@@ -178,8 +178,16 @@ impl Drawer {
             self.key_part("wing"),
             source.into(),
             document,
-            self.key_part("start_line"),
+            self.line_key(),
         ])
+    }
+
+    fn line_key(&self) -> String {
+        let line = self.key_part("start_line");
+        match self.metadata.get("part") {
+            Some(MetaValue::Int(part)) => format!("{line}.{part}"),
+            _ => line,
+        }
     }
 
     fn key_part(&self, key: &str) -> String {

@@ -117,6 +117,11 @@ pub fn s5_7_another_wing_file_text_or_line_makes_no_twin(fixture: &dyn Fixture) 
             "same",
             json!({"wing": "w", "source_file": "notes.md", "start_line": 4}),
         ),
+        (
+            "part",
+            "same",
+            json!({"wing": "w", "source_file": "notes.md", "start_line": 3, "part": 2}),
+        ),
     ] {
         let result = collection.add(&drawer(id, text, &metadata)).unwrap();
         assert_eq!(result.outcomes, [Outcome::Added], "{id}");

@@ -82,7 +82,11 @@ pub(super) fn read(
     }
     // The last section may go on where it ended.
     let kept = survey.same.min(marks.len().saturating_sub(1));
-    let kept = if moves(intake, &before) { 0 } else { kept };
+    let kept = if moves(intake, &before) || intake.reads_all() {
+        0
+    } else {
+        kept
+    };
     let from = marks
         .get(kept)
         .map(|(mark, _)| mark.clone())

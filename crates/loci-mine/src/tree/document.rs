@@ -59,10 +59,7 @@ pub(super) fn read(
     }
     let document = match document::read(path, bytes) {
         Ok(document) => document,
-        Err(skip) => {
-            empty_out(item, &before, place, hash, intake);
-            return Ok(Read::Skipped(skip.to_string()));
-        }
+        Err(skip) => return leave_out(item, skip.to_string(), intake),
     };
     let text = Text {
         tree,
@@ -97,25 +94,28 @@ pub(super) fn read(
     Ok(Read::Filed)
 }
 
-/// A file that has no text now: what it had goes.
-fn empty_out(
-    item: &Item,
-    before: &Before,
-    place: Place,
-    hash: SourceHash,
-    intake: &mut Intake<'_>,
-) {
-    if before.head().is_some() {
-        let section = Section {
-            name: item.name.clone(),
-            kind: FILE,
-            place,
-            hash,
-            pieces: Some(Vec::new()),
-            ..Section::default()
-        };
-        intake.whole(before, section);
+/// A file that has no text to file now: what it had goes, and the reason is counted.
+pub(super) fn leave_out(item: &Item, reason: String, intake: &mut Intake<'_>) -> Result<Read> {
+    let before = intake.before(&item.name)?;
+    let Some(head) = before.head() else {
+        return Ok(Read::Skipped(reason));
+    };
+    let section = Section {
+        name: item.name.clone(),
+        kind: FILE,
+        place: Place {
+            wing: head.wing.clone(),
+            room: head.room.clone(),
+        },
+        pieces: Some(Vec::new()),
+        ..Section::default()
+    };
+    if before.rows().len() > 1 {
+        intake.whole_again(&before, &section)?;
+    } else {
+        intake.whole(&before, section);
     }
+    Ok(Read::Skipped(reason))
 }
 
 /// Reads a file that nobody writes to meanwhile.
@@ -208,10 +208,10 @@ impl Text<'_> {
             .into_iter()
             .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
             .collect();
-        let held: HashSet<SourceHash> = if holes.is_empty() {
-            HashSet::new()
-        } else {
+        let held: HashSet<SourceHash> = if intake.has_forgotten() {
             intake.held_texts(self.name)?.into_iter().collect()
+        } else {
+            HashSet::new()
         };
         let split = split::split(
             text,
@@ -228,7 +228,12 @@ impl Text<'_> {
             let touched = holes
                 .iter()
                 .any(|(start, end)| *start <= chunk.end_line && chunk.start_line <= *end);
-            if !touched || held.contains(&hash_of(words.as_bytes())) {
+            let here = held.contains(&hash_of(words.as_bytes()));
+            if !here && intake.is_forgotten(words)? {
+                intake.left_out(u64::from(chunk.end_line - chunk.start_line + 1));
+                continue;
+            }
+            if !touched || here {
                 let span = (chunk.start_line, chunk.end_line);
                 pieces.push(piece_of(words.to_owned(), span, chunk, common));
                 continue;

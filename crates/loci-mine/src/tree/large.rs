@@ -26,6 +26,9 @@ struct Mark {
     start: u64,
     end: u64,
     line: u32,
+    /// Parts of its first line that earlier sections hold: a line may be longer than a section.
+    #[serde(default)]
+    parts: u32,
     trail: Trail,
 }
 
@@ -61,7 +64,7 @@ pub(super) fn read(
         .is_some_and(|head| head.wing != place.wing || head.room != place.room);
     // A section that ends the file may have ended in the middle of a chunk.
     let ended = !marks.is_empty() && survey.same == marks.len();
-    let kept = if moved_place {
+    let kept = if moved_place || intake.reads_all() {
         0
     } else {
         survey.same.saturating_sub(usize::from(ended))
@@ -109,8 +112,11 @@ pub(super) fn read(
         }
         let words = String::from_utf8_lossy(&bytes);
         let (mut pieces, trail) = text.pieces(&words, mark.line, &mark.trail, &common, intake)?;
+        let on = go_on(&mut pieces, &mark);
+        let ends_line = bytes.last() == Some(&b'\n');
         let mut next = Mark {
             start: mark.start + bytes.len() as u64,
+            parts: if ends_line { 0 } else { on },
             line: mark.line + memchr::memchr_iter(b'\n', &bytes).count() as u32,
             ..Mark::default()
         };
@@ -168,6 +174,21 @@ fn fill(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> std::io::Result<bool>
         }
     }
     Ok(reader.fill_buf()?.is_empty())
+}
+
+/// Numbers the parts of a line that goes on from the section before. Gives the last part of the last line.
+fn go_on(pieces: &mut [loci_core::Piece], mark: &Mark) -> u32 {
+    let mut last = (mark.line, mark.parts);
+    for piece in pieces {
+        let line = line_of(piece);
+        if line == mark.line && mark.parts > 0 {
+            piece.part += mark.parts;
+            super::set(&mut piece.metadata, "part", i64::from(piece.part));
+            piece.metadata.0.remove("parts");
+        }
+        last = (line, piece.part);
+    }
+    last.1
 }
 
 fn line_of(piece: &loci_core::Piece) -> u32 {

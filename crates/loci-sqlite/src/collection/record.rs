@@ -82,12 +82,21 @@ impl MinedKey {
             wing: key_part(metadata, "wing"),
             source_file: source_file.to_owned(),
             content_hash,
-            start_line: key_part(metadata, "start_line"),
+            start_line: line_key(metadata),
         }
     }
 
     pub(crate) fn is_mined(&self) -> bool {
         !self.source_file.is_empty()
+    }
+}
+
+/// The line, and the part of it where a long one was cut.
+fn line_key(metadata: &Metadata) -> String {
+    let line = key_part(metadata, "start_line");
+    match metadata.get("part") {
+        Some(MetaValue::Int(part)) => format!("{line}.{part}"),
+        _ => line,
     }
 }
 

@@ -193,6 +193,7 @@ fn apply(
             other: apart.zip(made),
             has_embedder: collection.embedder.is_some(),
             origin: None,
+            created_at: None,
         };
         outcomes.push(writer.record(&change, mode)?);
     }

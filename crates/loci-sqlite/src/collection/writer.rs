@@ -30,6 +30,8 @@ pub(crate) struct Change<'a> {
     /// Row of the ledger that files it. Without one it is somebody's own write: a mined drawer whose text that changes
     /// no longer belongs to its source.
     pub(crate) origin: Option<i64>,
+    /// When it was added, if that is not now: a drawer that comes back.
+    pub(crate) created_at: Option<i64>,
 }
 
 /// Applies changes inside a write transaction and keeps the counters that are written at its end.
@@ -118,7 +120,7 @@ impl<'a> Writer<'a> {
             .prepare_cached(
                 "INSERT INTO drawers (row, collection, id, text, metadata, seq, checksum, created_at, updated_at,
                                       wing, source_file, content_hash, start_line, origin)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?1, ?6, ?7, ?7, ?8, ?9, ?10, ?11, ?12)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?1, ?6, ?13, ?7, ?8, ?9, ?10, ?11, ?12)
                  ON CONFLICT (collection, wing, source_file, content_hash, start_line) WHERE source_file <> ''
                  DO NOTHING",
             )?
@@ -135,6 +137,7 @@ impl<'a> Writer<'a> {
                 key.content_hash,
                 key.start_line,
                 change.origin.unwrap_or_default(),
+                change.created_at.unwrap_or(self.now),
             ])?;
         if inserted == 0 {
             return Ok(Outcome::DuplicateOf(

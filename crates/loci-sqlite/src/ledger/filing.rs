@@ -11,6 +11,7 @@ use loci_core::{
 };
 use rusqlite::{Connection, params};
 
+use super::lending::{self, Held};
 use super::matching::{Trait, match_pieces};
 use super::runs::{begin_step, end_step, keep};
 use super::sources;
@@ -28,20 +29,21 @@ const SLICE: usize = 2_000;
 /// Texts per call of the embedder.
 const EMBEDDED: usize = 256;
 
-/// A drawer that a row of the ledger holds.
-struct Held {
-    row: u64,
-    id: String,
-    metadata: Option<Metadata>,
-    origin: i64,
-}
-
 /// A change with what was found out about its pieces before the transaction.
 struct Filing<'a> {
     change: &'a SourceChange,
     traits: Vec<Trait>,
     /// By piece; nothing for those that are there already.
     prepared: Vec<Option<Prepared>>,
+}
+
+/// What leads back from `patch` applied to `old`.
+fn inverse(patch: &MetadataPatch, old: &Metadata) -> MetadataPatch {
+    let keys = patch.0.keys();
+    MetadataPatch(
+        keys.map(|key| (key.clone(), old.get(key).cloned()))
+            .collect(),
+    )
 }
 
 pub(super) fn file(
@@ -159,7 +161,7 @@ fn prepare(
         collection.read("looking at the drawers of sources", |db, row| {
             let mut known = Vec::with_capacity(filings.len());
             for filing in &*filings {
-                known.push(known_texts(&db.sql, row.id, filing.change)?);
+                known.push(known_texts(&db.sql, row.id, filing)?);
             }
             Ok(known)
         })?
@@ -210,44 +212,40 @@ fn prepare(
     Ok(())
 }
 
-/// How often each text is held by the rows that a change may take drawers from.
+/// How often each text is there for a change to take.
 fn known_texts(
     db: &Connection,
     collection: i64,
-    change: &SourceChange,
+    filing: &Filing<'_>,
 ) -> Attempt<HashMap<Vec<u8>, usize>> {
-    let mut known = HashMap::new();
-    let mut statement =
-        db.prepare_cached("SELECT content_hash FROM drawers WHERE origin = ?1 AND origin <> 0")?;
-    for id in lenders(db, collection, &change.record)? {
-        let mut rows = statement.query([id])?;
-        while let Some(columns) = rows.next()? {
-            let hash = columns.get_ref(0)?.as_blob().unwrap_or_default();
-            *known.entry(hash.to_vec()).or_default() += 1;
+    let record = &filing.change.record;
+    let mut known = match sources::find(db, collection, &record.name, record.section)? {
+        Some((source, _)) => held_texts(db, source)?,
+        None => HashMap::new(),
+    };
+    if lending::is_possible(db, collection, record)? {
+        for piece in &filing.traits {
+            if !known.contains_key(&piece.hash)
+                && lending::by_text(db, collection, record, &piece.hash)?.is_some()
+            {
+                known.insert(piece.hash.clone(), 1);
+            }
         }
     }
     Ok(known)
 }
 
-/// The row itself, then other rows of the same source whose drawers it may take over: text that moved from one section
-/// to another is still there.
-fn lenders(db: &Connection, collection: i64, record: &SourceRecord) -> Attempt<Vec<i64>> {
-    let mut statement = db.prepare_cached(
-        "SELECT id FROM sources WHERE collection = ?1 AND name = ?2
-           AND (section IN (0, ?3, ?4, ?5) OR (?3 = 0 AND section <= 4))
-         ORDER BY section <> ?3, section",
-    )?;
-    let found = statement.query_map(
-        params![
-            collection,
-            record.name,
-            record.section,
-            record.section.saturating_add(1),
-            LEFTOVERS
-        ],
-        |row| row.get(0),
-    )?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+/// How often each text is held by the row itself.
+fn held_texts(db: &Connection, source: i64) -> Attempt<HashMap<Vec<u8>, usize>> {
+    let mut known = HashMap::new();
+    let mut statement =
+        db.prepare_cached("SELECT content_hash FROM drawers WHERE origin = ?1 AND origin <> 0")?;
+    let mut rows = statement.query([source])?;
+    while let Some(columns) = rows.next()? {
+        let hash = columns.get_ref(0)?.as_blob().unwrap_or_default();
+        *known.entry(hash.to_vec()).or_default() += 1;
+    }
+    Ok(known)
 }
 
 /// One transaction of filing.
@@ -317,8 +315,7 @@ impl<'a> Desk<'a> {
         let change = filing.change;
         let pieces = change.pieces.as_deref().unwrap_or_default();
         let held = self.held(source, usize::MAX)?;
-        let mut lenders = lenders(self.db, self.writer.collection(), &change.record)?;
-        lenders.retain(|lender| *lender != source);
+        let borrows = lending::is_possible(self.db, self.writer.collection(), &change.record)?;
         let traits = held_traits(self.db, &held)?;
         let mut matched = match_pieces(&traits, &filing.traits, change.grows);
         let mut stays = vec![false; held.len()];
@@ -345,12 +342,12 @@ impl<'a> Desk<'a> {
         {
             let own = matched.and_then(|at| held.get(at));
             let lent = match own {
-                Some(_) => None,
-                None => self.lent(&lenders, &piece_trait.hash)?,
+                None if borrows => self.lent(change, piece_trait)?,
+                Some(_) | None => None,
             };
-            match own.or(lent.as_ref()) {
+            match own.or(lent.as_ref().map(|(drawer, _)| drawer)) {
                 Some(drawer) => {
-                    let same_text = lent.is_some()
+                    let same_text = lent.as_ref().is_some_and(|(_, same_text)| *same_text)
                         || matched
                             .and_then(|at| traits.get(at))
                             .is_some_and(|old| old.hash == piece_trait.hash);
@@ -376,30 +373,26 @@ impl<'a> Desk<'a> {
         )?;
         let found = statement.query_map(
             params![source, i64::try_from(limit).unwrap_or(i64::MAX)],
-            read_held,
+            Held::read,
         )?;
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// A drawer with this text that another section of the source no longer needs, or will look for itself.
-    fn lent(&self, lenders: &[i64], hash: &[u8]) -> Attempt<Option<Held>> {
-        if lenders.is_empty() {
-            return Ok(None);
+    /// A drawer of another section of the source that is this piece, and whether its text is the same.
+    fn lent(&self, change: &SourceChange, piece: &Trait) -> Attempt<Option<(Held, bool)>> {
+        let collection = self.writer.collection();
+        let by_text = lending::by_text(self.db, collection, &change.record, &piece.hash)?;
+        let found = match by_text {
+            Some(held) => Some((held, true)),
+            None if change.grows => lending::by_place(self.db, collection, &change.record, piece)?
+                .map(|held| (held, false)),
+            None => None,
+        };
+        if let Some((held, _)) = &found {
+            // What lent a drawer is not what its hash says any more.
+            sources::distrust(self.db, held.origin)?;
         }
-        let mut statement = self.db.prepare_cached(
-            "SELECT row, id, metadata, origin FROM drawers WHERE origin = ?1 AND origin <> 0 AND content_hash = ?2
-             ORDER BY row LIMIT 1",
-        )?;
-        for lender in lenders {
-            let mut rows = statement.query(params![lender, hash])?;
-            if let Some(columns) = rows.next()? {
-                let drawer = read_held(columns)?;
-                // What lent a drawer is not what its hash says any more.
-                sources::distrust(self.db, *lender)?;
-                return Ok(Some(drawer));
-            }
-        }
-        Ok(None)
+        Ok(found)
     }
 
     fn insert(
@@ -422,6 +415,7 @@ impl<'a> Desk<'a> {
             other: self.apart.zip(made),
             has_embedder: self.has_embedder,
             origin: Some(source),
+            created_at: None,
         };
         match self.writer.record(&change, Mode::Add)? {
             Outcome::DuplicateOf(holder) => {
@@ -465,7 +459,12 @@ impl<'a> Desk<'a> {
             counts.kept += 1;
             return Ok(());
         }
-        keep(self.db, self.step, drawer.row, false, !same_text)?;
+        let back = drawer
+            .metadata
+            .as_ref()
+            .map(|old| inverse(&patch, old))
+            .unwrap_or_default();
+        keep(self.db, self.step, drawer.row, Some(&back), !same_text)?;
         let made = if same_text {
             None
         } else {
@@ -480,13 +479,14 @@ impl<'a> Desk<'a> {
             other: self.apart.zip(made),
             has_embedder: self.has_embedder,
             origin: Some(source),
+            created_at: None,
         };
         match self.writer.record(&updated, Mode::Upsert)? {
             Outcome::DuplicateOf(holder) => {
                 self.db
                     .prepare_cached("DELETE FROM kept_drawers WHERE id = last_insert_rowid()")?
                     .execute([])?;
-                keep(self.db, self.step, drawer.row, true, true)?;
+                keep(self.db, self.step, drawer.row, None, true)?;
                 self.writer.remove(drawer.row)?;
                 self.db
                     .prepare_cached(
@@ -515,7 +515,7 @@ impl<'a> Desk<'a> {
     }
 
     fn remove(&mut self, drawer: &Held, counts: &mut Counts) -> Attempt<()> {
-        keep(self.db, self.step, drawer.row, true, true)?;
+        keep(self.db, self.step, drawer.row, None, true)?;
         if self.writer.remove(drawer.row)? {
             counts.removed += 1;
         }
@@ -537,19 +537,6 @@ impl<'a> Desk<'a> {
             .execute(params![row as i64, source])?;
         Ok(())
     }
-}
-
-fn read_held(row: &rusqlite::Row<'_>) -> rusqlite::Result<Held> {
-    Ok(Held {
-        row: row.get::<_, i64>(0)? as u64,
-        id: row.get(1)?,
-        metadata: row
-            .get_ref(2)?
-            .as_str()
-            .ok()
-            .and_then(|json| serde_json::from_str(json).ok()),
-        origin: row.get(3)?,
-    })
 }
 
 fn held_traits(db: &Connection, held: &[Held]) -> Attempt<Vec<Trait>> {

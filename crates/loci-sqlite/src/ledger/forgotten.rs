@@ -21,6 +21,8 @@ const LINE_BYTES: usize = 4;
 const SINGLE_LINE_BYTES: usize = 24;
 /// Share of a forgotten text's lines that makes a stretch of lines that text.
 const SHARE_PERCENT: usize = 60;
+/// Other lines in a row that do not end a stretch, however short it is.
+const MOST_OTHERS: usize = 3;
 
 /// The records of one collection as they were at the last look.
 #[derive(Default)]
@@ -137,20 +139,15 @@ pub(super) fn lines(collection: &SqliteCollection, text: &str) -> Result<Vec<(u3
     Ok(merged)
 }
 
-/// Stretches of lines that are a forgotten text, with the record's place in the book.
+/// Stretches of lines that are a forgotten text, with the record's place in the book. Some other lines may have been put
+/// between its lines; they are not part of a stretch.
 fn stretches(book: &Book, text: &str) -> Vec<(usize, (u32, u32))> {
-    /// Lines of one record seen without another line between them.
-    struct Open {
-        start: u32,
-        end: u32,
-        seen: HashSet<u64>,
-    }
     let mut open: HashMap<usize, Open> = HashMap::new();
     let mut found = Vec::new();
-    let mut close = |at: usize, stretch: Open| {
+    let mut close = |at: usize, seen: Open| {
         let size = book.sizes.get(at).copied().unwrap_or(usize::MAX);
-        if stretch.seen.len() * 100 >= size * SHARE_PERCENT {
-            found.push((at, (stretch.start, stretch.end)));
+        if seen.hashes.len() * 100 >= size * SHARE_PERCENT {
+            found.extend(seen.stretches.into_iter().map(|stretch| (at, stretch)));
         }
     };
     for (at, line) in text.lines().enumerate() {
@@ -159,30 +156,48 @@ fn stretches(book: &Book, text: &str) -> Vec<(usize, (u32, u32))> {
             continue;
         };
         let records = book.lines.get(&hash).map(Vec::as_slice).unwrap_or_default();
-        let ended: Vec<usize> = open
-            .keys()
-            .copied()
-            .filter(|record| !records.contains(record))
-            .collect();
+        let mut ended = Vec::new();
+        for (record, seen) in &mut open {
+            if !records.contains(record) {
+                seen.others += 1;
+                if seen.others > seen.hashes.len().max(MOST_OTHERS) {
+                    ended.push(*record);
+                }
+            }
+        }
         for record in ended {
-            if let Some(stretch) = open.remove(&record) {
-                close(record, stretch);
+            if let Some(seen) = open.remove(&record) {
+                close(record, seen);
             }
         }
         for record in records {
-            let stretch = open.entry(*record).or_insert_with(|| Open {
-                start: number,
-                end: number,
-                seen: HashSet::new(),
-            });
-            stretch.end = number;
-            stretch.seen.insert(hash);
+            open.entry(*record).or_default().take(number, hash);
         }
     }
-    for (record, stretch) in open {
-        close(record, stretch);
+    for (record, seen) in open {
+        close(record, seen);
     }
     found
+}
+
+/// Lines of one record that were seen near each other.
+#[derive(Default)]
+struct Open {
+    stretches: Vec<(u32, u32)>,
+    hashes: HashSet<u64>,
+    /// Other lines since the last one.
+    others: usize,
+}
+
+impl Open {
+    fn take(&mut self, line: u32, hash: u64) {
+        match self.stretches.last_mut().filter(|_| self.others == 0) {
+            Some((_, end)) => *end = line,
+            None => self.stretches.push((line, line)),
+        }
+        self.others = 0;
+        self.hashes.insert(hash);
+    }
 }
 
 fn book(collection: &SqliteCollection, db: &Db, id: i64) -> Attempt<Arc<Book>> {

@@ -35,7 +35,8 @@ pub(super) fn rename(
             let first = writer.seq() + 1;
             let step = begin_step(&db.sql, run, source, first, Some(&record))?;
             for (row, id) in drawers(&db.sql, source)? {
-                keep(&db.sql, step, row, false, false)?;
+                let back = MetadataPatch([("source_file".to_owned(), Some(from.into()))].into());
+                keep(&db.sql, step, row, Some(&back), false)?;
                 move_drawer(&mut writer, source, &id, &to.name)?;
             }
             let revision = writer.draw();
@@ -77,6 +78,7 @@ fn move_drawer(writer: &mut Writer<'_>, source: i64, id: &str, name: &str) -> At
         other: None,
         has_embedder: false,
         origin: Some(source),
+        created_at: None,
     };
     writer.record(&change, Mode::Upsert)?;
     Ok(())

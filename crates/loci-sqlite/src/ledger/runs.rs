@@ -1,6 +1,6 @@
 //! Recorded runs: begun, ended, listed; what their undo would need.
 
-use loci_core::{Error, Result, RunRecord, SourceRecord};
+use loci_core::{Error, MetadataPatch, Result, RunRecord, SourceRecord};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::collection::SqliteCollection;
@@ -129,15 +129,25 @@ pub(super) fn end_step(db: &Connection, step: i64, last_row: u64) -> Attempt<()>
     Ok(())
 }
 
-/// Keeps what a drawer was before a step changes it. With `text`, the text too; without, only where it stood.
-pub(super) fn keep(db: &Connection, step: i64, row: u64, removed: bool, text: bool) -> Attempt<()> {
+/// Keeps what a drawer was before a step changes or removes it. `back` leads from its new metadata to the old ones; without
+/// it the drawer goes. With `text`, the text is kept too; without, only where it stood.
+pub(super) fn keep(
+    db: &Connection,
+    step: i64,
+    row: u64,
+    back: Option<&MetadataPatch>,
+    text: bool,
+) -> Attempt<()> {
+    let patch = back
+        .and_then(|patch| serde_json::to_string(patch).ok())
+        .unwrap_or_default();
     db.prepare_cached(
-        "INSERT INTO kept_drawers (step, removed, row, collection, drawer_id, text, metadata, origin, created_at,
+        "INSERT INTO kept_drawers (step, removed, row, collection, drawer_id, text, metadata, patch, origin, created_at,
                                    access_count, use_count)
-         SELECT ?1, ?3, d.row, d.collection, d.id, iif(?4, d.text, NULL), d.metadata, d.origin, d.created_at,
+         SELECT ?1, ?3, d.row, d.collection, d.id, iif(?4, d.text, NULL), d.metadata, ?5, d.origin, d.created_at,
                 coalesce(u.access_count, 0), coalesce(u.use_count, 0)
          FROM drawers d LEFT JOIN usage u ON u.row = d.row WHERE d.row = ?2",
     )?
-    .execute(params![step, row as i64, removed, text])?;
+    .execute(params![step, row as i64, back.is_none(), text, patch])?;
     Ok(())
 }

@@ -199,7 +199,7 @@ pub(super) fn put(db: &Connection, id: i64, record: &SourceRecord, revision: u64
 
 /// Makes the next look at a row read its source again.
 pub(super) fn distrust(db: &Connection, id: i64) -> Attempt<()> {
-    db.prepare_cached("UPDATE sources SET hash = zeroblob(16) WHERE id = ?1")?
+    db.prepare_cached("UPDATE sources SET hash = zeroblob(16), complete = 0 WHERE id = ?1")?
         .execute([id])?;
     Ok(())
 }

@@ -29,6 +29,7 @@ struct Kept {
     id: String,
     text: Option<String>,
     metadata: Option<Metadata>,
+    back: Option<MetadataPatch>,
     origin: i64,
     created_at: i64,
     usage: (i64, i64),
@@ -76,7 +77,7 @@ fn set_state(db: &Connection, run: u64, state: &str) -> Attempt<()> {
 fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
     let later: Option<(String, i64)> = db
         .query_row(
-            "SELECT coalesce(s.name, '?'), later.run FROM run_sources later
+            "SELECT coalesce(s.name, json_extract(nullif(later.before, ''), '$.name'), '?'), later.run FROM run_sources later
              LEFT JOIN sources s ON s.id = later.source
              WHERE later.run > ?1 AND later.source IN (SELECT source FROM run_sources WHERE run = ?1)
              ORDER BY later.run DESC LIMIT 1",
@@ -90,6 +91,7 @@ fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
         }
         .into());
     }
+    refuse_if_taken(db, run)?;
     let too_old: bool = db.query_row(
         "SELECT NOT EXISTS (SELECT 1 FROM run_sources WHERE run = ?1)
             AND (SELECT count(DISTINCT run) FROM run_sources WHERE run > ?1) >= ?2",
@@ -101,6 +103,39 @@ fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
             "is too long ago: what its undo needs is kept for the last {KEPT_RUNS} runs that changed something"
         );
         return Err(Error::invalid(format!("run {run}"), why).into());
+    }
+    Ok(())
+}
+
+/// A source that went or was renamed cannot come back while another one has its name.
+fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
+    let mut statement = db
+        .prepare_cached("SELECT source, before FROM run_sources WHERE run = ?1 AND before <> ''")?;
+    let mut rows = statement.query([run as i64])?;
+    while let Some(columns) = rows.next()? {
+        let before: String = columns.get(1)?;
+        let Ok(before) = serde_json::from_str::<SourceRecord>(&before) else {
+            continue;
+        };
+        let source: i64 = columns.get(0)?;
+        let taken: bool = db
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM sources WHERE name = ?2 AND section = ?3 AND id <> ?1
+                     AND collection = (SELECT collection FROM runs WHERE id = ?4))",
+            )?
+            .query_row(
+                params![source, before.name, before.section, run as i64],
+                |row| row.get(0),
+            )?;
+        if taken {
+            return Err(Error::Conflict {
+                what: format!(
+                    "`{}` was mined again after run {run}; undo that run first (`loci runs` lists them)",
+                    before.name
+                ),
+            }
+            .into());
+        }
     }
     Ok(())
 }
@@ -185,12 +220,14 @@ fn last_step(db: &Connection, run: u64) -> Attempt<Option<Step>> {
 /// The last one kept comes first: it is undone first.
 fn kept_by(db: &Connection, step: i64) -> Attempt<Vec<Kept>> {
     let mut statement = db.prepare_cached(
-        "SELECT removed, row, drawer_id, text, metadata, origin, created_at, access_count, use_count
+        "SELECT removed, row, drawer_id, text, metadata, origin, created_at, access_count, use_count, patch
          FROM kept_drawers WHERE step = ?1 ORDER BY id DESC",
     )?;
     let found = statement.query_map([step], |columns| {
         let metadata: String = columns.get(4)?;
+        let patch: String = columns.get(9)?;
         Ok(Kept {
+            back: serde_json::from_str(&patch).ok(),
             removed: columns.get(0)?,
             row: columns.get(1)?,
             id: columns.get(2)?,
@@ -215,7 +252,15 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
             params![source, desk.writer.collection(), record.name, record.section],
         )?;
     }
-    sources::put(db, source, record, revision)
+    sources::put(db, source, record, revision)?;
+    // Drawers of a large source may be in another section than before: the next run looks at all of it.
+    let sections = sources::of_name(db, desk.writer.collection(), &record.name)?;
+    if sections.len() > 1 {
+        for (id, _) in sections {
+            sources::distrust(db, id)?;
+        }
+    }
+    Ok(())
 }
 
 /// One transaction of an undo.
@@ -252,14 +297,10 @@ impl Desk<'_> {
     }
 
     fn bring_back(&mut self, kept: &Kept) -> Attempt<()> {
-        let Some(metadata) = &kept.metadata else {
-            self.done.left += 1;
-            return Ok(());
-        };
-        let outcome = if kept.removed {
-            self.insert(kept, metadata)?
-        } else {
-            self.change(kept, metadata)?
+        let outcome = match (kept.removed, &kept.metadata, &kept.back) {
+            (true, Some(metadata), _) => self.insert(kept, metadata)?,
+            (false, _, Some(back)) => self.change(kept, back)?,
+            _ => Outcome::Unknown,
         };
         match outcome {
             Outcome::Added | Outcome::Updated | Outcome::Unchanged => self.done.restored += 1,
@@ -275,9 +316,6 @@ impl Desk<'_> {
             return Ok(outcome);
         }
         let row = self.writer.seq() as i64;
-        self.db
-            .prepare_cached("UPDATE drawers SET created_at = ?2 WHERE row = ?1")?
-            .execute(params![row, kept.created_at])?;
         if kept.usage != (0, 0) {
             self.db
                 .prepare_cached(
@@ -286,26 +324,36 @@ impl Desk<'_> {
                 )?
                 .execute(params![row, kept.usage.0, kept.usage.1])?;
         }
+        self.follow(kept.row, row)?;
         Ok(outcome)
     }
 
-    fn change(&mut self, kept: &Kept, metadata: &Metadata) -> Attempt<Outcome> {
-        let found: Option<(i64, String)> = self
+    /// A drawer that came back has a new row number: earlier steps that knew the old one shall know it.
+    fn follow(&self, old: i64, new: i64) -> Attempt<()> {
+        self.db
+            .prepare_cached("UPDATE kept_drawers SET row = ?2 WHERE row = ?1")?
+            .execute(params![old, new])?;
+        self.db
+            .prepare_cached(
+                "INSERT INTO run_sources (run, source, first_row, last_row, before)
+                 SELECT run, source, ?2, ?2, before FROM run_sources
+                 WHERE ?1 BETWEEN first_row AND last_row ORDER BY id LIMIT 1",
+            )?
+            .execute(params![old, new])?;
+        Ok(())
+    }
+
+    /// Only what the run changed goes back: keys that somebody added since stay.
+    fn change(&mut self, kept: &Kept, back: &MetadataPatch) -> Attempt<Outcome> {
+        let origin: Option<i64> = self
             .db
-            .prepare_cached("SELECT origin, metadata FROM drawers WHERE row = ?1 AND id = ?2")?
-            .query_row(params![kept.row, kept.id], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            .prepare_cached("SELECT origin FROM drawers WHERE row = ?1 AND id = ?2")?
+            .query_row(params![kept.row, kept.id], |row| row.get(0))
             .optional()?;
-        let Some((_, now)) = found.filter(|(origin, _)| *origin != 0) else {
+        if origin.is_none_or(|origin| origin == 0) {
             return Ok(Outcome::Unknown);
-        };
-        let now: Metadata = serde_json::from_str(&now).unwrap_or_default();
-        let mut patch = MetadataPatch::from(metadata.clone());
-        for key in now.0.keys() {
-            patch.0.entry(key.clone()).or_insert(None);
         }
-        self.write(kept, &patch, Mode::Upsert)
+        self.write(kept, back, Mode::Upsert)
     }
 
     fn write(&mut self, kept: &Kept, patch: &MetadataPatch, mode: Mode) -> Attempt<Outcome> {
@@ -323,6 +371,7 @@ impl Desk<'_> {
             other: self.apart.zip(made),
             has_embedder: false,
             origin: Some(kept.origin),
+            created_at: Some(kept.created_at),
         };
         self.writer.record(&change, mode)
     }

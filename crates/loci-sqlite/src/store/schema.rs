@@ -209,6 +209,9 @@ DROP TABLE postings;
 DROP VIEW analysed;
 ALTER TABLE palace ADD COLUMN forget_key BLOB NOT NULL DEFAULT x'';
 ALTER TABLE drawers ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+UPDATE drawers SET start_line = start_line || '.' || json_extract(metadata, '$.part')
+    WHERE source_file <> ''
+      AND CASE WHEN json_valid(metadata) THEN json_type(metadata, '$.part') = 'integer' ELSE 0 END;
 CREATE INDEX drawers_origin ON drawers (origin, content_hash) WHERE origin <> 0;
 CREATE TABLE sources (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -260,6 +263,7 @@ CREATE TABLE kept_drawers (
     drawer_id TEXT NOT NULL,
     text TEXT,
     metadata TEXT NOT NULL,
+    patch TEXT NOT NULL,
     origin INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     access_count INTEGER NOT NULL DEFAULT 0,

@@ -1,0 +1,97 @@
+//! Text that moved from one section of a large source to another is still there: a section may take drawers over from the
+//! head, from later sections and from leftovers. Sections before it are filed already and lend nothing.
+
+use loci_core::{LEFTOVERS, Metadata, SourceRecord};
+use rusqlite::{Connection, Row, params};
+
+use super::matching::Trait;
+use crate::fault::Attempt;
+
+/// A drawer that a row of the ledger holds.
+pub(super) struct Held {
+    pub(super) row: u64,
+    pub(super) id: String,
+    pub(super) metadata: Option<Metadata>,
+    pub(super) origin: i64,
+}
+
+impl Held {
+    /// From the columns row, id, metadata, origin.
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            row: row.get::<_, i64>(0)? as u64,
+            id: row.get(1)?,
+            metadata: row
+                .get_ref(2)?
+                .as_str()
+                .ok()
+                .and_then(|json| serde_json::from_str(json).ok()),
+            origin: row.get(3)?,
+        })
+    }
+}
+
+/// Whether the source has other rows at all.
+pub(super) fn is_possible(
+    db: &Connection,
+    collection: i64,
+    record: &SourceRecord,
+) -> Attempt<bool> {
+    let mut statement = db.prepare_cached(
+        "SELECT 1 FROM sources WHERE collection = ?1 AND name = ?2 AND section <> ?3 LIMIT 1",
+    )?;
+    Ok(statement.exists(params![collection, record.name, record.section])?)
+}
+
+/// A drawer with this text.
+pub(super) fn by_text(
+    db: &Connection,
+    collection: i64,
+    record: &SourceRecord,
+    hash: &[u8],
+) -> Attempt<Option<Held>> {
+    let mut statement = db.prepare_cached(
+        "SELECT d.row, d.id, d.metadata, d.origin FROM drawers d JOIN sources s ON s.id = d.origin
+         WHERE d.collection = ?1 AND d.wing = ?2 AND d.source_file = ?3 AND d.content_hash = ?4 AND d.source_file <> ''
+           AND s.collection = ?1 AND s.name = ?3 AND (s.section > ?5 OR (s.section = 0 AND ?5 > 0))
+         ORDER BY d.row LIMIT 1",
+    )?;
+    let mut rows = statement.query(params![
+        collection,
+        record.wing,
+        record.name,
+        hash,
+        record.section
+    ])?;
+    Ok(match rows.next()? {
+        Some(columns) => Some(Held::read(columns)?),
+        None => None,
+    })
+}
+
+/// A drawer of the head or of the leftovers at this line and part: what grew while its file became a large one.
+pub(super) fn by_place(
+    db: &Connection,
+    collection: i64,
+    record: &SourceRecord,
+    place: &Trait,
+) -> Attempt<Option<Held>> {
+    let mut statement = db.prepare_cached(
+        "SELECT d.row, d.id, d.metadata, d.origin FROM drawers d JOIN sources s ON s.id = d.origin
+         WHERE s.collection = ?1 AND s.name = ?2 AND s.section IN (0, ?3) AND s.section <> ?4 AND d.origin <> 0
+           AND d.start_line IN (?5, ?6)
+         ORDER BY d.row LIMIT 1",
+    )?;
+    let mut rows = statement.query(params![
+        collection,
+        record.name,
+        LEFTOVERS,
+        record.section,
+        place.line.to_string(),
+        format!("{}.{}", place.line, place.part)
+    ])?;
+    Ok(match rows.next()? {
+        Some(columns) => Some(Held::read(columns)?),
+        None => None,
+    })
+}
