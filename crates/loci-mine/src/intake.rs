@@ -31,6 +31,8 @@ pub struct Intake<'a> {
     pub(crate) stale: bool,
     /// What the file system says of the item as it was read.
     pub(crate) stat: Stat,
+    /// The way this item is read and split.
+    pub(crate) recipe: String,
 }
 
 impl Intake<'_> {
@@ -42,9 +44,14 @@ impl Intake<'_> {
         self.shared.ledger.source(name).map(Before::new)
     }
 
-    /// The way this run reads and splits.
+    /// The way this item is read and split.
     pub fn recipe(&self) -> &str {
-        &self.shared.recipe
+        &self.recipe
+    }
+
+    /// Says that this item is read and split in another way than the run's.
+    pub fn set_recipe(&mut self, recipe: String) {
+        self.recipe = recipe;
     }
 
     /// What the file system says of the item as it is read; better than what it said when it was listed.
@@ -77,7 +84,7 @@ impl Intake<'_> {
     /// Whether a source is filed as it is now, at this place.
     pub fn is_current(&self, before: &Before, hash: &SourceHash, place: &Place) -> bool {
         !self.reads_all()
-            && before.is(hash, &self.shared.recipe)
+            && before.is(hash, &self.recipe)
             && before
                 .head()
                 .is_some_and(|head| head.wing == place.wing && head.room == place.room)
@@ -100,7 +107,7 @@ impl Intake<'_> {
             return Ok(false);
         }
         for record in shared.ledger.sources_with_hash(hash)? {
-            if !record.complete || record.recipe != shared.recipe || !gone(&record.name) {
+            if !record.complete || record.recipe != self.recipe || !gone(&record.name) {
                 continue;
             }
             let to = SourceRecord {
@@ -198,7 +205,7 @@ impl Intake<'_> {
             room: section.place.room.clone(),
             stat: self.stat,
             hash: section.hash,
-            recipe: self.shared.recipe.clone(),
+            recipe: self.recipe.clone(),
             mark: section.mark.clone(),
             complete: true,
             revision: before.section(section.number).map_or(0, |row| row.revision),

@@ -34,6 +34,7 @@ impl Known {
     pub(crate) fn read(
         ledger: &dyn Ledger,
         recipe: &str,
+        accepts: Option<&str>,
         only: Option<&[String]>,
         options: &Options,
     ) -> Result<Self> {
@@ -50,7 +51,8 @@ impl Known {
                     changed_ns: record.stat.changed_ns,
                     read_ns: record.stat.read_ns,
                     current: record.complete
-                        && record.recipe == recipe
+                        && (record.recipe == recipe
+                            || accepts.is_some_and(|begin| record.recipe.starts_with(begin)))
                         && at(&options.chosen.wing, &record.wing)
                         && at(&options.chosen.room, &record.room),
                 });

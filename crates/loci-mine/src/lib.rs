@@ -28,4 +28,4 @@ pub use report::{Failure, Files, Messages, Meter, Report};
 pub use run::Run;
 pub use source::{Before, Description, Item, Listed, Read, Section, Since, Source};
 pub use sync::{BRAKE_FILES, Gone, Sweep, Swept, remove_source};
-pub use tree::{CONVERSATION, EXPORT, FILE, Reading, Tree, is_gone};
+pub use tree::{CONVERSATION, EXPORT, FILE, Manner, Reading, Tree, is_gone};

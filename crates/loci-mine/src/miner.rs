@@ -65,11 +65,20 @@ impl Errand<'_> {
     /// Mines. An error means that the palace could not be written to; a source that cannot be read is named in the
     /// report.
     pub fn mine(&self) -> Result<Report> {
-        let Description { recipe, only, .. } = self.source.describe();
+        let Description {
+            recipe,
+            accepts,
+            only,
+            ..
+        } = self.source.describe();
         let has_forgotten = self.ledger.has_forgotten()?;
         let reads_all = self.options.force || (self.options.allow_again && has_forgotten);
-        let trusted = if reads_all { "" } else { recipe.as_str() };
-        let known = Known::read(self.ledger, trusted, only.as_deref(), self.options)?;
+        let (trusted, accepts) = if reads_all {
+            ("", None)
+        } else {
+            (recipe.as_str(), accepts.as_deref())
+        };
+        let known = Known::read(self.ledger, trusted, accepts, only.as_deref(), self.options)?;
         let shared = Shared {
             ledger: self.ledger,
             run: self.run,
@@ -201,6 +210,7 @@ impl Errand<'_> {
             afresh,
             stale: false,
             stat: item.stat,
+            recipe: shared.recipe.clone(),
         };
         let result = self.source.read(item, &mut intake);
         let stale = intake.stale;

@@ -15,6 +15,8 @@ pub struct Description {
     pub name: String,
     /// The way it reads and splits. Items that were filed by another recipe are read again.
     pub recipe: String,
+    /// Recipes that begin so are as good: nobody asked for another one than an item was filed by.
+    pub accepts: Option<String>,
     /// What a run over it is about, such as paths.
     pub roots: Vec<String>,
     /// The names of all items that it will list, where it is asked about some only.

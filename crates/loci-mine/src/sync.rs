@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Counts, Error, Filed, Ledger, Result, SourceChange};
+use loci_core::{Counts, Filed, Ledger, Result, SourceChange};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -214,11 +214,8 @@ pub fn remove_source(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts
                         break;
                     }
                 }
-                Some(Filed::Stale) => {
-                    return Err(Error::Conflict {
-                        what: format!("`{name}` was filed again by another process; it stays"),
-                    });
-                }
+                // Another process removed it, or filed it again: then it stays.
+                Some(Filed::Stale) => return Ok(counts),
                 None => break,
             }
         }

@@ -47,14 +47,65 @@ const VERSION: u32 = 1;
 pub struct Reading {
     /// Which files.
     pub rules: Rules,
-    /// How large drawers are.
-    pub size: Size,
-    /// Keep secrets as they are.
-    pub keep_secrets: bool,
+    /// How texts become drawers.
+    pub manner: Manner,
+    /// The manner was asked for. If not, a source that was filed in another one keeps it.
+    pub explicit: bool,
     /// Read lock files and other generated text too.
     pub generated: bool,
     /// Wing and room, if they were asked for.
     pub chosen: Chosen,
+}
+
+/// How texts become drawers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Manner {
+    /// How large drawers are.
+    pub size: Size,
+    /// Keep secrets as they are.
+    pub keep_secrets: bool,
+}
+
+impl Manner {
+    /// What all recipes of this version begin with.
+    fn family() -> String {
+        format!("files {VERSION},")
+    }
+
+    fn recipe(self) -> String {
+        let Size {
+            target,
+            max,
+            min,
+            overlap,
+        } = self.size;
+        let secrets = if self.keep_secrets { "kept" } else { "masked" };
+        format!(
+            "{} {target}/{max}/{min}/{overlap}, secrets {secrets}",
+            Self::family()
+        )
+    }
+
+    /// The manner of a recipe of this version.
+    fn of(recipe: &str) -> Option<Self> {
+        let (sizes, secrets) = recipe
+            .strip_prefix(&Self::family())?
+            .split_once(", secrets ")?;
+        let mut sizes = sizes.trim().split('/').map(str::parse);
+        let mut next = || sizes.next()?.ok();
+        let size = Size {
+            target: next()?,
+            max: next()?,
+            min: next()?,
+            overlap: next()?,
+        };
+        let keep_secrets = match secrets {
+            "kept" => true,
+            "masked" => false,
+            _ => return None,
+        };
+        Some(Self { size, keep_secrets })
+    }
 }
 
 /// Files below some roots.
@@ -139,6 +190,20 @@ impl Tree {
         places.of(Path::new(&item.name))
     }
 
+    /// The manner of an item: as it was filed, unless another one was asked for.
+    fn manner(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Manner> {
+        let asked = self.reading.manner;
+        if self.reading.explicit {
+            return Ok(asked);
+        }
+        let before = intake.before(&item.name)?;
+        let Some(manner) = before.head().and_then(|head| Manner::of(&head.recipe)) else {
+            return Ok(asked);
+        };
+        intake.set_recipe(manner.recipe());
+        Ok(manner)
+    }
+
     fn listed(&self, since: &dyn Since, met: Met) -> Listed {
         match met {
             Met::Skipped { path, reason } => Listed::Skipped {
@@ -172,20 +237,10 @@ impl Tree {
 
 impl Source for Tree {
     fn describe(&self) -> Description {
-        let Size {
-            target,
-            max,
-            min,
-            overlap,
-        } = self.reading.size;
-        let secrets = if self.reading.keep_secrets {
-            "kept"
-        } else {
-            "masked"
-        };
         Description {
             name: "files".into(),
-            recipe: format!("files {VERSION}, {target}/{max}/{min}/{overlap}, secrets {secrets}"),
+            recipe: self.reading.manner.recipe(),
+            accepts: (!self.reading.explicit).then(Manner::family),
             roots: self.names.clone(),
             only: self.only.as_ref().map(|files| {
                 let names = files.iter().filter_map(|file| file.to_str());
@@ -227,8 +282,9 @@ impl Source for Tree {
             .take(HEAD_BYTES)
             .read_to_end(&mut head)
             .map_err(fail)?;
+        let manner = self.manner(item, intake)?;
         if let Some(format) = talk::recognise(path, &head) {
-            return conversation::read(self, item, format, opened, intake);
+            return conversation::read(self, manner, item, format, opened, intake);
         }
         let format = match format::recognise(path, &head) {
             Ok(format) => format,
@@ -240,12 +296,12 @@ impl Source for Tree {
         let whole = opened.stat.size <= WHOLE_BYTES;
         let extracted = document::is_extracted(&format) || !document::is_utf8(&head);
         match (whole, extracted) {
-            (true, _) => document::read(self, item, opened, intake),
+            (true, _) => document::read(self, manner, item, opened, intake),
             (false, true) if opened.stat.size <= EXTRACTED_BYTES => {
-                document::read(self, item, opened, intake)
+                document::read(self, manner, item, opened, intake)
             }
             (false, true) => document::leave_out(item, "too large for its kind".into(), intake),
-            (false, false) => large::read(self, item, &format, opened, intake),
+            (false, false) => large::read(self, manner, item, &format, opened, intake),
         }
     }
 }

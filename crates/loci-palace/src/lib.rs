@@ -39,8 +39,8 @@ pub use loci_mine::split::Size;
 pub use loci_mine::walk::Rules;
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    Failure, Gone, Meter, Options as MineOptions, Reading, Report as MineReport, Source, Swept,
-    Tree,
+    Failure, Gone, Manner, Meter, Options as MineOptions, Reading, Report as MineReport, Source,
+    Swept, Tree,
 };
 pub use loci_recall::{
     Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Stage, Step,

@@ -30,15 +30,15 @@ pub(crate) struct ReadingArguments {
     /// Read lock files, minified and other generated text too
     #[arg(long)]
     pub(crate) generated: bool,
-    /// Keep keys, tokens and passwords as they are instead of masking them
+    /// Keep keys, tokens and passwords as they are instead of masking them; later runs keep them too
     #[arg(long)]
     pub(crate) keep_secrets: bool,
     /// Let text that was forgotten come back
     #[arg(long)]
     pub(crate) allow_again: bool,
     /// Begin each drawer with so many bytes of the lines before it
-    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = overlap)]
-    pub(crate) overlap: usize,
+    #[arg(long, value_name = "BYTES", value_parser = overlap)]
+    pub(crate) overlap: Option<usize>,
     /// Collection to mine into; created when missing
     #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
     pub(crate) collection: String,
@@ -66,7 +66,7 @@ pub(crate) struct MineArguments {
     /// File at most so many new or changed files
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Read every file again, changed or not
+    /// Read every file again, changed or not, with the options of this run
     #[arg(long)]
     pub(crate) force: bool,
     /// Go on watching after that, as `loci watch` does

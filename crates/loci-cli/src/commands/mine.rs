@@ -2,13 +2,30 @@
 
 use std::time::Instant;
 
-use loci_palace::{MineOptions, Tree, validate_collection_name};
+use loci_palace::{Error, MineOptions, Palace, Tree, validate_collection_name};
 
 use super::{mining, watch};
 use crate::args::MineArguments;
 use crate::failure::{Exit, Result};
 use crate::reply::Reply;
 use crate::session::Session;
+
+/// An empty palace that goes when it is dropped.
+struct Elsewhere {
+    palace: Palace,
+    _directory: tempfile::TempDir,
+}
+
+impl Elsewhere {
+    fn make(session: &Session<'_>) -> Result<Self> {
+        let directory = tempfile::tempdir()
+            .map_err(|error| Error::io("cannot create", "a temporary directory", error))?;
+        Ok(Self {
+            palace: Palace::open(&directory.path().join("palace"), &session.options(true))?,
+            _directory: directory,
+        })
+    }
+}
 
 pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Reply> {
     validate_collection_name(&arguments.reading.collection)?;
@@ -17,7 +34,9 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
         return watch::follow(&paths, &arguments.reading, session);
     }
     // The paths are looked at first: without them no palace is created.
-    let tree = Tree::new(&paths, mining::reading(&arguments.reading))?;
+    let mut reading = mining::reading(&arguments.reading);
+    reading.explicit |= arguments.force;
+    let tree = Tree::new(&paths, reading)?;
     let options = MineOptions {
         dry_run: arguments.dry_run,
         limit: arguments.limit,
@@ -26,7 +45,25 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
         force: arguments.force,
         threads: None,
     };
-    let palace = session.created()?;
+    // A dry run makes nothing: where there is nothing yet, it looks at an empty palace elsewhere.
+    let elsewhere;
+    let palace = if arguments.dry_run {
+        match session.existing() {
+            Ok(palace)
+                if palace
+                    .collection(&arguments.reading.collection, false)
+                    .is_ok() =>
+            {
+                palace
+            }
+            _ => {
+                elsewhere = Elsewhere::make(session)?;
+                &elsewhere.palace
+            }
+        }
+    } else {
+        session.created()?
+    };
     let stop = mining::stop_on_signal();
     let since = Instant::now();
     let report = mining::with_progress(session.printer, |meter| {

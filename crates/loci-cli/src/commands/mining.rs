@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use loci_palace::{Chosen, Error, Meter, MineReport, Reading, Rules, Size};
+use loci_palace::{Chosen, Error, Manner, Meter, MineReport, Reading, Rules, Size};
 
 use crate::args::{ReadingArguments, RuleArguments};
 use crate::failure::Result;
@@ -29,11 +29,14 @@ pub(super) fn rules(arguments: &RuleArguments) -> Rules {
 pub(super) fn reading(arguments: &ReadingArguments) -> Reading {
     Reading {
         rules: rules(&arguments.rules),
-        size: Size {
-            overlap: arguments.overlap,
-            ..Size::default()
+        manner: Manner {
+            size: Size {
+                overlap: arguments.overlap.unwrap_or_default(),
+                ..Size::default()
+            },
+            keep_secrets: arguments.keep_secrets,
         },
-        keep_secrets: arguments.keep_secrets,
+        explicit: arguments.keep_secrets || arguments.overlap.is_some(),
         generated: arguments.generated,
         chosen: chosen(arguments),
     }

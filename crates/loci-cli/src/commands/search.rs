@@ -145,6 +145,17 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     }
     let mut reply = Reply::new(&answer, text)?.warnings(&found.answer.warnings);
     if let Some(report) = &mined {
+        if report.stopped {
+            reply
+                .notes
+                .push("the mine was stopped: the answer is from what is there so far".into());
+        }
+        reply.notes.extend(
+            report
+                .warnings
+                .iter()
+                .map(|warning| format!("warning: {}", warning.message)),
+        );
         reply.notes.extend(mined_note(report));
         reply.notes.extend(mining::failures(report));
     }

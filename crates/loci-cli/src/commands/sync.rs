@@ -42,6 +42,11 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
             "removed {} drawer(s) of {gone} source(s) of {}",
             swept.removed, swept.sources
         ),
+        (gone, false) if swept.brake.is_some() && arguments.apply => writeln!(
+            text,
+            "nothing was removed: {drawers} drawer(s) of {gone} source(s) of {} would have gone",
+            swept.sources
+        ),
         (gone, false) => writeln!(
             text,
             "{drawers} drawer(s) of {gone} source(s) of {} would go; --apply removes them",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sections::{self, hash_range, survey};
 use super::stat::Opened;
-use super::{CONVERSATION, EXPORT, Tree, WHOLE_BYTES, base, own_keys, set, set_lines};
+use super::{CONVERSATION, EXPORT, Manner, Tree, WHOLE_BYTES, base, own_keys, set, set_lines};
 use crate::intake::{Intake, first_half, without_lines};
 use crate::place::{self, Place};
 use crate::secrets::{self, Setting};
@@ -36,6 +36,7 @@ impl Mark {
 
 pub(super) fn read(
     tree: &Tree,
+    manner: Manner,
     item: &Item,
     format: Format,
     mut opened: Opened,
@@ -54,6 +55,7 @@ pub(super) fn read(
     intake.bytes(opened.stat.size);
     let talk = Talk {
         tree,
+        manner,
         item,
         format,
         whole: with_companions(format, Path::new(&item.name), survey.whole),
@@ -137,6 +139,7 @@ fn section_of(name: &str, place: &Place, hash: SourceHash) -> Section {
 
 struct Talk<'a> {
     tree: &'a Tree,
+    manner: Manner,
     item: &'a Item,
     format: Format,
     whole: SourceHash,
@@ -424,7 +427,7 @@ impl Talk<'_> {
 
     /// Masks secrets and leaves out forgotten lines.
     fn clean(&self, text: &str, intake: &mut Intake<'_>) -> Result<String> {
-        let masked = if self.tree.reading.keep_secrets {
+        let masked = if self.manner.keep_secrets {
             None
         } else {
             let masked = secrets::mask(text, Setting::Plain);

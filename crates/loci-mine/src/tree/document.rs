@@ -8,7 +8,7 @@ use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash};
 use serde::{Deserialize, Serialize};
 
 use super::stat::Opened;
-use super::{FILE, Tree, base, is_reserved, own_keys, set, set_lines};
+use super::{FILE, Manner, Tree, base, is_reserved, own_keys, set, set_lines};
 use crate::document::{self, Format};
 use crate::intake::{Intake, hash_of, without_lines};
 use crate::place::Place;
@@ -40,6 +40,7 @@ pub(super) fn is_utf8(head: &[u8]) -> bool {
 
 pub(super) fn read(
     tree: &Tree,
+    manner: Manner,
     item: &Item,
     opened: Opened,
     intake: &mut Intake<'_>,
@@ -62,7 +63,7 @@ pub(super) fn read(
         Err(skip) => return leave_out(item, skip.to_string(), intake),
     };
     let text = Text {
-        tree,
+        manner,
         name: &item.name,
         format: &document.format,
     };
@@ -178,7 +179,7 @@ fn add_frontmatter(format: &Format, text: &str, metadata: &mut Metadata) -> Vec<
 
 /// A text that becomes pieces.
 pub(super) struct Text<'a> {
-    pub(super) tree: &'a Tree,
+    pub(super) manner: Manner,
     pub(super) name: &'a str,
     pub(super) format: &'a Format,
 }
@@ -194,7 +195,7 @@ impl Text<'_> {
         common: &Metadata,
         intake: &mut Intake<'_>,
     ) -> Result<(Vec<Piece>, Trail)> {
-        let masked = if self.tree.reading.keep_secrets {
+        let masked = if self.manner.keep_secrets {
             None
         } else {
             let setting = secrets::setting_of(Path::new(self.name));
@@ -213,13 +214,7 @@ impl Text<'_> {
         } else {
             HashSet::new()
         };
-        let split = split::split(
-            text,
-            self.format,
-            &self.tree.reading.size,
-            first_line,
-            trail,
-        );
+        let split = split::split(text, self.format, &self.manner.size, first_line, trail);
         let mut pieces = Vec::with_capacity(split.chunks.len());
         for chunk in &split.chunks {
             let Some(words) = text.get(chunk.bytes.clone()) else {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{Text, drops};
 use super::sections::{self, survey};
 use super::stat::Opened;
-use super::{FILE, Tree, base};
+use super::{FILE, Manner, Tree, base};
 use crate::document::Format;
 use crate::intake::{Intake, hash_of};
 use crate::source::{Item, Read, Section};
@@ -34,6 +34,7 @@ struct Mark {
 
 pub(super) fn read(
     tree: &Tree,
+    manner: Manner,
     item: &Item,
     format: &Format,
     mut opened: Opened,
@@ -87,7 +88,7 @@ pub(super) fn read(
     });
     let mut number = if mark.start == 0 { 0 } else { kept as u32 };
     let text = Text {
-        tree,
+        manner,
         name: &item.name,
         format,
     };

@@ -2,7 +2,8 @@
 //!
 //! `loci-worker PALACE serve` answers one JSON request per line. `loci-worker PALACE torture SEED
 //! PREFIX DIMENSION NEXT` works by itself: before an operation it prints `I` and the operation, after
-//! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE
+//! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE mine
+//! ROOT` opens (creating) and mines a folder; it ends with 1 if that fails. `loci-worker PALACE
 //! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to. `loci-worker PALACE fixture` makes
 //! the palace that `tests/compat/format-2.*` were made of: `format-2.sqlite3` and `format-2.jsonl` beside it.
 #![allow(
@@ -52,6 +53,20 @@ fn main() {
                 op.run(&palace, palace.collection("drawers", true)?.as_ref())
             });
             say(&answered(answer));
+        }
+        "mine" => {
+            let request = Request::Mine {
+                collection: "drawers".into(),
+                roots: vec![arguments[2].clone().into()],
+            };
+            let answer = open(path).and_then(|palace| {
+                let answer = request.run(&palace)?;
+                palace.close()?;
+                Ok(answer)
+            });
+            let failed = answer.is_err();
+            say(&answered(answer));
+            std::process::exit(i32::from(failed));
         }
         "reembed" => reembed(path, &arguments[2], &arguments[3]),
         "fixture" => fixture::make(path),

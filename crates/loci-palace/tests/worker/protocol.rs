@@ -1,12 +1,14 @@
 //! What the tests and the worker say to each other: operations, answers, and random data from a seed.
 
 use std::collections::BTreeMap;
-
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use loci_palace::{
     Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Filter, Get, Include,
-    Kinship, MaintenanceKind, Metadata, MetadataPatch, Palace, Period, Query, Result, Selection,
+    Kinship, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions, Palace, Period, Query,
+    Reading, Result, Selection, Tree,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -180,6 +182,16 @@ pub enum Request {
         collection: String,
         embedder: String,
     },
+    /// Reads what is new below some folders.
+    Mine {
+        collection: String,
+        roots: Vec<PathBuf>,
+    },
+    /// Takes back what a run did.
+    Undo {
+        collection: String,
+        run: u64,
+    },
 }
 
 impl Request {
@@ -292,6 +304,17 @@ impl Request {
                     &mut |_| (),
                 )?))
             }
+            Self::Mine { collection, roots } => {
+                let report = palace.mine(
+                    collection,
+                    &Tree::new(roots, Reading::default())?,
+                    &MineOptions::default(),
+                    &Meter::default(),
+                    &AtomicBool::new(false),
+                )?;
+                Ok(json!(report))
+            }
+            Self::Undo { collection, run } => Ok(json!(palace.undo(collection, *run)?)),
         }
     }
 }

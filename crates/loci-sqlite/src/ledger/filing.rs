@@ -454,7 +454,7 @@ impl<'a> Desk<'a> {
             .unwrap_or_default();
         if same_text && patch.0.is_empty() && drawer.metadata.is_some() {
             if drawer.origin != source {
-                self.set_origin(drawer.row, source)?;
+                self.set_origin(drawer, source)?;
             }
             counts.kept += 1;
             return Ok(());
@@ -528,13 +528,16 @@ impl<'a> Desk<'a> {
             ..record.clone()
         };
         let id = sources::ensure(self.db, self.writer.collection(), &leftovers)?;
-        self.set_origin(drawer.row, id)
+        self.set_origin(drawer, id)
     }
 
-    fn set_origin(&self, row: u64, source: i64) -> Attempt<()> {
+    /// Only the row of the ledger that holds it is another one; an undo puts that back too.
+    fn set_origin(&self, drawer: &Held, source: i64) -> Attempt<()> {
+        let nothing = MetadataPatch::default();
+        keep(self.db, self.step, drawer.row, Some(&nothing), false)?;
         self.db
             .prepare_cached("UPDATE drawers SET origin = ?2 WHERE row = ?1")?
-            .execute(params![row as i64, source])?;
+            .execute(params![drawer.row as i64, source])?;
         Ok(())
     }
 }

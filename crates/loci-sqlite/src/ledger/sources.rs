@@ -135,6 +135,12 @@ pub(super) fn count_drawers(db: &Connection, collection: i64, name: &str) -> Att
     Ok(count as u64)
 }
 
+pub(super) fn has_drawers(db: &Connection, id: i64) -> Attempt<bool> {
+    let mut statement =
+        db.prepare_cached("SELECT 1 FROM drawers WHERE origin = ?1 AND origin <> 0 LIMIT 1")?;
+    Ok(statement.exists([id])?)
+}
+
 pub(super) fn text_hashes(
     db: &Connection,
     collection: i64,

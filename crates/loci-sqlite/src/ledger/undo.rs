@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Error, Kinship, Metadata, MetadataPatch, Outcome, Result, SourceRecord, Undone};
+use loci_core::{
+    Error, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, SourceRecord, Undone,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::runs::{self, KEPT_RUNS};
@@ -253,12 +255,11 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
         )?;
     }
     sources::put(db, source, record, revision)?;
-    // Drawers of a large source may be in another section than before: the next run looks at all of it.
-    let sections = sources::of_name(db, desk.writer.collection(), &record.name)?;
-    if sections.len() > 1 {
-        for (id, _) in sections {
-            sources::distrust(db, id)?;
-        }
+    if let Some((leftovers, _)) =
+        sources::find(db, desk.writer.collection(), &record.name, LEFTOVERS)?
+        && !sources::has_drawers(db, leftovers)?
+    {
+        sources::remove(db, leftovers)?;
     }
     Ok(())
 }
@@ -353,7 +354,11 @@ impl Desk<'_> {
         if origin.is_none_or(|origin| origin == 0) {
             return Ok(Outcome::Unknown);
         }
-        self.write(kept, back, Mode::Upsert)
+        let outcome = self.write(kept, back, Mode::Upsert)?;
+        self.db
+            .prepare_cached("UPDATE drawers SET origin = ?2 WHERE row = ?1")?
+            .execute(params![kept.row, kept.origin])?;
+        Ok(outcome)
     }
 
     fn write(&mut self, kept: &Kept, patch: &MetadataPatch, mode: Mode) -> Attempt<Outcome> {
