@@ -34,6 +34,8 @@ use crate::index::live::Live;
 pub(crate) const BUSY_LIMIT: Duration = crate::fault::busy_limit();
 /// Written records between two looks at the length of the tail.
 const TAIL_CHECK: u64 = 2_000;
+/// How long a process that writes much does not write between two writes.
+const ROOM: Duration = Duration::from_millis(4);
 /// Connections kept for reading.
 const IDLE_READERS: usize = 4;
 
@@ -236,6 +238,13 @@ impl Store {
                 Err(fault) => self.unless_replaced(mark, fault, doing)?,
             }
         }
+    }
+
+    /// Lets writers of other processes in between two long writes of this one: they sleep for some milliseconds between
+    /// their attempts, and would else hardly ever meet a moment in which nobody writes.
+    pub(crate) fn make_room(&self) {
+        let _slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        std::thread::sleep(ROOM);
     }
 
     /// Swallows SQLite's error if the palace was replaced since: then the call starts again.

@@ -77,7 +77,9 @@ fn record(keys: &Keys, path: &Path, is_rollout: bool) -> Option<Format> {
         "ai-title" => keys.has("aiTitle") && keys.has("sessionId"),
         _ => false,
     };
-    if is_said && keys.has("sessionId") && keys.has("uuid") || is_aside {
+    // The id stands behind the message, which may be longer than what is looked at.
+    let is_linked = keys.has("uuid") || keys.has("parentUuid") && keys.has("isSidechain");
+    if is_said && keys.has("sessionId") && is_linked || is_aside {
         return Some(Format::ClaudeCode);
     }
     let is_lines = path

@@ -17,7 +17,7 @@ use crate::source::{Before, Item, Read, Section};
 use crate::talk::{self, Conversation, Event, Format, Reader};
 
 /// Bytes of text after which a section of a long transcript is filed.
-const SECTION_BYTES: usize = 1 << 20;
+const SECTION_BYTES: usize = 512 << 10;
 
 /// Where a section of a transcript lies and how to read on from its start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use crate::source::{Item, Read, Section};
 use crate::split::Trail;
 
 /// Bytes of a section, up to the end of a line.
-const SECTION_BYTES: usize = 2 << 20;
+const SECTION_BYTES: usize = 512 << 10;
 /// A line is not read further than this; the rest of it counts as a line of its own.
 const LINE_BYTES: usize = 4 << 20;
 

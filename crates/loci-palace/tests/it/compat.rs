@@ -45,3 +45,49 @@ fn a_backup_of_format_1_restores() {
     assert_eq!((restored.drawers, restored.set_aside), (59, None));
     assert!(palace.verify(true).unwrap().ok());
 }
+
+#[test]
+fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    std::fs::create_dir(&path).unwrap();
+    std::fs::copy(fixture("format-3.sqlite3"), path.join("palace.sqlite3")).unwrap();
+    let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
+    let mut exported = Vec::new();
+    let report = palace.export(None, &mut exported).unwrap();
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    let expected = std::fs::read_to_string(fixture("format-3.jsonl")).unwrap();
+    assert_eq!(String::from_utf8(exported).unwrap(), expected);
+    let post = palace.collection("post", false).unwrap();
+    let ledger = post.ledger().unwrap();
+    let names: Vec<String> = ["post:ana", "post:bo"]
+        .iter()
+        .flat_map(|name| ledger.source(name).unwrap())
+        .map(|record| record.name)
+        .collect();
+    assert_eq!(names, ["post:ana", "post:bo"]);
+    let heading = post
+        .lexical_search("letters", 10, &Selection::all())
+        .unwrap();
+    assert_eq!(heading.hits.len(), 5);
+    let runs = palace.runs("post", 10).unwrap();
+    assert_eq!(runs.len(), 2);
+    let line =
+        r#"{"id": "x", "document": "Dear Ana, the password of the shed is a secret of mine."}"#;
+    let options = loci_palace::ImportOptions {
+        collection: Some("post".into()),
+        ..loci_palace::ImportOptions::default()
+    };
+    let imported = palace
+        .import(&mut std::io::Cursor::new(line), &options, &mut |_| ())
+        .unwrap();
+    assert_eq!((imported.added, imported.skipped), (0, 1), "{imported:?}");
+    let undone = palace.undo("post", runs[0].id).unwrap();
+    assert_eq!(undone.left, 0, "{undone:?}");
+    let texts = post
+        .lexical_search("quince medlar shed", 10, &Selection::all())
+        .unwrap();
+    assert_eq!(texts.hits.len(), 1);
+    let verified = palace.verify(true).unwrap();
+    assert!(verified.ok(), "{:?}", verified.findings);
+}

@@ -185,7 +185,7 @@ fn a_mine_beside_a_process_that_adds_loses_nothing_and_nobody_waits_long() {
     assert_eq!(mining.unwrap()["files"]["read"], 81);
     assert!(added > 20, "only {added} were added");
     assert!(
-        longest < Duration::from_secs(3),
+        longest < Duration::from_secs(10),
         "one add waited {longest:?}"
     );
     eprintln!("{added} adds, the longest took {longest:?}");

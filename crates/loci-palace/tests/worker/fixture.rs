@@ -1,9 +1,14 @@
-//! Makes a palace that holds one of everything that format 2 knows.
+//! Makes a palace that holds one of everything that format 3 knows.
 
 use std::path::Path;
 
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, hash_of};
 use loci_palace::{
-    Embedder, EmbedderIdentity, Error, OpenOptions, Palace, Request, Result, STATIC_NAME,
+    Embedder, EmbedderIdentity, Error, Metadata, Meter, MineOptions, OpenOptions, Palace, Piece,
+    Request, Result, STATIC_NAME, Selection, Source, Stat,
 };
 use serde_json::{Value, json};
 
@@ -39,14 +44,15 @@ pub(crate) fn make(path: &Path) {
     mined(&palace);
     stood_in(&palace);
     half_done(&palace);
+    posted(&palace);
     let parent = path.parent().unwrap();
     for question in ["where is the harbour", "who likes tea"] {
         palace.search("drawers", &Request::new(question)).unwrap();
     }
     palace.close().unwrap();
     let palace = Palace::open(path, &OpenOptions::existing()).unwrap();
-    palace.backup(&parent.join("format-2.sqlite3")).unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-2.jsonl")).unwrap();
+    palace.backup(&parent.join("format-3.sqlite3")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-3.jsonl")).unwrap();
     palace.export(None, &mut lines).unwrap();
 }
 
@@ -153,4 +159,101 @@ fn half_done(palace: &Palace) {
     let tired = Tired(Fake::new("fake", 8), 0.into());
     let error = palace.reembed("moving", &tired, &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("tired"), "{error}");
+}
+
+/// Letters by name: a source that is no file, so that no path of a machine is in the fixture.
+struct Post(Vec<(&'static str, &'static str)>);
+
+impl Source for Post {
+    fn describe(&self) -> Description {
+        Description {
+            name: "post".into(),
+            recipe: "post 1".into(),
+            accepts: None,
+            roots: vec!["post".into()],
+            only: None,
+        }
+    }
+
+    fn items(
+        &self,
+        since: &dyn Since,
+        each: &mut dyn FnMut(Listed) -> ControlFlow<()>,
+    ) -> Result<()> {
+        for (name, text) in &self.0 {
+            let stat = Stat {
+                size: text.len() as u64,
+                ..Stat::default()
+            };
+            let listed = if since.is_unchanged(name, &stat) {
+                Listed::Unchanged
+            } else {
+                Listed::Changed(Item {
+                    name: (*name).to_owned(),
+                    root: "post".into(),
+                    stat,
+                })
+            };
+            if each(listed).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read> {
+        let (_, text) = self.0.iter().find(|(name, _)| *name == item.name).unwrap();
+        let before = intake.before(&item.name)?;
+        let pieces = text.split(" | ").enumerate().map(|(at, text)| Piece {
+            text: text.to_owned(),
+            metadata: Metadata::from_json(&json!({
+                "wing": "post", "room": "letters", "source_file": item.name, "heading": "Letters",
+                "start_line": at + 1, "end_line": at + 1,
+            }))
+            .unwrap(),
+            part: 1,
+        });
+        let section = Section {
+            name: item.name.clone(),
+            kind: "file",
+            hash: hash_of(text.as_bytes()),
+            pieces: Some(pieces.collect()),
+            ..Section::default()
+        };
+        intake.whole(&before, section);
+        Ok(Read::Filed)
+    }
+}
+
+/// Two runs: the second changes a source, adds one, and moves a piece. Then one text is forgotten.
+fn posted(palace: &Palace) {
+    let mine = |letters: Vec<(&'static str, &'static str)>| {
+        let source = Post(letters);
+        let (meter, stop) = (Meter::default(), AtomicBool::new(false));
+        palace
+            .mine("post", &source, &MineOptions::default(), &meter, &stop)
+            .unwrap();
+    };
+    mine(vec![(
+        "post:ana",
+        "Dear Bo, the quince tree bears fruit. | It rained on Sunday. | Yours, Ana",
+    )]);
+    mine(vec![
+        (
+            "post:ana",
+            "Dear Bo, the medlar tree bears fruit. | A line between. | It rained on Sunday. | Yours, Ana",
+        ),
+        (
+            "post:bo",
+            "Dear Ana, the password of the shed is a secret of mine. | Yours, Bo",
+        ),
+    ]);
+    let collection = palace.collection("post", false).unwrap();
+    let found = collection
+        .lexical_search("shed", 1, &Selection::all())
+        .unwrap();
+    let outcome = palace
+        .forget("post", &Selection::ids([found.hits[0].id.clone()]))
+        .unwrap();
+    assert_eq!(outcome.forgotten, 1);
 }

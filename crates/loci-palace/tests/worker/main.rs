@@ -5,7 +5,7 @@
 //! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE mine
 //! ROOT` opens (creating) and mines a folder; it ends with 1 if that fails. `loci-worker PALACE
 //! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to. `loci-worker PALACE fixture` makes
-//! the palace that `tests/compat/format-2.*` were made of: `format-2.sqlite3` and `format-2.jsonl` beside it.
+//! the palace that `tests/compat/format-3.*` were made of: `format-3.sqlite3` and `format-3.jsonl` beside it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -26,6 +26,8 @@ use crate::store::Head;
 
 /// Drawers removed by one change.
 const SLICE: usize = 2_000;
+/// Drawers after whose writing others get a moment.
+const MANY: u64 = 100;
 /// Texts per call of the embedder.
 const EMBEDDED: usize = 256;
 
@@ -102,11 +104,17 @@ pub(super) fn file(
             }
             Err(error) => return Err(error),
             Ok(filed) => {
-                let written = filed.iter().map(|filed| match filed {
-                    Filed::Done(counts) => counts.new + counts.updated + counts.removed,
-                    Filed::Stale => 0,
-                });
-                collection.store.wrote(&collection.name, written.sum());
+                let written: u64 = filed
+                    .iter()
+                    .map(|filed| match filed {
+                        Filed::Done(counts) => counts.new + counts.updated + counts.removed,
+                        Filed::Stale => 0,
+                    })
+                    .sum();
+                collection.store.wrote(&collection.name, written);
+                if written > MANY {
+                    collection.store.make_room();
+                }
                 collection.build_if_far_behind();
                 return Ok(filed);
             }
