@@ -84,9 +84,12 @@ impl Report {
     pub(crate) fn fail(&mut self, path: &str, why: impl Into<String>) {
         self.files.failed += 1;
         if self.failures.len() < NAMED {
+            let why: String = why.into();
+            // The path is named beside it.
+            let short = why.strip_prefix(&format!("cannot read `{path}`: "));
             self.failures.push(Failure {
                 path: path.to_owned(),
-                why: why.into(),
+                why: short.unwrap_or(&why).to_owned(),
             });
         }
     }

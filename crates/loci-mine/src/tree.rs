@@ -206,6 +206,13 @@ impl Tree {
 
     fn listed(&self, since: &dyn Since, met: Met) -> Listed {
         match met {
+            // What could not be looked at is a loss, and it is named.
+            Met::Skipped { path, reason } if reason == walk::reason::NO_PERMISSION => {
+                Listed::Failed {
+                    name: path.display().to_string(),
+                    why: reason.to_owned(),
+                }
+            }
             Met::Skipped { path, reason } => Listed::Skipped {
                 name: path.display().to_string(),
                 reason,

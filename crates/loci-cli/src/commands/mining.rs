@@ -107,6 +107,7 @@ pub(super) fn with_progress<T: Send>(printer: Printer, work: impl FnOnce(&Meter)
 
 fn progress(printer: Printer, meter: &Meter, elapsed: Duration) -> String {
     let seen = meter.seen.load(Ordering::Relaxed);
+    let read = meter.read.load(Ordering::Relaxed);
     let drawers = meter.drawers.load(Ordering::Relaxed);
     let rate = drawers as f64 / elapsed.as_secs_f64().max(0.1);
     let current = meter.current();
@@ -115,7 +116,7 @@ fn progress(printer: Printer, meter: &Meter, elapsed: Duration) -> String {
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     format!(
-        "{seen} files, {drawers} drawers ({rate:.0}/s)  {}",
+        "{read} read of {seen} files, {drawers} drawers ({rate:.0}/s)  {}",
         printer.stored_line(&name, 40)
     )
 }
