@@ -11,13 +11,13 @@ fn one_command_on_a_fresh_palace_mines_and_answers_with_file_and_line() {
     let guide = put(
         &dir,
         "project/guide.md",
-        "# Guide\n\nHow to begin.\n\n# Index\n\nA stale index is set aside and rebuilt from the truth.\n",
+        "# Guide\n\nHow to begin.\n\n# Letters\n\nA lost letter is kept at the counter until Friday.\n",
     );
     put(&dir, "project/other.md", "# Kitchen\n\nSoup on Mondays.\n");
     let ran = dir
         .run(&[
             "search",
-            "how is a stale index set aside?",
+            "how is a lost letter kept?",
             "--in",
             "project",
         ])
@@ -32,11 +32,11 @@ fn one_command_on_a_fresh_palace_mines_and_answers_with_file_and_line() {
     );
     let first = ran.stdout.lines().take(3).collect::<String>();
     assert!(first.contains("guide.md:"), "{ran:?}");
-    let found = dir.json(0, &["search", "stale index set aside", "--in", "project"]);
+    let found = dir.json(0, &["search", "lost letter kept", "--in", "project"]);
     let hit = &found["hits"][0];
     assert_eq!(hit["source"], guide.to_str().unwrap(), "{found:#}");
     assert!(
-        hit["text"].as_str().unwrap().contains("A stale index"),
+        hit["text"].as_str().unwrap().contains("A lost letter"),
         "{hit}"
     );
     let line = hit["start_line"].as_u64().unwrap();
