@@ -59,6 +59,11 @@ impl Intake<'_> {
         self.stat = stat;
     }
 
+    /// Whether another process was quicker with a part of this item.
+    pub fn is_stale(&self) -> bool {
+        self.stale
+    }
+
     /// Whether the run was told to end: a long reading should return.
     pub fn is_stopped(&self) -> bool {
         self.shared.is_stopped()
@@ -130,13 +135,17 @@ impl Intake<'_> {
     }
 
     /// Whether anything was forgotten that must not come back.
-    pub fn has_forgotten(&self) -> bool {
-        self.shared.has_forgotten && !self.shared.options.allow_again
+    pub fn has_forgotten(&self) -> Result<bool> {
+        if self.shared.options.allow_again {
+            return Ok(false);
+        }
+        // Something may have been forgotten since the run began.
+        Ok(self.shared.has_forgotten || (self.afresh && self.shared.ledger.has_forgotten()?))
     }
 
     /// Whether all of a text was forgotten.
     pub fn is_forgotten(&mut self, text: &str) -> Result<bool> {
-        if !self.has_forgotten() {
+        if !self.has_forgotten()? {
             return Ok(false);
         }
         let lines = text.lines().count().max(1) as u32;
@@ -145,13 +154,13 @@ impl Intake<'_> {
 
     /// Lines that were forgotten and must not come back.
     pub fn forgotten(&mut self, text: &str) -> Result<Vec<(u32, u32)>> {
-        if !self.shared.has_forgotten {
-            return Ok(Vec::new());
-        }
         if self.shared.options.allow_again {
-            if !self.shared.options.dry_run {
+            if self.shared.has_forgotten && !self.shared.options.dry_run {
                 self.shared.ledger.allow_again(text)?;
             }
+            return Ok(Vec::new());
+        }
+        if !self.has_forgotten()? {
             return Ok(Vec::new());
         }
         self.shared.ledger.forgotten_lines(text)
@@ -253,6 +262,19 @@ impl Intake<'_> {
             record: self.record(section, &filed),
             ..SourceChange::default()
         })
+    }
+
+    /// Files what was collected so far. False when a source of this item could not be filed: then the item is not done.
+    pub fn flush(&mut self) -> bool {
+        let failed = self.out.report.files.failed;
+        self.out.flush(self.shared);
+        let before = self.out.again.len();
+        self.out.again.retain(|again| again.name != self.item.name);
+        if self.out.again.len() < before {
+            self.out.report.files.read += 1;
+            self.stale = true;
+        }
+        !self.stale && self.out.report.files.failed == failed
     }
 
     /// Begins a source of several sections: until [`Intake::finish`] it counts as incomplete.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use loci_core::{Error, Ledger, Result};
@@ -117,12 +117,17 @@ impl Errand<'_> {
             }
         };
         let (sender, receiver) = mpsc::sync_channel::<Item>(AHEAD);
-        let receiver = Mutex::new(receiver);
+        // Gone with the last thread: then nothing can be sent, instead of waiting for ever.
+        let receiver = Arc::new(Mutex::new(receiver));
         let mut report = Report::default();
         let listed = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.max(1))
-                .map(|_| scope.spawn(|| self.work(shared, &receiver)))
+                .map(|_| {
+                    let receiver = Arc::clone(&receiver);
+                    scope.spawn(move || self.work(shared, &receiver))
+                })
                 .collect();
+            drop(receiver);
             let listed = self.list(shared, &sender, &mut report);
             drop(sender);
             for worker in workers {

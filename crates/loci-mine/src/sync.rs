@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Counts, Filed, Ledger, Result, SourceChange};
+use loci_core::{Counts, Filed, Ledger, Result, SourceChange, SourceHash, SourceRecord};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -55,6 +55,8 @@ pub struct Sweep<'a> {
     pub roots: &'a [String],
     /// What a mine takes: a file that is ignored now counts as gone.
     pub rules: &'a Rules,
+    /// Files that are there but left out by the rules now count as gone, too.
+    pub ignored: bool,
     /// Remove conversations too.
     pub conversations: bool,
     /// Remove even if most of a root is gone.
@@ -81,7 +83,11 @@ impl Sweep<'_> {
             swept.sources += 1;
             let why = if is_gone(&record.name) {
                 "deleted"
-            } else if record.kind == FILE && met.leaves_out(&record.name) {
+            } else if self.ignored
+                && record.kind == FILE
+                && self.roots.contains(&record.root)
+                && met.leaves_out(&record.name)
+            {
                 "ignored"
             } else {
                 ""
@@ -196,8 +202,23 @@ impl MetFiles {
 /// Removes a source and its drawers, some at a time.
 pub fn remove_source(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts> {
     let mut counts = Counts::default();
-    // The head goes last: while it is there, a killed removal is seen and finished.
+    // The head goes last, and counts as incomplete from the start: a removal that is killed is finished, or the source is
+    // read again if its file came back.
     let mut rows = ledger.source(name)?;
+    if let Some(head) = rows.first().filter(|_| rows.len() > 1) {
+        let change = SourceChange {
+            record: SourceRecord {
+                complete: false,
+                hash: SourceHash::default(),
+                ..head.clone()
+            },
+            ..SourceChange::default()
+        };
+        if ledger.file(run, std::slice::from_ref(&change))?.first() == Some(&Filed::Stale) {
+            return Ok(counts);
+        }
+        rows = ledger.source(name)?;
+    }
     rows.reverse();
     for record in rows {
         loop {

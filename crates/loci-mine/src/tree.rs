@@ -19,6 +19,7 @@ use loci_core::{Error, MetaValue, Metadata, Result};
 use crate::document::{self as format, Skip};
 use crate::intake::Intake;
 use crate::place::{Chosen, Place, Places};
+use crate::secrets;
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::split::Size;
 use crate::talk;
@@ -274,6 +275,7 @@ impl Source for Tree {
         if stat::is_part_of_conversation(path) {
             return Ok(Read::Skipped("part of a conversation".into()));
         }
+        let manner = self.manner(item, intake)?;
         // Many binary files are known by their name, and need not be opened.
         let by_name = format::recognise(path, &[]).err();
         if by_name == Some(Skip::Binary) || item.stat.size == 0 {
@@ -289,7 +291,6 @@ impl Source for Tree {
             .take(HEAD_BYTES)
             .read_to_end(&mut head)
             .map_err(fail)?;
-        let manner = self.manner(item, intake)?;
         if let Some(format) = talk::recognise(path, &head) {
             return conversation::read(self, manner, item, format, opened, intake);
         }
@@ -311,6 +312,14 @@ impl Source for Tree {
             (false, false) => large::read(self, manner, item, &format, opened, intake),
         }
     }
+}
+
+/// Whether a file is gone that would be read in the same way under its new name.
+fn is_same_kind_gone(old: &str, new: &str) -> bool {
+    let (old_path, new_path) = (Path::new(old), Path::new(new));
+    old_path.extension() == new_path.extension()
+        && secrets::setting_of(old_path) == secrets::setting_of(new_path)
+        && is_gone(old)
 }
 
 /// Keys that the miner gives: a drawer that is filed again without one of them loses it.

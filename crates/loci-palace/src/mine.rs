@@ -100,6 +100,7 @@ impl Palace {
             ledger,
             roots: &roots,
             rules: &reading.rules,
+            ignored: true,
             conversations: choice.conversations,
             even_most: choice.even_most,
         };
@@ -210,7 +211,7 @@ impl Palace {
         let swept = if mined.is_err() || watching.stop.load(Ordering::Relaxed) {
             None
         } else if let Some(swept) = changed
-            .map(|paths| sweep_few(ledger, &run, paths))
+            .map(|paths| sweep_few(ledger, &run, roots, paths))
             .transpose()?
             .flatten()
         {
@@ -220,6 +221,7 @@ impl Palace {
                 ledger,
                 roots: &names,
                 rules: &watching.reading.rules,
+                ignored: false,
                 conversations: false,
                 even_most: false,
             };
@@ -245,8 +247,17 @@ impl Palace {
 fn sweep_few(
     ledger: &dyn Ledger,
     run: &Run<'_>,
+    roots: &[PathBuf],
     changed: &BTreeSet<PathBuf>,
 ) -> Result<Option<Swept>> {
+    // A root that is missing or empty may only be unmounted: the brake decides.
+    let suspicious = |root: &PathBuf| match std::fs::read_dir(root) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => !root.is_file(),
+    };
+    if roots.iter().any(suspicious) {
+        return Ok(None);
+    }
     let mut swept = Swept::default();
     for path in changed.iter().filter_map(|path| path.to_str()) {
         if !is_gone(path) {

@@ -15,12 +15,7 @@ fn one_command_on_a_fresh_palace_mines_and_answers_with_file_and_line() {
     );
     put(&dir, "project/other.md", "# Kitchen\n\nSoup on Mondays.\n");
     let ran = dir
-        .run(&[
-            "search",
-            "how is a lost letter kept?",
-            "--in",
-            "project",
-        ])
+        .run(&["search", "how is a lost letter kept?", "--in", "project"])
         .ok();
     assert!(
         ran.stderr.starts_with("mined 2 file(s), ") && ran.stderr.lines().count() == 1,

@@ -1,6 +1,8 @@
 //! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
 //! source per conversation, known by its id, so that the same conversation in a later export is the same source.
 
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::{BufReader, Cursor, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::sections::{self, hash_range, survey};
 use super::stat::Opened;
 use super::{CONVERSATION, EXPORT, Manner, Tree, WHOLE_BYTES, base, own_keys, set, set_lines};
-use crate::intake::{Intake, first_half, without_lines};
+use crate::intake::{Intake, first_half, hash_of, without_lines};
 use crate::place::{self, Place};
 use crate::secrets::{self, Setting};
 use crate::source::{Before, Item, Read, Section};
@@ -26,6 +28,25 @@ struct Mark {
     from: Option<talk::Mark>,
     end: u64,
     conversation: Conversation,
+}
+
+/// What an exported conversation was when it was filed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Exported {
+    file: String,
+    pieces: usize,
+    /// When the last of it was said.
+    until: String,
+}
+
+impl Exported {
+    /// Whether what is filed is a later state of the conversation, out of another export: an old export takes nothing back.
+    fn is_older_than(&self, filed: &str) -> bool {
+        serde_json::from_str::<Self>(filed).is_ok_and(|filed| {
+            filed.file != self.file
+                && (filed.until.as_str(), filed.pieces) > (self.until.as_str(), self.pieces)
+        })
+    }
 }
 
 impl Mark {
@@ -54,6 +75,7 @@ pub(super) fn read(
     let survey = survey(&mut opened, &ranges).map_err(fail)?;
     intake.bytes(opened.stat.size);
     let talk = Talk {
+        bytes: survey.whole,
         tree,
         manner,
         item,
@@ -76,7 +98,9 @@ pub(super) fn read(
             intake.touch(&before);
             return Ok(Read::Unchanged);
         }
-    } else if intake.moved(&talk.whole, &super::is_gone)? {
+    } else if intake.moved(&talk.whole, &|old| {
+        super::is_same_kind_gone(old, &item.name)
+    })? {
         return Ok(Read::Moved);
     }
     if opened.stat.size <= WHOLE_BYTES {
@@ -143,6 +167,8 @@ struct Talk<'a> {
     item: &'a Item,
     format: Format,
     whole: SourceHash,
+    /// Of the file's bytes alone.
+    bytes: SourceHash,
 }
 
 impl Talk<'_> {
@@ -177,6 +203,9 @@ impl Talk<'_> {
             .take(opened.stat.size)
             .read_to_end(&mut bytes)
             .map_err(fail)?;
+        if hash_of(&bytes) != self.bytes {
+            return Err(self.fail("changes while it is read; the next run tries again"));
+        }
         let mut reader = Reader::new(self.format, Cursor::new(bytes), self.path());
         let mut found = Vec::new();
         while let Some(event) = reader.next().map_err(|error| self.fail(error))? {
@@ -280,6 +309,7 @@ impl Talk<'_> {
             }
         }
         self.count(reader.tally(), intake)?;
+        sections::require_same(self.path(), size, &self.bytes)?;
         if let Some((begun, head)) = &begun {
             intake.finish(begun, head, number)?;
         }
@@ -303,6 +333,7 @@ impl Talk<'_> {
         let input = BufReader::with_capacity(1 << 20, (&mut opened.file).take(opened.stat.size));
         let mut reader = Reader::new(self.format, input, self.path());
         let mut open: Option<(Conversation, Vec<talk::Piece>)> = None;
+        let mut met = HashMap::new();
         loop {
             if intake.is_stopped() {
                 return Ok(Read::Skipped(
@@ -312,7 +343,7 @@ impl Talk<'_> {
             match reader.next().map_err(|error| self.fail(error))? {
                 Some(Event::Conversation(told)) => {
                     if let Some((conversation, found)) = open.replace((told, Vec::new())) {
-                        self.file_exported(&conversation, found, intake)?;
+                        self.file_exported(&conversation, found, &mut met, intake)?;
                     }
                 }
                 Some(Event::Piece(piece)) => {
@@ -323,9 +354,16 @@ impl Talk<'_> {
             }
         }
         if let Some((conversation, found)) = open {
-            self.file_exported(&conversation, found, intake)?;
+            self.file_exported(&conversation, found, &mut met, intake)?;
         }
         self.count(reader.tally(), intake)?;
+        // The export is done when all its conversations are.
+        if !intake.flush() {
+            if intake.is_stale() {
+                return Err(self.fail("another process files its conversations"));
+            }
+            return Ok(Read::Filed);
+        }
         let section = Section {
             name: self.item.name.clone(),
             kind: EXPORT,
@@ -341,6 +379,7 @@ impl Talk<'_> {
         &self,
         conversation: &Conversation,
         found: Vec<talk::Piece>,
+        met: &mut HashMap<String, u32>,
         intake: &mut Intake<'_>,
     ) -> Result<()> {
         if found.is_empty() {
@@ -351,8 +390,30 @@ impl Talk<'_> {
         } else {
             conversation.id.as_str()
         };
-        let name = format!("{}:{id}", self.format.name());
+        let mut name = format!("{}:{id}", self.format.name());
+        let count = met.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            let _ = write!(name, "#{count}");
+        }
+        let until = found
+            .iter()
+            .filter_map(|piece| piece.ended_at.as_ref().or(piece.authored_at.as_ref()))
+            .max()
+            .cloned()
+            .unwrap_or_default();
+        let mark = Exported {
+            file: self.item.name.clone(),
+            pieces: found.len(),
+            until,
+        };
         let before = intake.before(&name)?;
+        if before
+            .head()
+            .is_some_and(|head| mark.is_older_than(&head.mark))
+        {
+            return Ok(());
+        }
         let place = intake.place(&before, self.place(conversation));
         let mut hasher = blake3::Hasher::new();
         for piece in &found {
@@ -369,6 +430,7 @@ impl Talk<'_> {
         }
         let section = Section {
             pieces: Some(pieces),
+            mark: serde_json::to_string(&mark).unwrap_or_default(),
             ..section_of(&name, &place, hash)
         };
         intake.whole(&before, section);

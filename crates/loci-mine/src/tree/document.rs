@@ -55,7 +55,9 @@ pub(super) fn read(
         intake.touch(&before);
         return Ok(Read::Unchanged);
     }
-    if before.head().is_none() && intake.moved(&hash, &super::is_gone)? {
+    if before.head().is_none()
+        && intake.moved(&hash, &|old| super::is_same_kind_gone(old, &item.name))?
+    {
         return Ok(Read::Moved);
     }
     let document = match document::read(path, bytes) {
@@ -209,7 +211,7 @@ impl Text<'_> {
             .into_iter()
             .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
             .collect();
-        let held: HashSet<SourceHash> = if intake.has_forgotten() {
+        let held: HashSet<SourceHash> = if intake.has_forgotten()? {
             intake.held_texts(self.name)?.into_iter().collect()
         } else {
             HashSet::new()

@@ -57,7 +57,11 @@ pub(super) fn read(
         intake.touch(&before);
         return Ok(Read::Unchanged);
     }
-    if before.head().is_none() && intake.moved(&survey.whole, &super::is_gone)? {
+    if before.head().is_none()
+        && intake.moved(&survey.whole, &|old| {
+            super::is_same_kind_gone(old, &item.name)
+        })?
+    {
         return Ok(Read::Moved);
     }
     let moved_place = before
@@ -149,6 +153,8 @@ pub(super) fn read(
         intake.section(&begun, section)?;
         mark = next;
     }
+    // What was filed must be what was hashed: else the source stays incomplete and is read again.
+    sections::require_same(path, opened.stat.size, &survey.whole)?;
     intake.finish(&begun, &head, number)?;
     Ok(Read::Filed)
 }

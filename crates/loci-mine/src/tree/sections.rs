@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom};
+use std::path::Path;
 
-use loci_core::SourceHash;
+use loci_core::{Error, Result, SourceHash};
 use serde::de::DeserializeOwned;
 
 use super::stat::Opened;
@@ -85,6 +86,19 @@ pub(super) fn known<M: DeserializeOwned>(
         marks.push((mark, row.hash));
     }
     marks
+}
+
+/// Refuses a file that was changed, and not only longer, while it was read.
+pub(super) fn require_same(path: &Path, size: u64, whole: &SourceHash) -> Result<()> {
+    let fail = |error| Error::io("cannot read", path, error);
+    let mut file = File::open(path).map_err(fail)?;
+    if hash_range(&mut file, 0, size).map_err(fail)? == *whole {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        format!("`{}`", path.display()),
+        "changes while it is read; the next run tries again",
+    ))
 }
 
 /// Hash of a range of a file's bytes.

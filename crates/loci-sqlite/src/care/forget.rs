@@ -110,6 +110,7 @@ fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Resu
                     .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy])?;
             }
         }
+        removed += forgotten::remove_copies(&db.sql, row.id)?;
         if removed > 0 {
             let seq = head.seq.max(1) as i64;
             db.sql.execute(

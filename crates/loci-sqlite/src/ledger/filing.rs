@@ -11,9 +11,10 @@ use loci_core::{
 };
 use rusqlite::{Connection, params};
 
+use super::forgotten::Book;
 use super::lending::{self, Held};
 use super::matching::{Trait, match_pieces};
-use super::runs::{begin_step, end_step, keep};
+use super::runs::{self, begin_step, end_step, keep};
 use super::sources;
 use crate::collection::SqliteCollection;
 use crate::collection::meta::mismatch;
@@ -79,6 +80,8 @@ pub(super) fn file(
                     Kinship::Compatible => {}
                 }
             }
+            let forgotten = Book::load(&db.sql, row.id)?;
+            runs::require_running(&db.sql, row.id, run)?;
             let mut desk = Desk {
                 db: &db.sql,
                 writer: Writer::new(&db.sql, head.seq, row),
@@ -87,6 +90,7 @@ pub(super) fn file(
                 vectors: &vectors,
                 apart: identity.as_ref().filter(|_| kinship == Kinship::Compatible),
                 has_embedder: identity.is_some(),
+                forgotten,
             };
             let mut filed = Vec::with_capacity(filings.len());
             for filing in &filings {
@@ -266,6 +270,8 @@ struct Desk<'a> {
     vectors: &'a HashMap<Vec<u8>, Vec<f32>>,
     apart: Option<&'a loci_core::EmbedderIdentity>,
     has_embedder: bool,
+    /// What must not come back.
+    forgotten: Book,
 }
 
 impl<'a> Desk<'a> {
@@ -279,11 +285,11 @@ impl<'a> Desk<'a> {
             change.record.section,
         )?;
         let revision = found.as_ref().map_or(0, |(_, record)| record.revision);
-        if revision != change.record.revision && change.record.section != LEFTOVERS {
-            return Ok(Filed::Stale);
-        }
         if change.removed && found.is_none() {
             return Ok(Filed::Done(Counts::default()));
+        }
+        if revision != change.record.revision && change.record.section != LEFTOVERS {
+            return Ok(Filed::Stale);
         }
         let first = self.writer.seq() + 1;
         let source = match &found {
@@ -307,7 +313,10 @@ impl<'a> Desk<'a> {
         let revision = self.writer.draw();
         if gone {
             sources::remove(self.db, source)?;
-        } else if !change.removed {
+        } else if change.removed {
+            // Some of its drawers are gone: if the removal ends here, the source is read again.
+            sources::distrust(self.db, source)?;
+        } else {
             sources::put(self.db, source, &change.record, revision)?;
         }
         end_step(self.db, self.step, revision)?;
@@ -411,6 +420,10 @@ impl<'a> Desk<'a> {
         prepared: Option<&Prepared>,
         counts: &mut Counts,
     ) -> Attempt<()> {
+        // Forgotten while the run was under way.
+        if self.forgotten.has_text(&piece.text) {
+            return Ok(());
+        }
         let made = self.vector(&piece_trait.hash)?;
         let id = uuid::Uuid::now_v7().to_string();
         let patch = MetadataPatch::from(piece.metadata.clone());
@@ -428,11 +441,7 @@ impl<'a> Desk<'a> {
         match self.writer.record(&change, Mode::Add)? {
             Outcome::DuplicateOf(holder) => {
                 // The same text of the same place, put in by somebody else: it is this piece's drawer now.
-                self.db
-                    .prepare_cached(
-                        "UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2",
-                    )?
-                    .execute(params![self.writer.collection(), holder, source])?;
+                self.adopt(&holder, source)?;
                 counts.kept += 1;
             }
             _ => counts.new += 1,
@@ -496,11 +505,7 @@ impl<'a> Desk<'a> {
                     .execute([])?;
                 keep(self.db, self.step, drawer.row, None, true)?;
                 self.writer.remove(drawer.row)?;
-                self.db
-                    .prepare_cached(
-                        "UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2",
-                    )?
-                    .execute(params![self.writer.collection(), holder, source])?;
+                self.adopt(&holder, source)?;
                 counts.removed += 1;
                 counts.kept += 1;
             }
@@ -508,6 +513,18 @@ impl<'a> Desk<'a> {
             _ => counts.updated += 1,
         }
         Ok(())
+    }
+
+    /// Makes a drawer that somebody else put in one of this source.
+    fn adopt(&self, holder: &str, source: i64) -> Attempt<()> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT row, id, metadata, origin FROM drawers WHERE collection = ?1 AND id = ?2",
+        )?;
+        let mut rows = statement.query(params![self.writer.collection(), holder])?;
+        match rows.next()? {
+            Some(columns) => self.set_origin(&Held::read(columns)?, source),
+            None => Ok(()),
+        }
     }
 
     fn vector(&self, hash: &[u8]) -> Attempt<Option<&'a [f32]>> {

@@ -36,7 +36,7 @@ struct Stamp {
     newest: i64,
 }
 
-struct Book {
+pub(crate) struct Book {
     key: [u8; 32],
     texts: HashSet<Vec<u8>>,
     /// Number of each record.
@@ -47,9 +47,88 @@ struct Book {
     lines: HashMap<u64, Vec<usize>>,
 }
 
-/// Notes the texts of drawers that are about to be forgotten, in the transaction that removes them.
+impl Book {
+    /// What was forgotten in a collection, as of this transaction.
+    pub(crate) fn load(db: &Connection, collection: i64) -> Attempt<Self> {
+        let mut book = Self {
+            key: key(db)?,
+            texts: HashSet::new(),
+            ids: Vec::new(),
+            sizes: Vec::new(),
+            lines: HashMap::new(),
+        };
+        let mut statement = db.prepare_cached(
+            "SELECT hash, lines, id FROM forgotten WHERE collection = ?1 ORDER BY id",
+        )?;
+        let mut rows = statement.query([collection])?;
+        while let Some(columns) = rows.next()? {
+            book.texts
+                .insert(columns.get_ref(0)?.as_blob().unwrap_or_default().to_vec());
+            let (lines, _) = columns
+                .get_ref(1)?
+                .as_blob()
+                .unwrap_or_default()
+                .as_chunks();
+            for line in lines {
+                book.lines
+                    .entry(u64::from_le_bytes(*line))
+                    .or_default()
+                    .push(book.sizes.len());
+            }
+            book.sizes.push(lines.len());
+            book.ids.push(columns.get(2)?);
+        }
+        Ok(book)
+    }
+
+    /// Whether this very text was forgotten.
+    pub(crate) fn has_text(&self, text: &str) -> bool {
+        !self.texts.is_empty() && self.texts.contains(&text_hash(&self.key, text))
+    }
+
+    /// Whether a text holds one that was forgotten.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.has_text(text) || !stretches(self, text).is_empty()
+    }
+}
+
+/// Removes every copy that a repair, a clean-up or a run kept of a forgotten text, whatever its id. Gives their number.
+pub(crate) fn remove_copies(db: &Connection, collection: i64) -> Attempt<usize> {
+    let book = Book::load(db, collection)?;
+    let mut removed = 0;
+    for table in ["damaged_drawers", "removed_duplicates", "kept_drawers"] {
+        let mut found = Vec::new();
+        {
+            let mut statement = db.prepare_cached(&format!(
+                "SELECT id, text FROM {table} WHERE collection = ?1 AND text IS NOT NULL"
+            ))?;
+            let mut rows = statement.query([collection])?;
+            while let Some(columns) = rows.next()? {
+                if columns
+                    .get_ref(1)?
+                    .as_str()
+                    .is_ok_and(|text| book.is_in(text))
+                {
+                    found.push(columns.get::<_, i64>(0)?);
+                }
+            }
+        }
+        for id in found {
+            removed += db.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [id])?;
+        }
+    }
+    Ok(removed)
+}
+
+/// Notes the texts of drawers that are about to be forgotten, in the transaction that removes them. Their sources count
+/// as changed: a run that read one of them before looks again.
 pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attempt<()> {
     for row in rows {
+        db.prepare_cached(
+            "UPDATE sources SET revision = revision + 1
+             WHERE id = (SELECT origin FROM drawers WHERE row = ?1 AND origin <> 0)",
+        )?
+        .execute([*row as i64])?;
         let mut statement = db.prepare_cached("SELECT text FROM drawers WHERE row = ?1")?;
         let mut found = statement.query([*row as i64])?;
         let Some(columns) = found.next()? else {
@@ -218,34 +297,7 @@ fn book(collection: &SqliteCollection, db: &Db, id: i64) -> Attempt<Arc<Book>> {
     if let Some((_, book)) = cached.filter(|(cached, _)| *cached == stamp) {
         return Ok(book);
     }
-    let mut book = Book {
-        key: key(&db.sql)?,
-        texts: HashSet::new(),
-        ids: Vec::new(),
-        sizes: Vec::new(),
-        lines: HashMap::new(),
-    };
-    let mut statement = db.sql.prepare_cached(
-        "SELECT hash, lines, id FROM forgotten WHERE collection = ?1 ORDER BY id",
-    )?;
-    let mut rows = statement.query([id])?;
-    while let Some(columns) = rows.next()? {
-        book.texts
-            .insert(columns.get_ref(0)?.as_blob().unwrap_or_default().to_vec());
-        let (lines, _) = columns
-            .get_ref(1)?
-            .as_blob()
-            .unwrap_or_default()
-            .as_chunks();
-        for line in lines {
-            book.lines
-                .entry(u64::from_le_bytes(*line))
-                .or_default()
-                .push(book.sizes.len());
-        }
-        book.sizes.push(lines.len());
-        book.ids.push(columns.get(2)?);
-    }
+    let book = Book::load(&db.sql, id)?;
     let book = Arc::new(book);
     *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some((stamp, Arc::clone(&book)));
     Ok(book)

@@ -1,7 +1,7 @@
 //! A source that moved: its drawers stay and name the new place.
 
-use loci_core::{MetadataPatch, Result, SourceRecord};
-use rusqlite::Connection;
+use loci_core::{MetadataPatch, Outcome, Result, SourceRecord};
+use rusqlite::{Connection, params};
 
 use super::runs::{begin_step, end_step, keep};
 use super::sources;
@@ -37,7 +37,18 @@ pub(super) fn rename(
             for (row, id) in drawers(&db.sql, source)? {
                 let back = MetadataPatch([("source_file".to_owned(), Some(from.into()))].into());
                 keep(&db.sql, step, row, Some(&back), false)?;
-                move_drawer(&mut writer, source, &id, &to.name)?;
+                if let Outcome::DuplicateOf(holder) =
+                    move_drawer(&mut writer, source, &id, &to.name)?
+                {
+                    // The same text of the new place is there already: it is the one that stays.
+                    keep(&db.sql, step, row, None, true)?;
+                    writer.remove(row)?;
+                    db.sql
+                        .prepare_cached(
+                            "UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2",
+                        )?
+                        .execute(params![writer.collection(), holder, source])?;
+                }
             }
             let revision = writer.draw();
             let renamed = SourceRecord {
@@ -67,7 +78,7 @@ fn drawers(db: &Connection, source: i64) -> Attempt<Vec<(u64, String)>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-fn move_drawer(writer: &mut Writer<'_>, source: i64, id: &str, name: &str) -> Attempt<()> {
+fn move_drawer(writer: &mut Writer<'_>, source: i64, id: &str, name: &str) -> Attempt<Outcome> {
     let patch = MetadataPatch([("source_file".to_owned(), Some(name.into()))].into());
     let change = Change {
         id,
@@ -80,6 +91,5 @@ fn move_drawer(writer: &mut Writer<'_>, source: i64, id: &str, name: &str) -> At
         origin: Some(source),
         created_at: None,
     };
-    writer.record(&change, Mode::Upsert)?;
-    Ok(())
+    writer.record(&change, Mode::Upsert)
 }

@@ -103,6 +103,23 @@ pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<Str
     })
 }
 
+/// Ends a run whose palace was replaced by one that does not know it.
+pub(super) fn require_running(db: &Connection, collection: i64, run: u64) -> Attempt<()> {
+    let running: bool = db
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND collection = ?2 AND state = 'running')",
+        )?
+        .query_row(params![run as i64, collection], |row| row.get(0))?;
+    if running {
+        return Ok(());
+    }
+    Err(Error::Busy {
+        what: format!("mining: run {run} is not under way in this palace; was it replaced meanwhile? Start again"),
+        waited: std::time::Duration::ZERO,
+    }
+    .into())
+}
+
 /// A step of a run: what it does to one row of the ledger, for its undo. Begun before anything is changed; gives its
 /// number.
 pub(super) fn begin_step(

@@ -8,6 +8,7 @@ use loci_core::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::forgotten::Book;
 use super::runs::{self, KEPT_RUNS};
 use super::sources;
 use crate::collection::SqliteCollection;
@@ -168,9 +169,13 @@ fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undo
         let Some(step) = last_step(&db.sql, run)? else {
             return Ok(None);
         };
+        // Another process may have mined since the undo began.
+        refuse_if_impossible(&db.sql, run)?;
+        let forgotten = Book::load(&db.sql, row.id)?;
         let identity = collection.embedder.as_ref().map(|given| given.identity());
         let kinship = collection.kinship(&row);
         let mut desk = Desk {
+            forgotten: &forgotten,
             db: &db.sql,
             writer: Writer::new(&db.sql, head.seq, row),
             vectors: &vectors,
@@ -185,6 +190,10 @@ fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undo
         let revision = desk.writer.draw();
         match &step.before {
             Some(record) => put_back(&desk, step.source, record, revision)?,
+            // What is left belongs to nobody's run; the next mine decides about it.
+            None if sources::has_drawers(&db.sql, step.source)? => {
+                sources::distrust(&db.sql, step.source)?;
+            }
             None => sources::remove(&db.sql, step.source)?,
         }
         for sql in [
@@ -266,6 +275,8 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
 
 /// One transaction of an undo.
 struct Desk<'a> {
+    /// What must not come back.
+    forgotten: &'a Book,
     db: &'a Connection,
     writer: Writer<'a>,
     vectors: &'a HashMap<String, Vec<f32>>,
@@ -298,6 +309,14 @@ impl Desk<'_> {
     }
 
     fn bring_back(&mut self, kept: &Kept) -> Attempt<()> {
+        if kept
+            .text
+            .as_ref()
+            .is_some_and(|text| self.forgotten.is_in(text))
+        {
+            self.done.left += 1;
+            return Ok(());
+        }
         let outcome = match (kept.removed, &kept.metadata, &kept.back) {
             (true, Some(metadata), _) => self.insert(kept, metadata)?,
             (false, _, Some(back)) => self.change(kept, back)?,

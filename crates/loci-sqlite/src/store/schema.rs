@@ -209,6 +209,7 @@ DROP TABLE postings;
 DROP VIEW analysed;
 ALTER TABLE palace ADD COLUMN forget_key BLOB NOT NULL DEFAULT x'';
 ALTER TABLE drawers ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+DROP INDEX IF EXISTS drawers_mined;
 UPDATE drawers SET start_line = start_line || '.' || json_extract(metadata, '$.part')
     WHERE source_file <> ''
       AND CASE WHEN json_valid(metadata) THEN json_type(metadata, '$.part') = 'integer' ELSE 0 END;
@@ -272,7 +273,7 @@ CREATE TABLE kept_drawers (
 CREATE INDEX kept_drawers_step ON kept_drawers (step);
 CREATE INDEX kept_drawers_row ON kept_drawers (row);
 CREATE TABLE forgotten (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     collection INTEGER NOT NULL,
     hash BLOB NOT NULL,
     lines BLOB NOT NULL,
