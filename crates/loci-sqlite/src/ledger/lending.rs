@@ -1,5 +1,7 @@
 //! Text that moved from one section of a large source to another is still there: a section may take drawers over from the
 //! head, from later sections and from leftovers. Sections before it are filed already and lend nothing.
+//!
+//! Both questions are asked for every new piece, so their plans are fixed: a source may have thousands of sections.
 
 use loci_core::{LEFTOVERS, Metadata, SourceRecord};
 use rusqlite::{Connection, Row, params};
@@ -51,7 +53,8 @@ pub(super) fn by_text(
     hash: &[u8],
 ) -> Attempt<Option<Held>> {
     let mut statement = db.prepare_cached(
-        "SELECT d.row, d.id, d.metadata, d.origin FROM drawers d JOIN sources s ON s.id = d.origin
+        "SELECT d.row, d.id, d.metadata, d.origin
+         FROM drawers d INDEXED BY drawers_mined CROSS JOIN sources s ON s.id = d.origin
          WHERE d.collection = ?1 AND d.wing = ?2 AND d.source_file = ?3 AND d.content_hash = ?4 AND d.source_file <> ''
            AND s.collection = ?1 AND s.name = ?3 AND (s.section > ?5 OR (s.section = 0 AND ?5 > 0))
          ORDER BY d.row LIMIT 1",
@@ -77,7 +80,8 @@ pub(super) fn by_place(
     place: &Trait,
 ) -> Attempt<Option<Held>> {
     let mut statement = db.prepare_cached(
-        "SELECT d.row, d.id, d.metadata, d.origin FROM drawers d JOIN sources s ON s.id = d.origin
+        "SELECT d.row, d.id, d.metadata, d.origin
+         FROM sources s INDEXED BY sources_name CROSS JOIN drawers d INDEXED BY drawers_origin ON d.origin = s.id
          WHERE s.collection = ?1 AND s.name = ?2 AND s.section IN (0, ?3) AND s.section <> ?4 AND d.origin <> 0
            AND d.start_line IN (?5, ?6)
          ORDER BY d.row LIMIT 1",
