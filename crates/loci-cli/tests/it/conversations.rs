@@ -891,3 +891,46 @@ fn secrets_in_a_conversation_are_masked_and_counted() {
         stored(&dir)
     );
 }
+
+#[test]
+fn an_older_export_takes_nothing_back() {
+    let dir = Dir::new();
+    let older = chatgpt_export();
+    let mut newer = older.clone();
+    let mapping = &mut newer[0]["mapping"];
+    mapping["f"]["children"] = json!(["g"]);
+    mapping["g"] = json!({
+        "id": "g", "parent": "f", "children": [],
+        "message": {"author": {"role": "user"}, "create_time": 1_770_113_900.0, "recipient": "all",
+            "content": {"content_type": "text", "parts": ["And who pays for the fuse?"]}, "metadata": {}},
+    });
+    newer[0]["current_node"] = json!("g");
+    put(&dir, "new/conversations.json", newer.to_string());
+    dir.json(0, &["mine", "new"]);
+    let before = drawers(&dir);
+    put(&dir, "old/conversations.json", older.to_string());
+    let report = dir.json(0, &["mine", "old"]);
+    assert_eq!(report["drawers"]["removed"], 0, "{report}");
+    assert_eq!(drawers(&dir), before);
+}
+
+#[test]
+fn two_conversations_of_one_id_in_an_export_are_both_filed() {
+    let dir = Dir::new();
+    let mut export = chatgpt_export();
+    let mut second = export[0].clone();
+    let told = second.to_string().replace("lamp", "buoy");
+    second = serde_json::from_str(&told).unwrap();
+    export.as_array_mut().unwrap().push(second);
+    put(&dir, "conversations.json", export.to_string());
+    let report = dir.json(0, &["mine", "conversations.json"]);
+    let texts: String = drawers(&dir)
+        .iter()
+        .map(|drawer| drawer["text"].to_string())
+        .collect();
+    assert!(texts.contains("lamp") && texts.contains("buoy"), "{report}");
+    let count = drawers(&dir).len();
+    let again = dir.json(0, &["mine", "conversations.json", "--force"]);
+    assert_eq!(again["drawers"]["new"], 0, "{again}");
+    assert_eq!(drawers(&dir).len(), count);
+}

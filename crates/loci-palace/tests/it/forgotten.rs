@@ -286,3 +286,45 @@ fn an_import_does_not_bring_a_forgotten_drawer_back() {
     palace.close().unwrap();
     assert_nowhere(&scene, WORD);
 }
+
+/// A text that an earlier run took out is kept for its undo, under another id than the drawer that is forgotten.
+#[test]
+fn a_forgotten_text_is_not_kept_for_an_undo_either() {
+    let scene = Scene::new();
+    let palace = scene.open();
+    scene.write("a.md", with_secret());
+    mine_all(&scene, &palace);
+    scene.write("a.md", document(1..7));
+    let removal = mine_all(&scene, &palace).run.unwrap();
+    scene.write("a.md", with_secret());
+    let again = mine_all(&scene, &palace).run.unwrap();
+    let id = with_word(&palace, WORD).unwrap().id;
+    let outcome = palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    // The drawer, and the copy that the removal kept.
+    assert_eq!((outcome.forgotten, outcome.purge_pending), (2, false));
+    for run in [again, removal] {
+        palace.undo(DRAWERS, run).unwrap();
+    }
+    assert!(with_word(&palace, WORD).is_none());
+    palace.close().unwrap();
+    assert_nowhere(&scene, WORD);
+}
+
+/// Another process allows one text again and forgets a second: as many as before, and none of them the same.
+#[test]
+fn a_process_that_goes_on_knows_what_was_forgotten_and_allowed_since() {
+    let scene = Scene::new();
+    let palace = scene.open();
+    scene.write("a.md", with_secret());
+    scene.write("b.md", secret().replace(WORD, "trireme"));
+    mine_all(&scene, &palace);
+    forget_word(&palace, WORD);
+    mine_all(&scene, &palace);
+    let other = open(&scene.path);
+    mine(&other, &scene.tree(), &force(true));
+    assert!(with_word(&other, WORD).is_some());
+    forget_word(&other, "trireme");
+    mine_all(&scene, &palace);
+    assert!(with_word(&palace, "trireme").is_none());
+    assert!(with_word(&palace, WORD).is_some());
+}

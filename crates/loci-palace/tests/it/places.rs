@@ -443,3 +443,36 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
     });
     scene.assert_as_fresh(&palace);
 }
+
+/// A removal that is killed behind some sections: the file comes back as it was, and so do its drawers.
+#[test]
+fn a_source_whose_removal_was_not_finished_is_read_again() {
+    let scene = Scene::of_words();
+    let palace = scene.open();
+    scene.write("large.md", document(0..4_200));
+    scene.mine(&palace);
+    let before = shapes(contents(&palace, DRAWERS).values());
+    let collection = palace.collection(DRAWERS, false).unwrap();
+    let ledger = collection.ledger().unwrap();
+    let run = ledger.begin_run("sync", &[]).unwrap();
+    let rows = ledger.source(&scene.name("large.md")).unwrap();
+    // What a removal does first, and then the process is gone.
+    let last = rows.last().unwrap().clone();
+    let half = loci_palace::SourceChange {
+        record: last,
+        removed: true,
+        ..loci_palace::SourceChange::default()
+    };
+    let head = loci_palace::SourceChange {
+        record: loci_palace::SourceRecord {
+            complete: false,
+            hash: [0; 16],
+            ..rows[0].clone()
+        },
+        ..loci_palace::SourceChange::default()
+    };
+    ledger.file(run, &[head, half]).unwrap();
+    assert!(shapes(contents(&palace, DRAWERS).values()).len() < before.len());
+    scene.mine(&palace);
+    assert_eq!(shapes(contents(&palace, DRAWERS).values()), before);
+}
