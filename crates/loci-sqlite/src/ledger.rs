@@ -7,6 +7,7 @@ mod filing;
 pub(crate) mod forgotten;
 mod lending;
 mod matching;
+mod preparing;
 mod rename;
 mod runs;
 mod sources;

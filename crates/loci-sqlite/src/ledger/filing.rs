@@ -6,21 +6,22 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Counts, Error, Filed, Kinship, LEFTOVERS, MAX_DOCUMENT_BYTES, MetaValue, Metadata,
-    MetadataPatch, Outcome, Piece, Result, SourceChange, SourceRecord,
+    Counts, Error, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result,
+    SourceChange, SourceRecord,
 };
 use rusqlite::{Connection, params};
 
 use super::forgotten::Book;
 use super::lending::{self, Held};
 use super::matching::{Trait, match_pieces};
+use super::preparing::{Filing, check, line_of, number, prepare, trait_of};
 use super::runs::{self, begin_step, end_step, keep};
 use super::sources;
 use crate::collection::SqliteCollection;
 use crate::collection::meta::mismatch;
-use crate::collection::passage::{self, Prepared};
+use crate::collection::passage::Prepared;
 use crate::collection::record::content_hash;
-use crate::collection::write::{EMBED_AGAIN, Mode, embed_texts};
+use crate::collection::write::{EMBED_AGAIN, Mode};
 use crate::collection::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::store::Head;
@@ -29,16 +30,6 @@ use crate::store::Head;
 const SLICE: usize = 2_000;
 /// Drawers after whose writing others get a moment.
 const MANY: u64 = 100;
-/// Texts per call of the embedder.
-const EMBEDDED: usize = 256;
-
-/// A change with what was found out about its pieces before the transaction.
-struct Filing<'a> {
-    change: &'a SourceChange,
-    traits: Vec<Trait>,
-    /// By piece; nothing for those that are there already.
-    prepared: Vec<Option<Prepared>>,
-}
 
 /// What leads back from `patch` applied to `old`.
 fn inverse(patch: &MetadataPatch, old: &Metadata) -> MetadataPatch {
@@ -124,140 +115,6 @@ pub(super) fn file(
             }
         }
     }
-}
-
-fn check(change: &SourceChange) -> Result<()> {
-    for piece in change.pieces.iter().flatten() {
-        if piece.text.len() > MAX_DOCUMENT_BYTES {
-            return Err(Error::invalid(
-                format!("a piece of `{}`", change.record.name),
-                format!(
-                    "{} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}",
-                    piece.text.len()
-                ),
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn trait_of(piece: &Piece) -> Trait {
-    Trait {
-        hash: content_hash(&piece.text),
-        line: line_of(&piece.metadata),
-        part: i64::from(piece.part),
-    }
-}
-
-fn line_of(metadata: &Metadata) -> i64 {
-    number(metadata, "start_line")
-}
-
-fn number(metadata: &Metadata, key: &str) -> i64 {
-    match metadata.get(key) {
-        Some(MetaValue::Int(number)) => *number,
-        _ => 0,
-    }
-}
-
-/// Finds out which texts are new and makes their vectors and terms.
-fn prepare(
-    collection: &SqliteCollection,
-    filings: &mut [Filing<'_>],
-    vectors: &mut HashMap<Vec<u8>, Vec<f32>>,
-    everything: bool,
-) -> Result<()> {
-    let known = if everything {
-        vec![HashMap::new(); filings.len()]
-    } else {
-        collection.read("looking at the drawers of sources", |db, row| {
-            let mut known = Vec::with_capacity(filings.len());
-            for filing in &*filings {
-                known.push(known_texts(&db.sql, row.id, filing)?);
-            }
-            Ok(known)
-        })?
-    };
-    let mut wanted: Vec<(&[u8], &str)> = Vec::new();
-    for (filing, mut known) in filings.iter_mut().zip(known) {
-        let pieces = filing.change.pieces.as_deref().unwrap_or_default();
-        for ((piece, piece_trait), prepared) in pieces
-            .iter()
-            .zip(&filing.traits)
-            .zip(filing.prepared.iter_mut())
-        {
-            if let Some(left) = known.get_mut(&piece_trait.hash).filter(|left| **left > 0) {
-                *left -= 1;
-                continue;
-            }
-            if prepared.is_none() {
-                let context = passage::context(&piece.metadata);
-                *prepared = Some(Prepared::of(&piece.text, context));
-            }
-        }
-    }
-    let Some(embedder) = &collection.embedder else {
-        return Ok(());
-    };
-    for filing in &*filings {
-        let pieces = filing.change.pieces.as_deref().unwrap_or_default();
-        for ((piece, piece_trait), prepared) in
-            pieces.iter().zip(&filing.traits).zip(&filing.prepared)
-        {
-            if prepared.is_some() && !vectors.contains_key(&piece_trait.hash) {
-                wanted.push((&piece_trait.hash, &piece.text));
-            }
-        }
-    }
-    wanted.sort_unstable_by_key(|(hash, _)| *hash);
-    wanted.dedup_by_key(|(hash, _)| *hash);
-    for slice in wanted.chunks(EMBEDDED) {
-        let texts: Vec<&str> = slice.iter().map(|(_, text)| *text).collect();
-        let made = embed_texts(embedder.as_ref(), &texts)?;
-        vectors.extend(
-            slice
-                .iter()
-                .zip(made)
-                .map(|((hash, _), vector)| (hash.to_vec(), vector)),
-        );
-    }
-    Ok(())
-}
-
-/// How often each text is there for a change to take.
-fn known_texts(
-    db: &Connection,
-    collection: i64,
-    filing: &Filing<'_>,
-) -> Attempt<HashMap<Vec<u8>, usize>> {
-    let record = &filing.change.record;
-    let mut known = match sources::find(db, collection, &record.name, record.section)? {
-        Some((source, _)) => held_texts(db, source)?,
-        None => HashMap::new(),
-    };
-    if lending::is_possible(db, collection, record)? {
-        for piece in &filing.traits {
-            if !known.contains_key(&piece.hash)
-                && lending::by_text(db, collection, record, &piece.hash)?.is_some()
-            {
-                known.insert(piece.hash.clone(), 1);
-            }
-        }
-    }
-    Ok(known)
-}
-
-/// How often each text is held by the row itself.
-fn held_texts(db: &Connection, source: i64) -> Attempt<HashMap<Vec<u8>, usize>> {
-    let mut known = HashMap::new();
-    let mut statement =
-        db.prepare_cached("SELECT content_hash FROM drawers WHERE origin = ?1 AND origin <> 0")?;
-    let mut rows = statement.query([source])?;
-    while let Some(columns) = rows.next()? {
-        let hash = columns.get_ref(0)?.as_blob().unwrap_or_default();
-        *known.entry(hash.to_vec()).or_default() += 1;
-    }
-    Ok(known)
 }
 
 /// One transaction of filing.
