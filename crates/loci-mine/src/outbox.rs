@@ -113,9 +113,10 @@ impl Outbox {
                     }
                 }
             }
+            // About the only source of the batch, or about the palace: then it ends the run.
             Err(error) => {
-                for item in &items {
-                    self.refused(shared, item, clone_of(&error));
+                if let Some(item) = items.first() {
+                    self.refused(shared, item, error);
                 }
             }
         }
@@ -145,6 +146,8 @@ impl Outbox {
 
     fn refused(&mut self, shared: &Shared<'_>, item: &Item, error: Error) {
         if is_of_source(&error) {
+            // It was read, but not filed.
+            self.report.files.read = self.report.files.read.saturating_sub(1);
             self.report.fail(&item.name, error.to_string());
         } else {
             shared.halt(error);
@@ -199,14 +202,6 @@ fn foresee(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
         counts.removed = held.values().sum();
     }
     Ok(counts)
-}
-
-/// Errors are not `Clone`; their words are enough where one error concerns several sources.
-fn clone_of(error: &Error) -> Error {
-    Error::Internal {
-        doing: "filing sources".into(),
-        detail: error.to_string(),
-    }
 }
 
 /// Whether an error is about the source and not about the palace.

@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loci_mine::place::Place;
 use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, Source, hash_of};
+use std::sync::atomic::AtomicBool;
+
 use loci_palace::{
-    Batch, Manner, MetaValue, Metadata, MetadataPatch, MineOptions, OpenOptions, Palace, Piece,
-    Reading, Result, Stat, Tree,
+    Batch, Manner, MetaValue, Metadata, MetadataPatch, Meter, MineOptions, OpenOptions, Palace,
+    Piece, Reading, Result, Stat, Tree,
 };
 use serde_json::{Value, json};
 
@@ -580,4 +582,45 @@ fn a_source_of_another_kind_is_mined_like_files() {
     let undone = palace.undo(DRAWERS, third.run.unwrap()).unwrap();
     assert_eq!((undone.removed, undone.restored), (1, 2));
     assert_eq!(ids_by_text(&palace), before);
+}
+
+/// One damaged drawer must not end a run: its source is named, all others are filed.
+#[test]
+fn a_source_with_a_damaged_drawer_fails_alone_and_is_named() {
+    let scene = Scene::new();
+    scene.write("a.md", document([1, 2, 3]));
+    let palace = scene.open();
+    scene.mine(&palace);
+    palace.close().unwrap();
+    rusqlite::Connection::open(scene.path.join("palace.sqlite3"))
+        .unwrap()
+        .execute("UPDATE drawers SET checksum = checksum + 1", [])
+        .unwrap();
+    // The lines move, so every drawer of the file is to be changed.
+    scene.write(
+        "a.md",
+        format!("A new first line.\n\n{}", document([1, 2, 3])),
+    );
+    let palace = scene.open();
+    let mine = || {
+        let (options, stop) = (MineOptions::default(), AtomicBool::new(false));
+        let tree = scene.tree();
+        palace
+            .mine(DRAWERS, &tree, &options, &Meter::default(), &stop)
+            .unwrap()
+    };
+    let report = mine();
+    assert_eq!(
+        (report.files.failed, report.files.read),
+        (1, 0),
+        "{report:?}"
+    );
+    assert_eq!(report.failures[0].path, scene.name("a.md"));
+    scene.write("b.md", document([4]));
+    let report = mine();
+    assert_eq!(
+        (report.files.failed, report.files.read),
+        (1, 1),
+        "{report:?}"
+    );
 }

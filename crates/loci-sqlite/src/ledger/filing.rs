@@ -11,12 +11,11 @@ use loci_core::{
 };
 use rusqlite::{Connection, params};
 
-use super::forgotten::Book;
 use super::lending::{self, Held};
 use super::matching::{Trait, match_pieces};
 use super::preparing::{Filing, check, line_of, number, prepare, trait_of};
 use super::runs::{self, begin_step, end_step, keep};
-use super::sources;
+use super::{forgotten, sources};
 use crate::collection::SqliteCollection;
 use crate::collection::meta::mismatch;
 use crate::collection::passage::Prepared;
@@ -71,7 +70,7 @@ pub(super) fn file(
                     Kinship::Compatible => {}
                 }
             }
-            let forgotten = Book::load(&db.sql, row.id)?;
+            let forget_key = forgotten::key_if_any(&db.sql, row.id)?;
             runs::require_running(&db.sql, row.id, run)?;
             let mut desk = Desk {
                 db: &db.sql,
@@ -81,7 +80,7 @@ pub(super) fn file(
                 vectors: &vectors,
                 apart: identity.as_ref().filter(|_| kinship == Kinship::Compatible),
                 has_embedder: identity.is_some(),
-                forgotten,
+                forget_key,
             };
             let mut filed = Vec::with_capacity(filings.len());
             for filing in &filings {
@@ -127,8 +126,8 @@ struct Desk<'a> {
     vectors: &'a HashMap<Vec<u8>, Vec<f32>>,
     apart: Option<&'a loci_core::EmbedderIdentity>,
     has_embedder: bool,
-    /// What must not come back.
-    forgotten: Book,
+    /// Where something must not come back.
+    forget_key: Option<[u8; 32]>,
 }
 
 impl<'a> Desk<'a> {
@@ -278,7 +277,9 @@ impl<'a> Desk<'a> {
         counts: &mut Counts,
     ) -> Attempt<()> {
         // Forgotten while the run was under way.
-        if self.forgotten.has_text(&piece.text) {
+        if let Some(key) = &self.forget_key
+            && forgotten::has_text(self.db, self.writer.collection(), key, &piece.text)?
+        {
             return Ok(());
         }
         let made = self.vector(&piece_trait.hash)?;

@@ -92,6 +92,26 @@ impl Book {
     }
 }
 
+/// The key by which single texts are asked for, where anything was forgotten at all.
+pub(crate) fn key_if_any(db: &Connection, collection: i64) -> Attempt<Option<[u8; 32]>> {
+    let any = db
+        .prepare_cached("SELECT 1 FROM forgotten WHERE collection = ?1 LIMIT 1")?
+        .exists([collection])?;
+    Ok(if any { Some(key(db)?) } else { None })
+}
+
+/// Whether this very text was forgotten; one look into an index.
+pub(crate) fn has_text(
+    db: &Connection,
+    collection: i64,
+    key: &[u8; 32],
+    text: &str,
+) -> Attempt<bool> {
+    Ok(db
+        .prepare_cached("SELECT 1 FROM forgotten WHERE collection = ?1 AND hash = ?2")?
+        .exists(params![collection, text_hash(key, text)])?)
+}
+
 /// Removes every copy that a repair, a clean-up or a run kept of a forgotten text, whatever its id. Gives their number.
 pub(crate) fn remove_copies(db: &Connection, collection: i64) -> Attempt<usize> {
     let book = Book::load(db, collection)?;
