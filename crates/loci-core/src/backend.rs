@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::collection::{Collection, Metric};
 use crate::embedder::Embedder;
 use crate::error::Result;
+use crate::relations::Relations;
 use crate::result::Health;
 
 /// Names a palace: a local directory now, a remote database later.
@@ -129,4 +130,9 @@ pub trait Backend: Send + Sync {
     fn health(&self) -> Health;
     /// Whether the directory holds a palace of this backend. Looks, never opens or creates.
     fn detect(&self, path: &Path) -> bool;
+    /// Facts and links of a palace; nothing where the backend keeps none.
+    fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
+        let _ = palace;
+        Ok(None)
+    }
 }

@@ -28,6 +28,7 @@ mod maintenance;
 mod metadata;
 mod recall;
 mod registry;
+mod relations;
 mod result;
 
 pub use backend::{
@@ -54,6 +55,7 @@ pub use recall::{
     Recalled, SourceEvidence,
 };
 pub use registry::{BackendChoice, DEFAULT_BACKEND, Registry};
+pub use relations::{DrawerRef, Fact, FactQuery, Link, LinkEnd, Related, Relations};
 pub use result::{
     Change, Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalHit,
     LexicalResult, Outcome, QueryResult, Warning, WriteResult,

@@ -1,0 +1,345 @@
+//! A foreign SQLite file as it is at one moment, for reading alone.
+//!
+//! Takes no lock and writes nothing beside the file: no program that has it open waits or notices. A file at rest is read where it lies
+//! (`immutable`); with a journal or a log beside it a private copy is made, and SQLite recovers that. What SQLite cannot
+//! read is read page by page into a private database with the same tables.
+
+mod rebuild;
+
+use std::fs::{File, Metadata as FileInfo};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+pub use rebuild::{Rebuilt, Table};
+
+/// Copies of a file that changes meanwhile are made again so often.
+const ATTEMPTS: usize = 10;
+/// Messages of a check at most.
+const MESSAGES: usize = 20;
+/// Files that belong to a database.
+const COMPANIONS: [&str; 2] = ["-journal", "-wal"];
+
+/// How the content is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// From the file itself: nothing pending lay beside it.
+    InPlace,
+    /// From a private copy, recovered by SQLite.
+    Copied {
+        /// The companions that lay beside the file, such as `-journal`.
+        companions: Vec<String>,
+    },
+    /// From a private database, filled page by page: SQLite could not read the file.
+    Salvaged(Rebuilt),
+}
+
+/// One database, open for reading. Dropping it removes what was private.
+#[derive(Debug)]
+pub struct Snapshot {
+    connection: Connection,
+    path: PathBuf,
+    access: Access,
+    /// What SQLite's own check said, virtual tables left out.
+    damage: Vec<String>,
+    /// What it said about virtual tables.
+    index_damage: Vec<String>,
+    taken: Vec<Option<Stamp>>,
+    _private: Option<TempDir>,
+}
+
+impl Snapshot {
+    /// Opens the database at `path`. `tables` are those worth saving if SQLite cannot read the file.
+    pub fn take(path: &Path, tables: &[Table]) -> Result<Self> {
+        Self::taken(path, tables, false)
+    }
+
+    /// The same from a private copy in any case: what is read later cannot have changed meanwhile.
+    pub fn copy(path: &Path, tables: &[Table]) -> Result<Self> {
+        Self::taken(path, tables, true)
+    }
+
+    fn taken(path: &Path, tables: &[Table], copy: bool) -> Result<Self> {
+        let path = path
+            .canonicalize()
+            .map_err(|source| Error::io("cannot open", path, source))?;
+        if !path.is_file() {
+            return Err(Error::invalid(
+                format!("`{}`", path.display()),
+                "is not a regular file",
+            ));
+        }
+        let taken = stamps(&path)?;
+        let companions: Vec<String> = COMPANIONS
+            .iter()
+            .filter(|companion| file_len(&beside(&path, companion)) > 0)
+            .map(|companion| (*companion).to_owned())
+            .collect();
+        let (connection, private, taken, access) = if companions.is_empty() && !copy {
+            let opened = open_in_place(&path);
+            (opened, None, taken, Access::InPlace)
+        } else {
+            let (private, taken) = copied(&path)?;
+            let opened = open_copy(&private.path().join(name(&path)));
+            (opened, Some(private), taken, Access::Copied { companions })
+        };
+        let checked = connection.and_then(|connection| {
+            let (damage, index_damage) = check(&connection)?;
+            Ok((connection, damage, index_damage))
+        });
+        let (problem, index_damage) = match checked {
+            Ok((connection, damage, index_damage)) if damage.is_empty() => {
+                return Ok(Self {
+                    connection,
+                    path,
+                    access,
+                    damage,
+                    index_damage,
+                    taken,
+                    _private: private,
+                });
+            }
+            Ok((_, damage, index_damage)) => (damage, index_damage),
+            Err(error) => (vec![error.to_string()], Vec::new()),
+        };
+        // A rolled-back copy is nearer to the truth than the file with half a transaction in it.
+        let readable = private
+            .as_ref()
+            .map_or_else(|| path.clone(), |private| private.path().join(name(&path)));
+        let salvaged = new_private()?;
+        let (connection, rebuilt) =
+            rebuild::rebuild(&readable, &salvaged.path().join("salvaged.sqlite3"), tables)?;
+        Ok(Self {
+            connection,
+            path,
+            access: Access::Salvaged(rebuilt),
+            damage: problem,
+            index_damage,
+            taken,
+            _private: Some(salvaged),
+        })
+    }
+
+    /// The database. Writing fails, or writes to what is private.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The file this was taken of.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How the content is read.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// What SQLite's check found wrong; then the content is what could be salvaged.
+    pub fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// What SQLite's check found wrong with full-text indexes.
+    pub fn index_damage(&self) -> &[String] {
+        &self.index_damage
+    }
+
+    /// Whether the file is still as it was when this was taken.
+    pub fn still_holds(&self) -> bool {
+        stamps(&self.path).is_ok_and(|now| now == self.taken)
+    }
+
+    /// Whether a table of this name exists.
+    pub fn has_table(&self, name: &str) -> bool {
+        self.connection
+            .query_row(
+                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1",
+                [name],
+                |_| Ok(()),
+            )
+            .is_ok()
+    }
+
+    /// The columns of a table, in order; empty if there is none.
+    pub fn columns(&self, table: &str) -> Vec<String> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.connection
+                .prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid")?
+                .query_map([table], |row| row.get(0))?
+                .collect()
+        };
+        read().unwrap_or_default()
+    }
+}
+
+/// An error of SQLite while reading a foreign database.
+pub(crate) fn unreadable(path: &Path, error: &rusqlite::Error) -> Error {
+    Error::Corrupt {
+        what: "the database".into(),
+        path: path.to_owned(),
+        detail: error.to_string(),
+    }
+}
+
+/// What tells whether a file was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    len: u64,
+    modified: Option<std::time::SystemTime>,
+    inode: u64,
+}
+
+impl Stamp {
+    pub(crate) fn of(info: &FileInfo) -> Self {
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(info);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Self {
+            len: info.len(),
+            modified: info.modified().ok(),
+            inode,
+        }
+    }
+
+    /// Of the file at `path`; nothing if there is none.
+    pub(crate) fn at(path: &Path) -> io::Result<Option<Self>> {
+        match std::fs::metadata(path) {
+            Ok(info) => Ok(Some(Self::of(&info))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn stamps(path: &Path) -> Result<Vec<Option<Stamp>>> {
+    let mut paths = vec![path.to_owned()];
+    paths.extend(COMPANIONS.iter().map(|companion| beside(path, companion)));
+    paths
+        .iter()
+        .map(|path| Stamp::at(path).map_err(|source| Error::io("cannot look at", path, source)))
+        .collect()
+}
+
+fn file_len(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |info| info.len())
+}
+
+fn name(path: &Path) -> &std::ffi::OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+/// The name of a companion file.
+fn beside(path: &Path, companion: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(companion);
+    name.into()
+}
+
+fn new_private() -> Result<TempDir> {
+    TempDir::with_prefix("loci-").map_err(|source| {
+        Error::io(
+            "cannot make a private copy in",
+            std::env::temp_dir(),
+            source,
+        )
+    })
+}
+
+/// Copies the database with its companions, as of one moment: again if anything changed meanwhile.
+fn copied(path: &Path) -> Result<(TempDir, Vec<Option<Stamp>>)> {
+    for _ in 0..ATTEMPTS {
+        let private = new_private()?;
+        let before = stamps(path)?;
+        let mut complete = true;
+        for source in std::iter::once(path.to_owned())
+            .chain(COMPANIONS.iter().map(|companion| beside(path, companion)))
+        {
+            let target = private.path().join(name(&source));
+            match copy_bytes(&source, &target) {
+                Ok(()) => {}
+                // A journal that another program has just removed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && source != path => {
+                    complete = false;
+                }
+                Err(error) => return Err(Error::io("cannot copy", source, error)),
+            }
+        }
+        let after = stamps(path)?;
+        let wanted = before.iter().skip(1).flatten().count();
+        let there = COMPANIONS
+            .iter()
+            .filter(|companion| beside(&private.path().join(name(path)), companion).exists())
+            .count();
+        if before == after && (complete || wanted == there) {
+            return Ok((private, after));
+        }
+    }
+    Err(Error::Busy {
+        what: format!(
+            "copying `{}`: another program keeps writing it; stop it and try again",
+            path.display()
+        ),
+        waited: std::time::Duration::ZERO,
+    })
+}
+
+/// Copies content alone: a copy of a read-only file must be writable for the recovery.
+fn copy_bytes(source: &Path, target: &Path) -> io::Result<()> {
+    let mut from = File::open(source)?;
+    let mut to = File::create_new(target)?;
+    io::copy(&mut from, &mut to)?;
+    Ok(())
+}
+
+fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri.push_str("?mode=ro&immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    careful(Connection::open_with_flags(uri, flags)?)
+}
+
+fn open_copy(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    careful(Connection::open_with_flags(path, flags)?)
+}
+
+/// Nothing in a foreign schema is run: no functions, views or triggers of it, and no cell is believed unseen.
+fn careful(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(
+        rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+        false,
+    )?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "mmap_size", 0)?;
+    Ok(connection)
+}
+
+/// SQLite's own check: messages about tables, and those about full-text indexes.
+fn check(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
+    let mut statement = connection.prepare("SELECT * FROM pragma_quick_check(?1)")?;
+    let messages: Vec<String> = statement
+        .query_map([MESSAGES as i64], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let (index, tables) = messages
+        .into_iter()
+        .flat_map(|message| message.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|message| message != "ok")
+        .partition(|message| message.contains("FTS5") || message.contains("virtual table"));
+    Ok((tables, index))
+}

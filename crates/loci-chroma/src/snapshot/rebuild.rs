@@ -1,0 +1,225 @@
+//! A private database filled with the rows that can still be read page by page.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use loci_core::{Error, Result};
+use loci_salvage::{DatabaseFile, Value};
+use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+/// A table that is worth saving.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is made where the file's own schema cannot be read; columns in the order of the file.
+    pub sql: &'static str,
+    /// Whether a row that no readable page assigns to a table looks like one of this table.
+    pub fits: fn(&[Value]) -> bool,
+}
+
+/// What the salvage brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rebuilt {
+    /// Rows by table.
+    pub rows: BTreeMap<String, u64>,
+    /// Rows that no table wanted, or that another row of the table stood in the way of.
+    pub left: u64,
+    /// Pages and cells that could not be read, the first few.
+    pub damages: Vec<String>,
+}
+
+struct Target {
+    insert: String,
+    columns: usize,
+    rowid_column: Option<usize>,
+}
+
+/// Reads every row of `path` and writes it to a new database at `target`.
+pub(super) fn rebuild(
+    path: &Path,
+    target: &Path,
+    tables: &[Table],
+) -> Result<(Connection, Rebuilt)> {
+    let unsaved = |error: &rusqlite::Error| Error::Internal {
+        doing: format!("salvaging `{}`", path.display()),
+        detail: error.to_string(),
+    };
+    let file = DatabaseFile::open(path, None).map_err(|error| Error::Corrupt {
+        what: "the database".into(),
+        path: path.to_owned(),
+        detail: error.to_string(),
+    })?;
+    let connection = Connection::open(target).map_err(|error| unsaved(&error))?;
+    let made = make_tables(&connection, &file, tables).map_err(|error| unsaved(&error))?;
+    let roots: HashMap<u32, &str> = file
+        .schema()
+        .iter()
+        .filter(|entry| entry.kind == "table")
+        .filter_map(|entry| {
+            let table = tables.iter().find(|table| table.name == entry.name)?;
+            Some((entry.root_page?, table.name))
+        })
+        .collect();
+    let others: Vec<u32> = file
+        .schema()
+        .iter()
+        .filter_map(|entry| entry.root_page)
+        .filter(|root| !roots.contains_key(root))
+        .collect();
+
+    let mut rebuilt = Rebuilt::default();
+    let mut failure = None;
+    let report = {
+        let transaction = connection
+            .unchecked_transaction()
+            .map_err(|error| unsaved(&error))?;
+        let report = file.for_each_record(&mut |record| {
+            if failure.is_some() || record.root.is_some_and(|root| others.contains(&root)) {
+                return;
+            }
+            let named = record.root.and_then(|root| roots.get(&root).copied());
+            let table = named.or_else(|| {
+                tables
+                    .iter()
+                    .find(|table| (table.fits)(&record.values))
+                    .map(|table| table.name)
+            });
+            let Some((name, target)) = table.and_then(|name| Some((name, made.get(name)?))) else {
+                rebuilt.left += 1;
+                return;
+            };
+            match insert(&transaction, target, record.rowid, record.values) {
+                Ok(0) => rebuilt.left += 1,
+                Ok(_) => *rebuilt.rows.entry(name.to_owned()).or_default() += 1,
+                Err(rusqlite::Error::SqliteFailure(error, _))
+                    if error.code == rusqlite::ErrorCode::ConstraintViolation =>
+                {
+                    rebuilt.left += 1;
+                }
+                Err(error) => failure = Some(error),
+            }
+        });
+        match failure.take() {
+            Some(error) => return Err(unsaved(&error)),
+            None => transaction.commit().map_err(|error| unsaved(&error))?,
+        }
+        report
+    };
+    rebuilt.damages = report
+        .damages
+        .iter()
+        .map(|damage| format!("page {}: {}", damage.page, damage.detail))
+        .collect();
+    Ok((connection, rebuilt))
+}
+
+/// Makes the tables as the file's schema says, else as they are known; without constraints that a
+/// damaged file may break.
+fn make_tables(
+    connection: &Connection,
+    file: &DatabaseFile,
+    tables: &[Table],
+) -> rusqlite::Result<HashMap<&'static str, Target>> {
+    let schema = file.schema();
+    let mut made = HashMap::new();
+    for table in tables {
+        let own = schema
+            .iter()
+            .find(|entry| entry.kind == "table" && entry.name == table.name)
+            .and_then(|entry| entry.sql.as_deref())
+            .filter(|sql| {
+                sql.trim_start()
+                    .to_ascii_lowercase()
+                    .starts_with("create table")
+            });
+        // `execute` takes one statement alone: a forged schema cannot smuggle in another.
+        if own.is_none_or(|sql| connection.execute(sql, []).is_err()) {
+            connection.execute_batch(table.sql)?;
+        }
+        let mut statement =
+            connection.prepare("SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid")?;
+        let columns: Vec<(String, String, i64)> = statement
+            .query_map([table.name], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        let keys = columns.iter().filter(|(_, _, key)| *key > 0).count();
+        let rowid_column = columns.iter().position(|(_, kind, key)| {
+            keys == 1 && *key == 1 && kind.eq_ignore_ascii_case("integer")
+        });
+        let names: Vec<String> = columns
+            .iter()
+            .map(|(name, _, _)| format!("\"{}\"", name.replace('"', "\"\"")))
+            .collect();
+        // Where a column is the rowid, naming both would give it twice.
+        let (first, marks) = if rowid_column.is_some() {
+            (String::new(), names.len())
+        } else {
+            ("rowid, ".to_owned(), names.len() + 1)
+        };
+        let insert = format!(
+            "INSERT OR IGNORE INTO \"{}\" ({first}{}) VALUES ({})",
+            table.name,
+            names.join(", "),
+            vec!["?"; marks].join(", ")
+        );
+        made.insert(
+            table.name,
+            Target {
+                insert,
+                columns: columns.len(),
+                rowid_column,
+            },
+        );
+    }
+    Ok(made)
+}
+
+fn insert(
+    connection: &Connection,
+    target: &Target,
+    rowid: i64,
+    values: Vec<Value>,
+) -> rusqlite::Result<usize> {
+    let mut row = Vec::with_capacity(target.columns + 1);
+    if target.rowid_column.is_none() {
+        row.push(Cell(SqlValue::Integer(rowid)));
+    }
+    let present = values.into_iter().map(Cell::of);
+    let absent = std::iter::repeat_with(|| Cell(SqlValue::Null));
+    for (column, cell) in present.chain(absent).take(target.columns).enumerate() {
+        row.push(if target.rowid_column == Some(column) {
+            Cell(SqlValue::Integer(rowid))
+        } else {
+            cell
+        });
+    }
+    connection
+        .prepare_cached(&target.insert)?
+        .execute(params_from_iter(row))
+}
+
+struct Cell(SqlValue);
+
+impl Cell {
+    fn of(value: Value) -> Self {
+        Self(match value {
+            Value::Null => SqlValue::Null,
+            Value::Integer(number) => SqlValue::Integer(number),
+            Value::Real(number) => SqlValue::Real(number),
+            Value::Text(text) => SqlValue::Text(text),
+            Value::InvalidText(bytes) => {
+                SqlValue::Text(String::from_utf8_lossy(&bytes).into_owned())
+            }
+            Value::Blob(bytes) => SqlValue::Blob(bytes),
+        })
+    }
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::from(&self.0)))
+    }
+}

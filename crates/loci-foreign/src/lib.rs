@@ -1,0 +1,2 @@
+//! Palaces of other programs, recognised and read from their files alone.
+#![forbid(unsafe_code)]
