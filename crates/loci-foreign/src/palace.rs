@@ -1,0 +1,124 @@
+//! What every foreign palace gives: collections of records, facts and links, and what could not be brought along.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use loci_chroma::Finding;
+use loci_core::{EmbedderIdentity, Fact, Link, Metadata, Metric, Result};
+use serde::Serialize;
+
+/// Whose palace it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A ChromaDB directory, MemPalace's included.
+    Chroma,
+    /// MemPalace's `sqlite_exact` store.
+    SqliteExact,
+    /// A memtomem database.
+    Memtomem,
+    /// A CortexaDB directory.
+    CortexaDb,
+    /// A palace of Loci.
+    Loci,
+    /// JSON lines, one record each.
+    JsonLines,
+}
+
+/// A collection of a foreign palace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignCollection {
+    /// Its name there.
+    pub name: String,
+    /// The collection of Loci it belongs into.
+    pub target: String,
+    /// How distances are measured.
+    pub metric: Metric,
+    /// Length of its vectors, where known.
+    pub dimension: Option<usize>,
+    /// What made its vectors, as far as it is recorded. The digest is empty: the palace knows its embedders by name.
+    pub embedder: Option<EmbedderIdentity>,
+    /// Records.
+    pub records: u64,
+}
+
+/// Where a vector comes from, and so how far it can be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VectorOrigin {
+    /// Stored as it was given.
+    Exact,
+    /// Stored normalised beside its length.
+    Scaled,
+    /// Stored normalised; its length is lost.
+    Direction,
+    /// From an index that had been set aside.
+    SetAside,
+    /// There is none, or none that can be trusted.
+    Missing,
+}
+
+/// One record on its way into a palace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignRecord {
+    /// Its id there, and here.
+    pub id: String,
+    /// Its text.
+    pub document: Option<String>,
+    /// Everything known of it.
+    pub metadata: Metadata,
+    /// Its vector.
+    pub vector: Option<Vec<f32>>,
+    /// Where the vector comes from.
+    pub origin: VectorOrigin,
+}
+
+/// What reading brought besides what was handed over.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Readout {
+    /// Records, facts or links handed over.
+    pub read: u64,
+    /// What is known to have been there and could not be read.
+    pub lost: Vec<LostRecord>,
+    /// Fields and tables that have no place in Loci, with how often they occur.
+    pub unmapped: BTreeMap<String, u64>,
+}
+
+/// Something that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LostRecord {
+    /// Its id, where that is known.
+    pub id: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Takes a batch; an error ends the reading.
+pub type Take<'a, T> = &'a mut dyn FnMut(Vec<T>) -> Result<()>;
+
+/// A foreign palace, opened from its files alone.
+pub trait ForeignPalace {
+    /// Whose it is.
+    fn kind(&self) -> Kind;
+    /// Where it is.
+    fn path(&self) -> &Path;
+    /// The program and version that wrote it, as far as the files tell.
+    fn writer(&self) -> String;
+    /// What is wrong with it, or worth knowing.
+    fn findings(&self) -> &[Finding];
+    /// Its collections.
+    fn collections(&self) -> &[ForeignCollection];
+    /// Hands over the records of a collection in order, up to `batch` at a time.
+    fn for_each_record(
+        &self,
+        collection: usize,
+        batch: usize,
+        take: Take<'_, ForeignRecord>,
+    ) -> Result<Readout>;
+    /// Hands over its facts.
+    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout>;
+    /// Hands over its links.
+    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout>;
+    /// Whether the files are still as they were when this was opened.
+    fn still_holds(&self) -> bool;
+}
