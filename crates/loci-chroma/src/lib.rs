@@ -4,8 +4,26 @@
 //! what they replace.
 #![forbid(unsafe_code)]
 
+mod catalog;
+mod diagnosis;
+mod directory;
 mod finding;
+mod hnsw;
+mod openers;
+mod pickle;
+mod queue;
+mod records;
+mod seq;
 mod snapshot;
+mod survey;
+mod tables;
 
+pub use catalog::{CollectionRow, Version};
+pub use diagnosis::{Diagnosis, STALE};
+pub use directory::{DATABASE, Directory};
 pub use finding::{Finding, SAMPLE, Severity};
+pub use openers::Opener;
+pub use records::Record;
+pub use seq::SeqId;
 pub use snapshot::{Access, Rebuilt, Snapshot, Table};
+pub use survey::{Live, Origin, Survey, VectorCounts};

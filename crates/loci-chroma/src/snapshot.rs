@@ -6,6 +6,7 @@
 
 mod rebuild;
 
+use std::fmt::Write as _;
 use std::fs::{File, Metadata as FileInfo};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -303,7 +304,9 @@ fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
                 uri.push(char::from(*byte));
             }
-            other => uri.push_str(&format!("%{other:02X}")),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
         }
     }
     uri.push_str("?mode=ro&immutable=1");

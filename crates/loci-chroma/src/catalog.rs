@@ -1,0 +1,331 @@
+//! What chroma.sqlite3 says of itself: the version that wrote it, its collections, their segments and watermarks.
+
+use loci_core::{MetaValue, Metadata, Metric, Result};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use serde_json::Value;
+
+use crate::seq::SeqId;
+use crate::snapshot::{Snapshot, unreadable};
+
+/// The newest migration of each part, which tells the version.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Version {
+    /// Of the queue.
+    pub queue: u32,
+    /// Of the record tables.
+    pub metadata: u32,
+    /// Of the catalog.
+    pub system: u32,
+    /// Whether migrations are recorded at all.
+    pub has_migrations: bool,
+}
+
+/// The migration that turns blobs of sequence ids into integers.
+const INTEGER_IDS: u32 = 5;
+
+impl Version {
+    /// ChromaDB will convert sequence ids itself when it opens the directory; converting them before poisons them.
+    pub fn blob_ids_pending(&self) -> bool {
+        self.has_migrations && self.metadata < INTEGER_IDS
+    }
+
+    /// Whether the files are of 1.x, where labels follow the order of the log.
+    pub(crate) fn is_one(&self) -> bool {
+        self.metadata >= INTEGER_IDS
+    }
+
+    /// The releases that write such a database.
+    pub fn releases(&self) -> &'static str {
+        match (self.queue, self.metadata, self.system) {
+            (0, 0, 0) => "an unknown release",
+            (_, 7.., _) | (_, _, 11..) | (3.., _, _) => "a release after 1.5.9",
+            (_, 6, _) => "1.5",
+            (_, 5, _) => "1.0 to 1.4",
+            (2, 4, _) => "0.5.6 to 0.6.3",
+            _ => "0.4 to 0.5.5",
+        }
+    }
+
+    fn read(snapshot: &Snapshot) -> rusqlite::Result<Self> {
+        let mut version = Self::default();
+        if !snapshot.has_table("migrations") {
+            return Ok(version);
+        }
+        let mut statement = snapshot
+            .connection()
+            .prepare("SELECT dir, max(version) FROM migrations GROUP BY dir")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            version.has_migrations = true;
+            let (Ok(part), Ok(number)) = (row.get::<_, String>(0), row.get::<_, u32>(1)) else {
+                continue;
+            };
+            match part.as_str() {
+                "embeddings_queue" => version.queue = number,
+                "metadb" => version.metadata = number,
+                "sysdb" => version.system = number,
+                _ => {}
+            }
+        }
+        Ok(version)
+    }
+}
+
+/// A collection as the catalog has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectionRow {
+    /// Its UUID.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// The tenant it belongs to.
+    pub tenant: String,
+    /// The database it belongs to.
+    pub database: String,
+    /// Length of its vectors as recorded.
+    pub dimension: Option<usize>,
+    /// How distances are measured, resolved as ChromaDB does.
+    pub metric: Metric,
+    /// The metadata of the collection.
+    pub metadata: Metadata,
+    /// The embedding function that is recorded, such as `default`.
+    pub embedding_function: Option<String>,
+    /// UUID of the segment of records.
+    pub metadata_segment: Option<String>,
+    /// UUID of the segment of vectors; also the name of its directory.
+    pub vector_segment: Option<String>,
+    /// Up to where the records have taken the queue over.
+    pub metadata_seq: Option<SeqId>,
+    /// Up to where the index files have.
+    pub vector_seq: Option<SeqId>,
+    /// Operations after which ChromaDB writes the index files.
+    pub sync_threshold: Option<u64>,
+}
+
+impl CollectionRow {
+    /// Whether it lies where ChromaDB puts everything unless told.
+    pub fn is_in_default_database(&self) -> bool {
+        self.tenant == "default_tenant" && self.database == "default_database"
+    }
+}
+
+/// Version and collections.
+#[derive(Debug, Clone)]
+pub(crate) struct Catalog {
+    pub(crate) version: Version,
+    pub(crate) collections: Vec<CollectionRow>,
+}
+
+impl Catalog {
+    pub(crate) fn read(snapshot: &Snapshot) -> Result<Self> {
+        let read = || -> rusqlite::Result<Self> {
+            Ok(Self {
+                version: Version::read(snapshot)?,
+                collections: collections(snapshot)?,
+            })
+        };
+        read().map_err(|error| unreadable(snapshot.path(), &error))
+    }
+}
+
+fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
+    if !snapshot.has_table("collections") {
+        return Ok(Vec::new());
+    }
+    let connection = snapshot.connection();
+    let present = snapshot.columns("collections");
+    let column = |name: &str| {
+        if present.iter().any(|column| column == name) {
+            format!("c.{name}")
+        } else {
+            "NULL".to_owned()
+        }
+    };
+    let databases = snapshot.has_table("databases") && present.iter().any(|c| c == "database_id");
+    let (place, join) = if databases {
+        (
+            "d.name, d.tenant_id",
+            "LEFT JOIN databases d ON d.id = c.database_id",
+        )
+    } else {
+        ("NULL, NULL", "")
+    };
+    let sql = format!(
+        "SELECT c.id, c.name, {}, {}, {}, {place} FROM collections c {join} ORDER BY c.rowid",
+        column("dimension"),
+        column("config_json_str"),
+        column("schema_str"),
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (Some(id), Some(name)) = (text(row, 0), text(row, 1)) else {
+            continue;
+        };
+        let config: Option<Value> = text(row, 3).and_then(|json| serde_json::from_str(&json).ok());
+        let schema: Option<Value> = text(row, 4).and_then(|json| serde_json::from_str(&json).ok());
+        let metadata = collection_metadata(snapshot, &id)?;
+        let segments = segments(snapshot, &id)?;
+        let mut collection = CollectionRow {
+            metric: metric(&metadata, schema.as_ref(), config.as_ref()),
+            embedding_function: embedding_function(schema.as_ref(), config.as_ref()),
+            sync_threshold: sync_threshold(&metadata, schema.as_ref()),
+            dimension: row
+                .get::<_, Option<i64>>(2)
+                .unwrap_or_default()
+                .and_then(|dimension| usize::try_from(dimension).ok()),
+            database: text(row, 5).unwrap_or_else(|| "default_database".to_owned()),
+            tenant: text(row, 6).unwrap_or_else(|| "default_tenant".to_owned()),
+            id,
+            name,
+            metadata,
+            metadata_segment: None,
+            vector_segment: None,
+            metadata_seq: None,
+            vector_seq: None,
+        };
+        for (segment, scope) in segments {
+            let seq = watermark(snapshot, &segment)?;
+            match scope.as_str() {
+                "METADATA" => {
+                    collection.metadata_segment = Some(segment);
+                    collection.metadata_seq = seq;
+                }
+                "VECTOR" => {
+                    collection.vector_segment = Some(segment);
+                    collection.vector_seq = seq;
+                }
+                _ => {}
+            }
+        }
+        found.push(collection);
+    }
+    Ok(found)
+}
+
+fn text(row: &Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        _ => None,
+    }
+}
+
+fn segments(snapshot: &Snapshot, collection: &str) -> rusqlite::Result<Vec<(String, String)>> {
+    if !snapshot.has_table("segments") {
+        return Ok(Vec::new());
+    }
+    let mut statement = snapshot
+        .connection()
+        .prepare_cached("SELECT id, scope FROM segments WHERE collection = ?1 ORDER BY rowid")?;
+    let rows = statement.query_map([collection], |row| {
+        Ok((
+            text(row, 0).unwrap_or_default(),
+            text(row, 1).unwrap_or_default(),
+        ))
+    })?;
+    rows.collect()
+}
+
+/// The watermark of a segment.
+fn watermark(snapshot: &Snapshot, segment: &str) -> rusqlite::Result<Option<SeqId>> {
+    if !snapshot.has_table("max_seq_id") {
+        return Ok(None);
+    }
+    let mut statement = snapshot
+        .connection()
+        .prepare_cached("SELECT seq_id FROM max_seq_id WHERE segment_id = ?1")?;
+    let mut rows = statement.query([segment])?;
+    match rows.next()? {
+        Some(row) => Ok(SeqId::of(row.get_ref(0)?)),
+        None => Ok(None),
+    }
+}
+
+fn collection_metadata(snapshot: &Snapshot, collection: &str) -> rusqlite::Result<Metadata> {
+    let mut metadata = Metadata::default();
+    if !snapshot.has_table("collection_metadata") {
+        return Ok(metadata);
+    }
+    let with_bool = snapshot
+        .columns("collection_metadata")
+        .iter()
+        .any(|column| column == "bool_value");
+    let sql = format!(
+        "SELECT key, str_value, int_value, float_value, {} FROM collection_metadata WHERE collection_id = ?1",
+        if with_bool { "bool_value" } else { "NULL" }
+    );
+    let mut statement = snapshot.connection().prepare(&sql)?;
+    let mut rows = statement.query([collection])?;
+    while let Some(row) = rows.next()? {
+        if let (Some(key), Some(value)) = (text(row, 0), scalar(row, 1)) {
+            metadata.0.insert(key, value);
+        }
+    }
+    Ok(metadata)
+}
+
+/// The value in four columns of which one is set: text, integer, float, boolean.
+pub(crate) fn scalar(row: &Row<'_>, first: usize) -> Option<MetaValue> {
+    let column = |at: usize| row.get_ref(first + at).unwrap_or(ValueRef::Null);
+    if let ValueRef::Text(bytes) = column(0) {
+        return Some(MetaValue::Str(String::from_utf8_lossy(bytes).into_owned()));
+    }
+    if let ValueRef::Integer(value) = column(3) {
+        return Some(MetaValue::Bool(value != 0));
+    }
+    if let ValueRef::Integer(value) = column(1) {
+        return Some(MetaValue::Int(value));
+    }
+    match column(2) {
+        ValueRef::Real(value) if value.is_finite() => Some(MetaValue::Float(value)),
+        ValueRef::Integer(value) => Some(MetaValue::Float(value as f64)),
+        _ => None,
+    }
+}
+
+/// Where the schema of 1.5 describes the vector index.
+const INDEX: &str = "/keys/#embedding/float_list/vector_index/config";
+
+/// The legacy key wins, then the schema, then the older configuration; `l2` is ChromaDB's default.
+fn metric(metadata: &Metadata, schema: Option<&Value>, config: Option<&Value>) -> Metric {
+    let named = match metadata.0.get("hnsw:space") {
+        Some(MetaValue::Str(space)) => Some(space.as_str()),
+        _ => schema
+            .and_then(|schema| schema.pointer(INDEX)?.get("space")?.as_str())
+            .or_else(|| config.and_then(|config| config.pointer("/hnsw/space")?.as_str()))
+            .or_else(|| {
+                config.and_then(|config| config.pointer("/hnsw_configuration/space")?.as_str())
+            }),
+    };
+    named
+        .and_then(|name| Metric::parse(name).ok())
+        .unwrap_or(Metric::L2)
+}
+
+fn embedding_function(schema: Option<&Value>, config: Option<&Value>) -> Option<String> {
+    let function = schema
+        .and_then(|schema| schema.pointer(INDEX)?.get("embedding_function"))
+        .or_else(|| config.and_then(|config| config.get("embedding_function")))?;
+    Some(function.get("name")?.as_str()?.to_owned())
+}
+
+fn sync_threshold(metadata: &Metadata, schema: Option<&Value>) -> Option<u64> {
+    match metadata.0.get("hnsw:sync_threshold") {
+        Some(MetaValue::Int(value)) => u64::try_from(*value).ok(),
+        _ => schema?
+            .pointer(INDEX)?
+            .pointer("/hnsw/sync_threshold")?
+            .as_u64(),
+    }
+}
+
+/// The highest sequence number that was ever given out, as far as the tables still tell.
+pub(crate) fn highest_in_queue(connection: &Connection) -> rusqlite::Result<Option<u64>> {
+    connection.query_row("SELECT max(seq_id) FROM embeddings_queue", [], |row| {
+        Ok(row
+            .get::<_, Option<i64>>(0)?
+            .and_then(|seq| u64::try_from(seq).ok()))
+    })
+}

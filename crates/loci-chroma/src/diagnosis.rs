@@ -1,0 +1,236 @@
+//! The whole directory, diagnosed: every collection surveyed, and what concerns all of them.
+
+mod tables;
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use loci_core::Result;
+
+use crate::directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
+use crate::finding::{Finding, Severity};
+use crate::openers;
+use crate::snapshot::Access;
+use crate::survey::Survey;
+
+/// Index files this much older than the database are what MemPalace calls stale.
+pub const STALE: Duration = Duration::from_secs(3600);
+/// A directory that changes while it is read is read again so often.
+const ATTEMPTS: usize = 3;
+/// What MemPalace leaves when it has converted sequence ids.
+const SHIM_MARKER: &str = ".blob_seq_ids_migrated";
+
+/// What was found in a directory.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// The directory it is about.
+    pub directory: Directory,
+    /// What concerns the directory as a whole.
+    pub findings: Vec<Finding>,
+    /// Each collection, in the order of [`Directory::collections`].
+    pub surveys: Vec<Survey>,
+}
+
+impl Diagnosis {
+    /// Diagnoses the directory at `path` from its files alone.
+    pub fn of(path: &Path) -> Result<Self> {
+        let mut directory = Directory::open(path)?;
+        for attempt in 1.. {
+            let surveys: Vec<Survey> = (0..directory.collections().len())
+                .map(|collection| directory.survey(collection))
+                .collect::<Result<_>>()?;
+            let mut findings = whole(&directory, &surveys)?;
+            let settled =
+                directory.snapshot().still_holds() && surveys.iter().all(Survey::still_holds);
+            if settled || attempt >= ATTEMPTS {
+                if !settled {
+                    findings.push(
+                        Finding::new(
+                            "changing",
+                            Severity::Note,
+                            "another program writes the directory right now: files of different moments were compared",
+                        )
+                        .then("stop that program and look again before believing the rest"),
+                    );
+                }
+                return Ok(Self {
+                    directory,
+                    findings,
+                    surveys,
+                });
+            }
+            directory = Directory::open_copy(path)?;
+        }
+        // The loop above only ends by returning.
+        Err(loci_core::Error::Internal {
+            doing: "diagnosing".into(),
+            detail: "no attempt was made".into(),
+        })
+    }
+
+    /// All findings: those of the whole, then of each collection.
+    pub fn all(&self) -> impl Iterator<Item = &Finding> {
+        self.findings
+            .iter()
+            .chain(self.surveys.iter().flat_map(|survey| &survey.findings))
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_healthy(&self) -> bool {
+        self.all().all(|finding| finding.severity == Severity::Note)
+    }
+}
+
+fn whole(directory: &Directory, surveys: &[Survey]) -> Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    database(directory, &mut found);
+    tables::check(directory, surveys, &mut found)?;
+    directories(directory, &mut found);
+    times(directory, &mut found);
+    let openers = openers::of(&directory.path().join(DATABASE));
+    if !openers.is_empty() {
+        found.push(
+            Finding::new(
+                "open_elsewhere",
+                Severity::Note,
+                "another program has the database open; reading it here disturbs nothing",
+            )
+            .list("programs", openers.iter().map(ToString::to_string))
+            .then("two programs that write this directory damage its index, also without a crash"),
+        );
+    }
+    if directory.path().join(SHIM_MARKER).exists() {
+        found.push(
+            Finding::new(
+                "shim_marker",
+                Severity::Note,
+                "MemPalace has converted sequence ids here; that tells nothing about their health",
+            )
+            .file(SHIM_MARKER),
+        );
+    }
+    Ok(found)
+}
+
+fn database(directory: &Directory, found: &mut Vec<Finding>) {
+    let snapshot = directory.snapshot();
+    let repair = format!("loci repair --chroma {}", directory.quoted_path());
+    match snapshot.access() {
+        Access::Salvaged(rebuilt) => {
+            let mut finding = Finding::new(
+                "sqlite_damaged",
+                Severity::Error,
+                "SQLite cannot read the database; its rows were read page by page",
+            )
+            .file(DATABASE)
+            .list("sqlite", snapshot.damage().iter().cloned())
+            .list("pages", rebuilt.damages.iter().cloned())
+            .with("rows_left_out", rebuilt.left);
+            for (table, rows) in &rebuilt.rows {
+                finding = finding.with(&format!("rows_{table}"), *rows);
+            }
+            found.push(
+                finding
+                    .then("ChromaDB refuses to open it (\"database disk image is malformed\"), or single calls hang")
+                    .fix(repair.clone()),
+            );
+        }
+        Access::Copied { companions } if !companions.is_empty() => found.push(
+            Finding::new(
+                "journal_present",
+                Severity::Note,
+                "a journal lies beside the database: a program was killed in a transaction, or is in one",
+            )
+            .file(DATABASE)
+            .list("files", companions.iter().map(|end| format!("{DATABASE}{end}")))
+            .then("SQLite takes the unfinished transaction back at the next opening; here that was done on a private copy"),
+        ),
+        Access::Copied { .. } | Access::InPlace => {}
+    }
+    if !snapshot.index_damage().is_empty() {
+        found.push(
+            Finding::new(
+                "fulltext_damaged",
+                Severity::Warning,
+                "the full-text index does not agree with the texts",
+            )
+            .file(DATABASE)
+            .list("sqlite", snapshot.index_damage().iter().cloned())
+            .then("$contains misses records or finds wrong ones")
+            .fix(repair),
+        );
+    }
+    if directory.version().blob_ids_pending() {
+        found.push(
+            Finding::new(
+                "migration_pending",
+                Severity::Note,
+                format!(
+                    "written by ChromaDB {}; a newer one migrates it when it opens it",
+                    directory.version().releases()
+                ),
+            )
+            .then("sequence ids must not be converted before that: it poisons them"),
+        );
+    }
+}
+
+fn directories(directory: &Directory, found: &mut Vec<Finding>) {
+    let (drifted, orphans): (Vec<String>, Vec<String>) = directory
+        .set_aside(None)
+        .into_iter()
+        .partition(|name| name.contains(DRIFT));
+    if !drifted.is_empty() {
+        found.push(
+            Finding::new(
+                "set_aside",
+                Severity::Note,
+                "index files were set aside here before",
+            )
+            .list("directories", drifted)
+            .then("ChromaDB does not look at them; they may hold vectors that are nowhere else"),
+        );
+    }
+    if !orphans.is_empty() {
+        found.push(
+            Finding::new(
+                "orphan_directory",
+                Severity::Note,
+                "index files lie here that no collection uses",
+            )
+            .list("directories", orphans)
+            .then("ChromaDB does not look at them"),
+        );
+    }
+}
+
+/// The heuristic of MemPalace, told as what it is.
+fn times(directory: &Directory, found: &mut Vec<Finding>) {
+    let modified = |path: &Path| -> Option<SystemTime> { path.metadata().ok()?.modified().ok() };
+    let Some(newest) = modified(&directory.path().join(DATABASE)) else {
+        return;
+    };
+    for row in directory.collections() {
+        let Some(name) = &row.vector_segment else {
+            continue;
+        };
+        let gap = modified(&directory.path().join(name).join(INDEX_DATA))
+            .and_then(|index| newest.duration_since(index).ok());
+        if let Some(gap) = gap.filter(|gap| *gap >= STALE) {
+            found.push(
+                Finding::new(
+                    "times_apart",
+                    Severity::Note,
+                    format!(
+                        "the index files are {} s older than the database; that alone means nothing",
+                        gap.as_secs()
+                    ),
+                )
+                .of(&row.name)
+                .file(format!("{name}/{INDEX_DATA}"))
+                .with("seconds", gap.as_secs())
+                .then("nothing: the index may lag behind the queue for as long as there are few writes"),
+            );
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A ChromaDB directory, open for reading.
+
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+
+use crate::catalog::{Catalog, CollectionRow, Version};
+use crate::snapshot::Snapshot;
+use crate::tables::TABLES;
+
+/// The database of a ChromaDB directory.
+pub const DATABASE: &str = "chroma.sqlite3";
+/// The file that makes a directory one of index files.
+pub(crate) const INDEX_DATA: &str = "data_level0.bin";
+/// What follows the name of a directory that was set aside.
+pub(crate) const DRIFT: &str = ".drift-";
+
+/// A ChromaDB directory as it is at one moment. Reads files alone, takes no lock, writes nothing there.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    snapshot: Snapshot,
+    catalog: Catalog,
+}
+
+impl Directory {
+    /// Opens the directory.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::from(path, Snapshot::take(&database(path)?, TABLES)?)
+    }
+
+    /// The same with a private copy of the database, for one that another program keeps changing.
+    pub fn open_copy(path: &Path) -> Result<Self> {
+        Self::from(path, Snapshot::copy(&database(path)?, TABLES)?)
+    }
+
+    fn from(path: &Path, snapshot: Snapshot) -> Result<Self> {
+        Ok(Self {
+            catalog: Catalog::read(&snapshot)?,
+            path: path.to_owned(),
+            snapshot,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its database.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The version that wrote it.
+    pub fn version(&self) -> &Version {
+        &self.catalog.version
+    }
+
+    /// Its collections.
+    pub fn collections(&self) -> &[CollectionRow] {
+        &self.catalog.collections
+    }
+
+    /// Its path as a shell takes it.
+    pub(crate) fn quoted_path(&self) -> String {
+        let path = self.path.display().to_string();
+        let plain =
+            |character: char| character.is_ascii_alphanumeric() || "/._-+:@%".contains(character);
+        if !path.is_empty() && path.chars().all(plain) {
+            path
+        } else {
+            format!("'{}'", path.replace('\'', r"'\''"))
+        }
+    }
+
+    /// Names of directories beside the database that hold index files, sorted.
+    pub(crate) fn index_directories(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(&self.path) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .filter(|name| self.path.join(name).join(INDEX_DATA).is_file())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Index directories that no collection uses: those set aside of `segment` first, the latest of them first.
+    pub(crate) fn set_aside(&self, segment: Option<&str>) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .index_directories()
+            .into_iter()
+            .filter(|name| {
+                self.collections()
+                    .iter()
+                    .all(|row| row.vector_segment.as_deref() != Some(name))
+            })
+            .collect();
+        names.sort_by_key(|name| {
+            let own = segment.is_some_and(|segment| name.starts_with(segment));
+            (std::cmp::Reverse(own), std::cmp::Reverse(name.clone()))
+        });
+        names
+    }
+}
+
+fn database(path: &Path) -> Result<PathBuf> {
+    let database = path.join(DATABASE);
+    if database.is_file() {
+        Ok(database)
+    } else {
+        Err(Error::PalaceNotFound {
+            path: path.to_owned(),
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! Which other programs have a file open. Only Linux tells, and only about processes that may be looked at.
+
+use std::fmt;
+use std::path::Path;
+
+/// A process that has the file open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opener {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (pid {})", self.name, self.pid)
+    }
+}
+
+/// The other processes that have `path` open.
+#[cfg(target_os = "linux")]
+pub(crate) fn of(path: &Path) -> Vec<Opener> {
+    let (Ok(path), Ok(processes)) = (path.canonicalize(), std::fs::read_dir("/proc")) else {
+        return Vec::new();
+    };
+    let own = std::process::id();
+    let mut found = Vec::new();
+    for process in processes.flatten() {
+        let Some(pid) = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+            .filter(|pid| *pid != own)
+        else {
+            continue;
+        };
+        let Ok(files) = std::fs::read_dir(process.path().join("fd")) else {
+            continue;
+        };
+        let holds = files
+            .flatten()
+            .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == path));
+        if holds {
+            let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            found.push(Opener {
+                pid,
+                name: name.trim().to_owned(),
+            });
+        }
+    }
+    found.sort_by_key(|opener| opener.pid);
+    found
+}
+
+/// Elsewhere nothing is known.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn of(_: &Path) -> Vec<Opener> {
+    Vec::new()
+}

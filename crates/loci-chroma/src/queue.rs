@@ -1,0 +1,103 @@
+//! The queue of a collection: operations that ChromaDB has acknowledged and not purged yet. Vectors stay in the database and
+//! are fetched one at a time.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::snapshot::Snapshot;
+
+/// What an entry does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Add,
+    Update,
+    Upsert,
+    Delete,
+    /// One that a later release may know.
+    Unknown(i64),
+}
+
+/// One entry, without its vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) seq: u64,
+    pub(crate) operation: Operation,
+    pub(crate) id: String,
+    /// Numbers in its vector; `None` without one.
+    pub(crate) dimension: Option<usize>,
+}
+
+/// All entries of the collection, in order.
+pub(crate) fn read(snapshot: &Snapshot, collection: &str) -> rusqlite::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    if !snapshot.has_table("embeddings_queue") {
+        return Ok(entries);
+    }
+    // The topic ends with the collection's id; what stands before it is the tenant's business.
+    let mut statement = snapshot.connection().prepare(
+        "SELECT seq_id, operation, id, CASE typeof(vector) WHEN 'blob' THEN length(vector) END \
+         FROM embeddings_queue WHERE substr(topic, -length(?1)) = ?1 ORDER BY seq_id",
+    )?;
+    let mut rows = statement.query([collection])?;
+    while let Some(row) = rows.next()? {
+        let (Ok(seq), ValueRef::Text(id)) = (u64::try_from(row.get::<_, i64>(0)?), row.get_ref(2)?)
+        else {
+            continue;
+        };
+        let operation = match row.get_ref(1)? {
+            ValueRef::Integer(0) => Operation::Add,
+            ValueRef::Integer(1) => Operation::Update,
+            ValueRef::Integer(2) => Operation::Upsert,
+            ValueRef::Integer(3) => Operation::Delete,
+            ValueRef::Integer(other) => Operation::Unknown(other),
+            _ => Operation::Unknown(-1),
+        };
+        entries.push(Entry {
+            seq,
+            operation,
+            id: String::from_utf8_lossy(id).into_owned(),
+            dimension: row
+                .get::<_, Option<u32>>(3)?
+                .map(|bytes| bytes as usize / size_of::<f32>()),
+        });
+    }
+    Ok(entries)
+}
+
+/// The vector of an entry.
+pub(crate) fn vector(connection: &Connection, seq: u64) -> rusqlite::Result<Option<Vec<f32>>> {
+    let mut statement = connection
+        .prepare_cached("SELECT vector, encoding FROM embeddings_queue WHERE seq_id = ?1")?;
+    let stored = statement
+        .query_row([seq as i64], |row| {
+            let ValueRef::Blob(bytes) = row.get_ref(0)? else {
+                return Ok(None);
+            };
+            let integers = matches!(row.get_ref(1)?, ValueRef::Text(b"INT32"));
+            let numbers = bytes.as_chunks::<4>().0.iter();
+            Ok(Some(if integers {
+                numbers
+                    .map(|four| i32::from_le_bytes(*four) as f32)
+                    .collect()
+            } else {
+                numbers.map(|four| f32::from_le_bytes(*four)).collect()
+            }))
+        })
+        .optional()?;
+    Ok(stored.flatten())
+}
+
+/// The metadata of an entry, as JSON.
+pub(crate) fn metadata(connection: &Connection, seq: u64) -> rusqlite::Result<Option<String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT metadata FROM embeddings_queue WHERE seq_id = ?1")?;
+    let stored = statement
+        .query_row([seq as i64], |row| {
+            Ok(match row.get_ref(0)? {
+                ValueRef::Text(json) => Some(String::from_utf8_lossy(json).into_owned()),
+                _ => None,
+            })
+        })
+        .optional()?;
+    Ok(stored.flatten())
+}

@@ -1,0 +1,151 @@
+//! Which records a collection has: the rows of `embeddings`, and the queue's entries that are newer than them.
+
+use std::collections::HashMap;
+
+use rusqlite::types::ValueRef;
+
+use crate::catalog::CollectionRow;
+use crate::queue::{Entry, Operation};
+use crate::seq::SeqId;
+use crate::snapshot::Snapshot;
+
+/// A record that the collection has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// `embeddings.id`; `None` for one that is only in the queue.
+    pub(crate) row: Option<i64>,
+    pub(crate) id: String,
+    /// Number of the last change that the row knows.
+    pub(crate) seq: Option<u64>,
+    /// The queue changes or makes it after the records' watermark.
+    pub(crate) pending: bool,
+}
+
+/// The records, in the order in which they were first added.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    pub(crate) stored: Vec<Stored>,
+    /// Rows whose sequence id is a blob.
+    pub(crate) blob_ids: u64,
+    /// Rows whose sequence id cannot be read or was converted twice.
+    pub(crate) odd_ids: u64,
+    /// The highest number among the rows.
+    pub(crate) highest: u64,
+    /// Rows whose id is not text.
+    pub(crate) nameless: u64,
+}
+
+/// The rows of the table, without the queue.
+pub(crate) fn rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result<Records> {
+    let mut records = Records::default();
+    if !snapshot.has_table("embeddings") {
+        return Ok(records);
+    }
+    let mut statement = snapshot.connection().prepare(
+        "SELECT id, embedding_id, seq_id FROM embeddings WHERE segment_id = ?1 ORDER BY id",
+    )?;
+    let mut rows = statement.query([segment])?;
+    while let Some(row) = rows.next()? {
+        let ValueRef::Text(id) = row.get_ref(1)? else {
+            records.nameless += 1;
+            continue;
+        };
+        let seq = SeqId::of(row.get_ref(2)?);
+        match &seq {
+            Some(SeqId::Blob(_)) => records.blob_ids += 1,
+            Some(SeqId::Integer(_)) => {}
+            Some(SeqId::Poisoned { .. } | SeqId::Unreadable(_)) | None => records.odd_ids += 1,
+        }
+        let seq = seq.and_then(|seq| seq.value());
+        records.highest = records.highest.max(seq.unwrap_or(0));
+        records.stored.push(Stored {
+            row: Some(row.get(0)?),
+            id: String::from_utf8_lossy(id).into_owned(),
+            seq,
+            pending: false,
+        });
+    }
+    Ok(records)
+}
+
+impl Records {
+    /// Applies the entries after `watermark`, as ChromaDB will; gives the numbers of those that were applied.
+    pub(crate) fn replay(&mut self, queue: &[Entry], watermark: u64) -> Vec<u64> {
+        let newer: Vec<&Entry> = queue.iter().filter(|entry| entry.seq > watermark).collect();
+        let mut applied = Vec::new();
+        if newer.is_empty() {
+            return applied;
+        }
+        let mut places: HashMap<String, usize> = self
+            .stored
+            .iter()
+            .enumerate()
+            .map(|(at, record)| (record.id.clone(), at))
+            .collect();
+        let mut gone = vec![false; self.stored.len()];
+        for entry in newer {
+            let at = places.get(&entry.id).copied();
+            match (entry.operation, at) {
+                (Operation::Add | Operation::Upsert, None) => {
+                    places.insert(entry.id.clone(), self.stored.len());
+                    gone.push(false);
+                    self.stored.push(Stored {
+                        row: None,
+                        id: entry.id.clone(),
+                        seq: Some(entry.seq),
+                        pending: true,
+                    });
+                }
+                (Operation::Update | Operation::Upsert, Some(at)) => {
+                    if let Some(record) = self.stored.get_mut(at) {
+                        record.pending = true;
+                        record.seq = Some(entry.seq);
+                    }
+                }
+                (Operation::Delete, Some(at)) => {
+                    places.remove(&entry.id);
+                    if let Some(mark) = gone.get_mut(at) {
+                        *mark = true;
+                    }
+                }
+                (Operation::Add, Some(_))
+                | (Operation::Update | Operation::Delete, None)
+                | (Operation::Unknown(_), _) => continue,
+            }
+            applied.push(entry.seq);
+        }
+        let mut gone = gone.into_iter();
+        self.stored.retain(|_| !gone.next().unwrap_or(false));
+        applied
+    }
+}
+
+/// The segment whose rows are the collection's: the catalog's, or the only one that no collection claims.
+pub(crate) fn segment_of(
+    snapshot: &Snapshot,
+    collection: &CollectionRow,
+    all: &[CollectionRow],
+) -> rusqlite::Result<Option<String>> {
+    if collection.metadata_segment.is_some() {
+        return Ok(collection.metadata_segment.clone());
+    }
+    let homeless = all
+        .iter()
+        .filter(|other| other.metadata_segment.is_none())
+        .count();
+    if homeless != 1 || !snapshot.has_table("embeddings") {
+        return Ok(None);
+    }
+    let mut statement = snapshot
+        .connection()
+        .prepare("SELECT DISTINCT segment_id FROM embeddings")?;
+    let segments: Vec<String> = statement
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut unclaimed = segments.into_iter().filter(|segment| {
+        all.iter()
+            .all(|other| other.metadata_segment.as_ref() != Some(segment))
+    });
+    let first = unclaimed.next();
+    Ok(first.filter(|_| unclaimed.next().is_none()))
+}

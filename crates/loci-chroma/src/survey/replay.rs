@@ -1,0 +1,227 @@
+//! The index as ChromaDB will have it once it has loaded its files and applied the queue, and which vectors the queue still holds as given.
+
+use std::collections::{HashMap, HashSet};
+
+use super::labels::{self, AtFlush, Resolved};
+use super::live::Records;
+use crate::hnsw::Segment;
+use crate::pickle::LabelMap;
+use crate::queue::{Entry, Operation};
+
+/// Where the index has the vector of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Element(u32),
+    Queue,
+}
+
+/// The index files with their ids, before the queue is applied.
+#[derive(Debug, Default)]
+pub(crate) struct Base {
+    pub(crate) resolved: Resolved,
+    /// Ids whose vector in the files is not the one that the queue says was written before.
+    pub(crate) contradicted: Vec<String>,
+    /// The order of labels was tried, and the queue proved it wrong.
+    pub(crate) order_failed: bool,
+}
+
+impl Base {
+    /// Reads which element is whose. `vector` fetches a vector of the queue, to check samples.
+    pub(crate) fn new(
+        segment: Option<&Segment>,
+        map: Option<&LabelMap>,
+        records: &Records,
+        queue: &[Entry],
+        watermark: u64,
+        ordered: bool,
+        mut vector: impl FnMut(u64) -> rusqlite::Result<Option<Vec<f32>>>,
+    ) -> rusqlite::Result<Self> {
+        let mut base = Self::default();
+        let Some(segment) = segment else {
+            return Ok(base);
+        };
+        let (ids, vanished) = at_flush(records, queue, watermark);
+        let at = AtFlush {
+            ids: &ids,
+            vanished,
+            ordered,
+        };
+        base.resolved = labels::resolve(segment, map, &at);
+        for entry in samples(queue, records, watermark) {
+            let Some(element) = base.resolved.elements.get(&entry.id) else {
+                continue;
+            };
+            let (Some(written), Ok(Some(held))) =
+                (vector(entry.seq)?, segment.vector(*element as usize))
+            else {
+                continue;
+            };
+            if !alike(&written, &held) {
+                base.contradicted.push(entry.id.clone());
+            }
+        }
+        if base
+            .contradicted
+            .iter()
+            .any(|id| base.resolved.rebuilt.contains(id))
+        {
+            base.resolved.distrust_order();
+            base.order_failed = true;
+        }
+        Ok(base)
+    }
+}
+
+/// Ids that were there when the files were written, in order, and how many of those are gone since.
+fn at_flush<'a>(records: &'a Records, queue: &[Entry], watermark: u64) -> (Vec<&'a str>, usize) {
+    let newest_row = records
+        .stored
+        .iter()
+        .filter(|record| record.seq.is_some_and(|seq| seq <= watermark))
+        .filter_map(|record| record.row)
+        .max();
+    let mut first: HashMap<&str, Operation> = HashMap::new();
+    let mut deleted: HashSet<&str> = HashSet::new();
+    for entry in queue.iter().filter(|entry| entry.seq > watermark) {
+        first.entry(&entry.id).or_insert(entry.operation);
+        if entry.operation == Operation::Delete {
+            deleted.insert(&entry.id);
+        }
+    }
+    let was_there = |id: &str, row: Option<i64>| {
+        row.is_some() && row <= newest_row
+            || matches!(
+                first.get(id),
+                Some(Operation::Update | Operation::Delete | Operation::Unknown(_))
+            )
+    };
+    let ids: Vec<&str> = records
+        .stored
+        .iter()
+        .filter(|record| {
+            let later = first.contains_key(record.id.as_str());
+            !deleted.contains(record.id.as_str()) && (!later || was_there(&record.id, record.row))
+        })
+        .map(|record| record.id.as_str())
+        .collect();
+    let vanished = deleted.iter().filter(|id| was_there(id, None)).count();
+    (ids, vanished)
+}
+
+/// Entries that were applied to the files before they were written, and that nothing changed since: a check on which element is whose.
+fn samples<'a>(queue: &'a [Entry], records: &Records, watermark: u64) -> Vec<&'a Entry> {
+    const MOST: usize = 64;
+    let mut last: HashMap<&str, &Entry> = HashMap::new();
+    for entry in queue.iter().filter(|entry| entry.seq <= watermark) {
+        last.insert(&entry.id, entry);
+    }
+    let seqs: HashMap<&str, Option<u64>> = records
+        .stored
+        .iter()
+        .map(|record| (record.id.as_str(), record.seq))
+        .collect();
+    let mut samples: Vec<&Entry> = last
+        .into_values()
+        .filter(|entry| entry.dimension.is_some())
+        .filter(|entry| match entry.operation {
+            Operation::Add => seqs.get(entry.id.as_str()) == Some(&Some(entry.seq)),
+            Operation::Update | Operation::Upsert => true,
+            Operation::Delete | Operation::Unknown(_) => false,
+        })
+        .collect();
+    samples.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.seq));
+    samples.truncate(MOST);
+    samples
+}
+
+/// Whether two vectors point the same way; lengths may be lost.
+fn alike(one: &[f32], other: &[f32]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| f64::from(*a) * f64::from(*b))
+            .sum()
+    };
+    let scale = (dot(one, one) * dot(other, other)).sqrt();
+    scale == 0.0 || dot(one, other) / scale > 0.999
+}
+
+/// The index after ChromaDB has applied what is newer than its files.
+pub(crate) fn index_as_chroma_has_it<'a>(
+    base: &'a Base,
+    queue: &'a [Entry],
+    watermark: u64,
+) -> HashMap<&'a str, Place> {
+    let mut index: HashMap<&str, Place> = base
+        .resolved
+        .elements
+        .iter()
+        .map(|(id, element)| (id.as_str(), Place::Element(*element)))
+        .collect();
+    for entry in queue.iter().filter(|entry| entry.seq > watermark) {
+        let there = index.contains_key(entry.id.as_str());
+        match entry.operation {
+            Operation::Add if there => {}
+            Operation::Update if !there => {}
+            Operation::Add | Operation::Update | Operation::Upsert => {
+                if entry.dimension.is_some() {
+                    index.insert(&entry.id, Place::Queue);
+                }
+            }
+            Operation::Delete => {
+                index.remove(entry.id.as_str());
+            }
+            Operation::Unknown(_) => {}
+        }
+    }
+    index
+}
+
+/// Ids whose current vector is in the queue, with the number of its entry. The queue is only ever cut at its beginning, so the last
+/// vector in it is the current one.
+pub(crate) fn exact_vectors<'a>(
+    queue: &'a [Entry],
+    records: &Records,
+    dimension: Option<usize>,
+) -> HashMap<&'a str, u64> {
+    let seqs: HashMap<&str, Option<u64>> = records
+        .stored
+        .iter()
+        .map(|record| (record.id.as_str(), record.seq))
+        .collect();
+    let mut exact: HashMap<&str, u64> = HashMap::new();
+    let mut absent: HashSet<&str> = HashSet::new();
+    for entry in queue {
+        let id = entry.id.as_str();
+        if entry.operation == Operation::Delete {
+            exact.remove(id);
+            absent.insert(id);
+            continue;
+        }
+        let counts = match entry.operation {
+            // An add of an id that is there changes nothing.
+            Operation::Add => {
+                absent.contains(id) || !is_older(&seqs, entry) && !exact.contains_key(id)
+            }
+            Operation::Update => !absent.contains(id),
+            Operation::Upsert => true,
+            Operation::Delete | Operation::Unknown(_) => false,
+        };
+        if counts
+            && entry.dimension.is_some()
+            && (dimension.is_none() || entry.dimension == dimension)
+        {
+            exact.insert(id, entry.seq);
+            absent.remove(id);
+        }
+    }
+    exact
+}
+
+/// Whether the record was there before this entry, as its row tells.
+fn is_older(seqs: &HashMap<&str, Option<u64>>, entry: &Entry) -> bool {
+    matches!(seqs.get(entry.id.as_str()), Some(Some(seq)) if *seq < entry.seq)
+}

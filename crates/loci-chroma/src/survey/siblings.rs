@@ -1,0 +1,74 @@
+//! Vectors that are missing, looked for in index files that were set aside: `<uuid>.drift-…` directories, and ones that no collection
+//! claims.
+
+use std::collections::HashMap;
+
+use loci_core::Result;
+
+use super::labels::{self, AtFlush};
+use super::{Origin, Survey, usable};
+use crate::catalog::CollectionRow;
+use crate::directory::Directory;
+
+/// Fills in what other directories still hold.
+pub(super) fn search(
+    directory: &Directory,
+    row: &CollectionRow,
+    survey: &mut Survey,
+) -> Result<()> {
+    let mut missing: HashMap<String, usize> = survey
+        .live
+        .iter()
+        .enumerate()
+        .filter(|(_, live)| live.origin == Origin::Missing)
+        .map(|(at, live)| (live.id.clone(), at))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for name in directory.set_aside(row.vector_segment.as_deref()) {
+        let (Some(segment), Some(map)) = directory.open_index(&name, row, survey.dimension)? else {
+            continue;
+        };
+        if survey
+            .dimension
+            .is_some_and(|length| length != segment.dimension())
+        {
+            continue;
+        }
+        // Which ids were there when it was written is not known: only what its pickle says counts.
+        let ids: Vec<&str> = map.pairs.iter().map(|(id, _)| id.as_str()).collect();
+        let at = AtFlush {
+            ids: &ids,
+            vanished: 0,
+            ordered: false,
+        };
+        let resolved = labels::resolve(&segment, Some(&map), &at);
+        let number = survey.aside.len() as u32;
+        let mut found = false;
+        for (id, element) in &resolved.elements {
+            let Some(place) = missing.get(id).copied() else {
+                continue;
+            };
+            if !matches!(usable(Some(&segment), *element), Origin::Segment { .. }) {
+                continue;
+            }
+            if let Some(live) = survey.live.get_mut(place) {
+                live.origin = Origin::Sibling {
+                    directory: number,
+                    element: *element,
+                };
+                missing.remove(id);
+                found = true;
+            }
+        }
+        if found {
+            survey.aside.push(segment);
+            survey.siblings.push(name);
+        }
+        if missing.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The tables of chroma.sqlite3 that hold what cannot be derived, as 1.5.9 makes them. Needed only where SQLite cannot read the file: then
+//! rows are assigned by the file's own schema, and by their look where that is lost too.
+
+use loci_salvage::Value;
+
+use crate::snapshot::Table;
+
+/// What is worth saving, narrow shapes first: the first that fits gets a row without a home.
+pub(crate) const TABLES: &[Table] = &[
+    Table {
+        name: "embeddings_queue",
+        sql: "CREATE TABLE embeddings_queue (seq_id INTEGER PRIMARY KEY, created_at TIMESTAMP, operation INTEGER, \
+              topic TEXT, id TEXT, vector BLOB, encoding TEXT, metadata TEXT)",
+        fits: |row| {
+            row.len() == 8
+                && matches!(row.get(2), Some(Value::Integer(0..=4)))
+                && text(row, 3).is_some_and(|topic| topic.contains("://"))
+        },
+    },
+    Table {
+        name: "segments",
+        sql: "CREATE TABLE segments (id TEXT PRIMARY KEY, type TEXT, scope TEXT, collection TEXT)",
+        fits: |row| {
+            row.len() == 4
+                && text(row, 1).is_some_and(|kind| kind.starts_with("urn:chroma:segment"))
+        },
+    },
+    Table {
+        name: "collections",
+        sql: "CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT, dimension INTEGER, database_id TEXT, \
+              config_json_str TEXT, schema_str TEXT)",
+        fits: |row| {
+            (4..=6).contains(&row.len())
+                && is_uuid(row, 0)
+                && is_uuid(row, 3)
+                && text(row, 1).is_some()
+        },
+    },
+    Table {
+        name: "databases",
+        sql: "CREATE TABLE databases (id TEXT PRIMARY KEY, name TEXT, tenant_id TEXT)",
+        fits: |row| row.len() == 3 && is_uuid(row, 0) && text(row, 2).is_some(),
+    },
+    Table {
+        name: "collection_metadata",
+        sql: "CREATE TABLE collection_metadata (collection_id TEXT, key TEXT, str_value TEXT, int_value INTEGER, \
+              float_value REAL, bool_value INTEGER, PRIMARY KEY (collection_id, key))",
+        fits: |row| (5..=6).contains(&row.len()) && is_uuid(row, 0) && text(row, 1).is_some(),
+    },
+    Table {
+        name: "segment_metadata",
+        sql: "CREATE TABLE segment_metadata (segment_id TEXT, key TEXT, str_value TEXT, int_value INTEGER, \
+              float_value REAL, bool_value INTEGER, PRIMARY KEY (segment_id, key))",
+        fits: |_| false,
+    },
+    Table {
+        name: "embeddings",
+        sql: "CREATE TABLE embeddings (id INTEGER PRIMARY KEY, segment_id TEXT, embedding_id TEXT, seq_id BLOB, \
+              created_at TIMESTAMP, UNIQUE (segment_id, embedding_id))",
+        fits: |row| row.len() == 5 && is_uuid(row, 1) && text(row, 2).is_some(),
+    },
+    Table {
+        name: "embedding_metadata",
+        sql: "CREATE TABLE embedding_metadata (id INTEGER, key TEXT, string_value TEXT, int_value INTEGER, \
+              float_value REAL, bool_value INTEGER, PRIMARY KEY (id, key))",
+        fits: |row| {
+            (5..=6).contains(&row.len())
+                && matches!(row.first(), Some(Value::Integer(_)))
+                && text(row, 1).is_some()
+        },
+    },
+    Table {
+        name: "embedding_metadata_array",
+        sql: "CREATE TABLE embedding_metadata_array (id INTEGER, key TEXT, string_value TEXT, int_value INTEGER, \
+              float_value REAL, bool_value INTEGER)",
+        fits: |_| false,
+    },
+    Table {
+        name: "max_seq_id",
+        sql: "CREATE TABLE max_seq_id (segment_id TEXT PRIMARY KEY, seq_id INTEGER)",
+        fits: |row| row.len() == 2 && is_uuid(row, 0),
+    },
+    Table {
+        name: "embedding_fulltext_search_content",
+        sql: "CREATE TABLE embedding_fulltext_search_content (id INTEGER PRIMARY KEY, c0)",
+        fits: |row| {
+            row.len() == 2 && matches!(row.first(), Some(Value::Null)) && text(row, 1).is_some()
+        },
+    },
+    Table {
+        name: "migrations",
+        sql: "CREATE TABLE migrations (dir TEXT, version INTEGER, filename TEXT, sql TEXT, hash TEXT, \
+              PRIMARY KEY (dir, version))",
+        fits: |row| {
+            row.len() == 5
+                && matches!(row.get(1), Some(Value::Integer(1..=99)))
+                && text(row, 2).is_some_and(|name| {
+                    std::path::Path::new(name)
+                        .extension()
+                        .is_some_and(|kind| kind == "sql")
+                })
+        },
+    },
+    Table {
+        name: "tenants",
+        sql: "CREATE TABLE tenants (id TEXT PRIMARY KEY)",
+        fits: |_| false,
+    },
+    Table {
+        name: "embeddings_queue_config",
+        sql: "CREATE TABLE embeddings_queue_config (id INTEGER PRIMARY KEY, config_json_str TEXT)",
+        fits: |_| false,
+    },
+];
+
+fn text(row: &[Value], column: usize) -> Option<&str> {
+    match row.get(column) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn is_uuid(row: &[Value], column: usize) -> bool {
+    text(row, column).is_some_and(looks_like_uuid)
+}
+
+/// Whether a name has the form of a UUID.
+pub(crate) fn looks_like_uuid(name: &str) -> bool {
+    name.len() == 36
+        && name.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
