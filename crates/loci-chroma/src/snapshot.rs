@@ -5,6 +5,9 @@
 //! read is read page by page into a private database with the same tables.
 
 mod rebuild;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::fs::{File, Metadata as FileInfo};
@@ -335,9 +338,9 @@ fn careful(connection: Connection) -> rusqlite::Result<Connection> {
 
 /// SQLite's own check: messages about tables, and those about full-text indexes.
 fn check(connection: &Connection) -> rusqlite::Result<(Vec<String>, Vec<String>)> {
-    let mut statement = connection.prepare("SELECT * FROM pragma_quick_check(?1)")?;
+    let mut statement = connection.prepare(&format!("PRAGMA quick_check({MESSAGES})"))?;
     let messages: Vec<String> = statement
-        .query_map([MESSAGES as i64], |row| row.get(0))?
+        .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let (index, tables) = messages
         .into_iter()
