@@ -35,6 +35,11 @@ impl Version {
         self.metadata >= INTEGER_IDS
     }
 
+    /// Whether collections describe their index in `schema_str`.
+    pub(crate) fn has_schema(&self) -> bool {
+        self.system >= 10
+    }
+
     /// The releases that write such a database.
     pub fn releases(&self) -> &'static str {
         match (self.queue, self.metadata, self.system) {
@@ -87,6 +92,8 @@ pub struct CollectionRow {
     pub dimension: Option<usize>,
     /// How distances are measured, resolved as ChromaDB does.
     pub metric: Metric,
+    /// Whether ChromaDB 1.5 reads that metric too: where its own record of it is lost it measures by `l2`.
+    pub metric_recorded: bool,
     /// The metadata of the collection.
     pub metadata: Metadata,
     /// The embedding function that is recorded, such as `default`.
@@ -170,6 +177,7 @@ fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
         let segments = segments(snapshot, &id)?;
         let mut collection = CollectionRow {
             metric: metric(&metadata, schema.as_ref(), config.as_ref()),
+            metric_recorded: is_metric_recorded(schema.as_ref(), config.as_ref()),
             embedding_function: embedding_function(schema.as_ref(), config.as_ref()),
             sync_threshold: sync_threshold(&metadata, schema.as_ref()),
             dimension: row
@@ -302,6 +310,16 @@ fn metric(metadata: &Metadata, schema: Option<&Value>, config: Option<&Value>) -
     named
         .and_then(|name| Metric::parse(name).ok())
         .unwrap_or(Metric::L2)
+}
+
+/// ChromaDB 1.5 reads its schema, else the configuration; one that is marked as older sends it to the legacy keys.
+fn is_metric_recorded(schema: Option<&Value>, config: Option<&Value>) -> bool {
+    let in_schema = schema.is_some_and(|schema| schema.pointer(INDEX).is_some());
+    let in_config = config.is_some_and(|config| {
+        config.pointer("/hnsw/space").is_some()
+            || config.pointer("/hnsw_configuration/_type").is_some()
+    });
+    in_schema || in_config
 }
 
 fn embedding_function(schema: Option<&Value>, config: Option<&Value>) -> Option<String> {

@@ -68,6 +68,11 @@ impl Diagnosis {
         })
     }
 
+    /// Whether the files are still as they were.
+    pub fn still_holds(&self) -> bool {
+        self.directory.snapshot().still_holds() && self.surveys.iter().all(Survey::still_holds)
+    }
+
     /// All findings: those of the whole, then of each collection.
     pub fn all(&self) -> impl Iterator<Item = &Finding> {
         self.findings

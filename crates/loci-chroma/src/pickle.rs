@@ -1,15 +1,119 @@
-//! stub
+//! `index_metadata.pickle`: which id has which label in the vector segment.
+//!
+//! The file is read by a small machine of its own that resolves no name and runs nothing. Damage ends the reading, never the result:
+//! what was read before it counts. Memory grows with the length of the file and nothing recurses, whatever the bytes say.
+
+mod input;
+mod machine;
+#[cfg(test)]
+mod tests;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use machine::{MAPS, Machine, Value};
+
+/// How the file was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A plain dictionary, as ChromaDB 1.x writes it.
+    Dict,
+    /// An instance of a class, as ChromaDB up to 0.6 writes it.
+    Instance,
+}
+
+/// What the file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LabelMap {
+    /// Ids with their labels, ascending by label. Each stands in at least one of the two maps and contradicts neither.
     pub(crate) pairs: Vec<(String, u64)>,
+    /// Different pairs that share an id or a label; none of them is in `pairs`.
     pub(crate) disputed: u64,
+    /// The watermark; written up to 0.5 only.
     pub(crate) max_seq_id: Option<u64>,
+    /// Written up to 0.6 only.
+    pub(crate) dimensionality: Option<u64>,
+    /// The last label given out.
+    pub(crate) total_elements_added: Option<u64>,
+    /// Nothing if no dictionary could be read.
+    pub(crate) form: Option<Form>,
+    /// Where and why the reading stopped, or what is wrong with a file that could be read to its end.
     pub(crate) damage: Option<String>,
 }
-pub(crate) fn read(_bytes: &[u8]) -> LabelMap {
-    LabelMap {
-        pairs: vec![],
-        disputed: 0,
-        max_seq_id: None,
-        damage: None,
+
+/// Reads the whole file.
+pub(crate) fn read(bytes: &[u8]) -> LabelMap {
+    let mut machine = Machine::new(bytes);
+    machine.run();
+    let [by_id, by_label] = MAPS.map(|name| machine.map(name));
+    let mut found: Vec<(&str, u64)> = Vec::new();
+    for (key, value) in machine.entries(by_id) {
+        if let (Some(id), Value::Whole(label)) = (machine.text(*key), value) {
+            found.push((id, *label));
+        }
     }
+    for (key, value) in machine.entries(by_label) {
+        if let (Value::Whole(label), Some(id)) = (key, machine.text(*value)) {
+            found.push((id, *label));
+        }
+    }
+    let (pairs, disputed) = agreed(found);
+    let whole = |name| match machine.field(name) {
+        Some(Value::Whole(number)) => Some(number),
+        _ => None,
+    };
+    LabelMap {
+        pairs,
+        disputed,
+        max_seq_id: whole("max_seq_id"),
+        dimensionality: whole("dimensionality"),
+        total_elements_added: whole("total_elements_added"),
+        form: machine.form(),
+        damage: machine.damage().map(str::to_owned).or_else(|| {
+            let absent = by_id.is_none() && by_label.is_none();
+            absent.then(|| "it holds neither `id_to_label` nor `label_to_id`".to_owned())
+        }),
+    }
+}
+
+/// The pairs that share neither id nor label with another one, ascending by label, and how many do.
+fn agreed(mut found: Vec<(&str, u64)>) -> (Vec<(String, u64)>, u64) {
+    found.sort_by_key(|(_, label)| *label);
+    for run in found.chunk_by_mut(|left, right| left.1 == right.1) {
+        run.sort_unstable();
+    }
+    found.dedup();
+    let mut disputed = vec![false; found.len()];
+    let mut start = 0;
+    for run in found.chunk_by(|left, right| left.1 == right.1) {
+        if run.len() > 1 {
+            for mark in disputed.iter_mut().skip(start).take(run.len()) {
+                *mark = true;
+            }
+        }
+        start += run.len();
+    }
+    // Sorted by hash first: comparing a million ids as text takes longer than reading them.
+    let mut by_id: Vec<(u64, &str, usize)> = found
+        .iter()
+        .enumerate()
+        .map(|(index, (id, _))| (xxh3_64(id.as_bytes()), *id, index))
+        .collect();
+    by_id.sort_unstable();
+    for run in by_id.chunk_by(|left, right| left.0 == right.0 && left.1 == right.1) {
+        if run.len() > 1 {
+            for (_, _, index) in run {
+                if let Some(mark) = disputed.get_mut(*index) {
+                    *mark = true;
+                }
+            }
+        }
+    }
+    let count = disputed.iter().filter(|mark| **mark).count() as u64;
+    let pairs = found
+        .into_iter()
+        .zip(disputed)
+        .filter(|(_, disputed)| !disputed)
+        .map(|((id, label), _)| (id.to_owned(), label))
+        .collect();
+    (pairs, count)
 }

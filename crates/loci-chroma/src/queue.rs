@@ -101,3 +101,22 @@ pub(crate) fn metadata(connection: &Connection, seq: u64) -> rusqlite::Result<Op
         .optional()?;
     Ok(stored.flatten())
 }
+
+/// Entries after `watermark` that say the text is null, as releases up to 0.6 wrote it.
+pub(crate) fn null_documents(
+    snapshot: &Snapshot,
+    collection: &str,
+    watermark: u64,
+) -> rusqlite::Result<Vec<u64>> {
+    if !snapshot.has_table("embeddings_queue") {
+        return Ok(Vec::new());
+    }
+    let mut statement = snapshot.connection().prepare(
+        "SELECT seq_id FROM embeddings_queue WHERE substr(topic, -length(?1)) = ?1 AND seq_id > ?2 \
+         AND json_valid(metadata) AND json_type(metadata, '$.\"chroma:document\"') = 'null' ORDER BY seq_id",
+    )?;
+    let rows = statement.query_map((collection, watermark as i64), |row| {
+        Ok(row.get::<_, i64>(0)? as u64)
+    })?;
+    rows.collect()
+}

@@ -50,20 +50,17 @@ impl Directory {
             .collections()
             .get(collection)
             .map_or("", |row| row.id.as_str());
-        let mut newer: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-        if survey.live.iter().any(|live| live.pending) {
-            let entries = queue::read(self.snapshot(), id).map_err(failed)?;
-            for entry in entries {
-                if entry.seq > survey.metadata_watermark {
-                    newer.entry(entry.id.clone()).or_default().push(entry);
-                }
-            }
+        let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+        for entry in queue::read(self.snapshot(), id).map_err(failed)? {
+            entries.entry(entry.id.clone()).or_default().push(entry);
         }
         let mut reader = Reader::new(self).map_err(failed)?;
         let mut full = Vec::new();
         for live in &survey.live {
-            let entries = newer.get(&live.id).map_or(&[][..], |entries| entries);
-            let mut record = reader.record(live, entries).map_err(failed)?;
+            let entries = entries.get(&live.id).map_or(&[][..], |entries| entries);
+            let mut record = reader
+                .record(live, entries, survey.metadata_watermark)
+                .map_err(failed)?;
             record.vector = self.vector(survey, live)?;
             if record.vector.is_none() {
                 record.origin = Origin::Missing;
@@ -118,7 +115,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn record(&mut self, live: &Live, newer: &[Entry]) -> rusqlite::Result<Record> {
+    fn record(
+        &mut self,
+        live: &Live,
+        entries: &[Entry],
+        watermark: u64,
+    ) -> rusqlite::Result<Record> {
         let mut record = Record {
             id: live.id.clone(),
             document: None,
@@ -128,10 +130,15 @@ impl<'a> Reader<'a> {
             origin: live.origin,
             unreadable: Vec::new(),
         };
-        if let Some(row) = live.row {
-            self.stored(row, &mut record)?;
-        }
-        for entry in newer {
+        let found = match live.row {
+            Some(row) => self.stored(row, &mut record)?,
+            None => false,
+        };
+        // Rows that have lost all their metadata may still have it in the queue.
+        for entry in entries
+            .iter()
+            .filter(|entry| !found || entry.seq > watermark)
+        {
             match entry.operation {
                 Operation::Delete => {
                     record.document = None;
@@ -140,7 +147,7 @@ impl<'a> Reader<'a> {
                 }
                 Operation::Unknown(_) => {}
                 // An add of a record that is there changes nothing.
-                Operation::Add if live.row.is_some() => {}
+                Operation::Add if found => {}
                 Operation::Add | Operation::Update | Operation::Upsert => {
                     if let Some(json) = queue::metadata(self.connection, entry.seq)? {
                         merge(&mut record, &json);
@@ -151,14 +158,16 @@ impl<'a> Reader<'a> {
         Ok(record)
     }
 
-    /// What the tables have under a row number.
-    fn stored(&mut self, row: i64, record: &mut Record) -> rusqlite::Result<()> {
+    /// What the tables have under a row number; whether there was any metadata.
+    fn stored(&mut self, row: i64, record: &mut Record) -> rusqlite::Result<bool> {
+        let mut any = false;
         if let Some(statement) = &mut self.metadata {
             let mut rows = statement.query([row])?;
             while let Some(found) = rows.next()? {
                 let ValueRef::Text(key) = found.get_ref(0)? else {
                     continue;
                 };
+                any = true;
                 let key = String::from_utf8_lossy(key).into_owned();
                 match scalar(found, 1) {
                     Some(value) => put(record, key, value),
@@ -173,6 +182,7 @@ impl<'a> Reader<'a> {
                 let ValueRef::Text(key) = found.get_ref(0)? else {
                     continue;
                 };
+                any = true;
                 let key = String::from_utf8_lossy(key).into_owned();
                 match scalar(found, 1) {
                     Some(value) => lists.entry(key).or_default().push(value),
@@ -197,7 +207,7 @@ impl<'a> Reader<'a> {
                 .optional()?
                 .flatten();
         }
-        Ok(())
+        Ok(any)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The verdict is a comparison of sets: the index at its watermark with the queue's newer entries on top, against the records
 //! at theirs. Times of files decide nothing.
 
+mod alignment;
 mod checks;
 mod labels;
 mod live;
@@ -155,13 +156,20 @@ impl Directory {
         let vector_watermark =
             stored_watermark.or_else(|| map.as_ref().and_then(|map| map.max_seq_id));
 
+        let others = match &metadata_segment {
+            Some(segment) => live::other_rows(self.snapshot(), segment).map_err(failed)?,
+            None => Vec::new(),
+        };
         let base = replay::Base::new(
             segment.as_ref(),
             map.as_ref(),
-            &records,
-            &queue,
-            vector_watermark.unwrap_or(0),
-            self.version().is_one() && records.blob_ids == 0,
+            replay::Sight {
+                records: &records,
+                queue: &queue,
+                watermark: vector_watermark.unwrap_or(0),
+                ordered: self.version().is_one() && records.blob_ids == 0,
+                others: &others,
+            },
             |seq| queue::vector(self.snapshot().connection(), seq),
         )
         .map_err(failed)?;
@@ -191,7 +199,14 @@ impl Directory {
             let origin = match (exact.get(record.id.as_str()), index.get(record.id.as_str())) {
                 (Some(seq), _) => Origin::Queue(*seq),
                 (None, Some(replay::Place::Element(element))) if fits => {
-                    usable(segment.as_ref(), *element)
+                    let disputed = segment
+                        .as_ref()
+                        .is_some_and(|segment| base.resolved.is_contested(segment, *element));
+                    if disputed {
+                        Origin::Missing
+                    } else {
+                        usable(segment.as_ref(), *element)
+                    }
                 }
                 _ => Origin::Missing,
             };
@@ -319,9 +334,7 @@ fn usable(segment: Option<&Segment>, element: u32) -> Origin {
             element,
             direction: true,
         },
-        Some(VectorState::NotFinite | VectorState::NormOff | VectorState::Cut) | None => {
-            Origin::Missing
-        }
+        Some(VectorState::NotFinite | VectorState::NormOff) | None => Origin::Missing,
     }
 }
 

@@ -127,7 +127,7 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
     }
     let textless = strays(
         connection,
-        "SELECT id FROM embedding_fulltext_search_content WHERE id NOT IN \
+        "SELECT id FROM embedding_fulltext_search_content WHERE c0 IS NOT NULL AND id NOT IN \
          (SELECT id FROM embedding_metadata WHERE key = 'chroma:document' AND string_value IS NOT NULL)",
     )?;
     if textless.count > 0 {

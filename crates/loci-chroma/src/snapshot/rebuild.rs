@@ -52,6 +52,10 @@ pub(super) fn rebuild(
         detail: error.to_string(),
     })?;
     let connection = Connection::open(target).map_err(|error| unsaved(&error))?;
+    // What refers to a lost row is saved all the same.
+    connection
+        .pragma_update(None, "foreign_keys", false)
+        .map_err(|error| unsaved(&error))?;
     let made = make_tables(&connection, &file, tables).map_err(|error| unsaved(&error))?;
     let roots: HashMap<u32, &str> = file
         .schema()

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use loci_core::Metric;
+
 use super::live::Records;
 use super::replay::Base;
 use super::{Survey, most_common};
@@ -10,7 +12,7 @@ use crate::directory::{Directory, INDEX_DATA};
 use crate::finding::{Finding, Severity};
 use crate::hnsw::Segment;
 use crate::pickle::LabelMap;
-use crate::queue::{Entry, Operation};
+use crate::queue::{self, Entry, Operation};
 use crate::seq::SeqId;
 
 /// What ChromaDB answers while an id is in the records and not in the index.
@@ -40,6 +42,8 @@ impl Scene<'_> {
         self.pickle(survey, &mut found);
         self.labels(survey, &mut found);
         self.queue(survey, &mut found);
+        self.null_documents(survey, &mut found)?;
+        self.metric(&mut found);
         self.sets(survey, &mut found);
         for finding in &mut found {
             finding.collection = Some(self.row.name.clone());
@@ -452,6 +456,49 @@ impl Scene<'_> {
                 )
                 .list("seq_ids", unknown.iter().map(|entry| entry.seq))
                 .then("they were left out; a newer ChromaDB may apply them"),
+            );
+        }
+    }
+
+    fn null_documents(&self, survey: &Survey, found: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        let seqs = queue::null_documents(
+            self.directory.snapshot(),
+            &self.row.id,
+            survey.vector_watermark.unwrap_or(0),
+        )?;
+        if !seqs.is_empty() {
+            found.push(
+                Finding::new(
+                    "queue_null_document",
+                    Severity::Error,
+                    format!(
+                        "{} entries of the queue say that the text is null",
+                        seqs.len()
+                    ),
+                )
+                .list("seq_ids", seqs)
+                .then("ChromaDB up to 0.6 wrote them; 1.x panics when it reads one, at every call")
+                .fix(self.repair()),
+            );
+        }
+        Ok(())
+    }
+
+    fn metric(&self, found: &mut Vec<Finding>) {
+        let lost = !self.row.metric_recorded && self.row.metric != Metric::L2;
+        if self.directory.version().has_schema() && lost {
+            found.push(
+                Finding::new(
+                    "metric_forgotten",
+                    Severity::Warning,
+                    format!(
+                        "the catalog's description of the index is gone; the metadata says {}",
+                        self.row.metric.as_str()
+                    ),
+                )
+                .with("metric", self.row.metric.as_str())
+                .then("ChromaDB 1.5 measures by l2 and returns vectors at length 1")
+                .fix(self.repair()),
             );
         }
     }

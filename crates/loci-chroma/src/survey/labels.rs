@@ -3,15 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::alignment::align;
 use crate::hnsw::{Segment, VectorState};
 use crate::pickle::LabelMap;
 
 /// What is known of the records at the moment the index was written.
 pub(crate) struct AtFlush<'a> {
-    /// Ids in the order in which they were first added.
-    pub(crate) ids: &'a [&'a str],
-    /// How many records that the index holds were deleted since: their places are unknown.
-    pub(crate) vanished: usize,
+    /// Ids in the order in which they were first added, each with its row number less the rows of other collections before it.
+    pub(crate) ids: Vec<(&'a str, i64)>,
+    /// Ids that the index holds and that were deleted since: their places are unknown.
+    pub(crate) vanished: HashSet<&'a str>,
     /// Whether labels were given out in that order.
     pub(crate) ordered: bool,
 }
@@ -31,6 +32,15 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
+    /// Whether other elements claim the same label: which of them is right cannot be told.
+    pub(crate) fn is_contested(&self, segment: &Segment, element: u32) -> bool {
+        !self.contested.is_empty()
+            && segment
+                .elements()
+                .get(element as usize)
+                .is_some_and(|found| self.contested.contains(&found.label))
+    }
+
     /// Forgets what was found by order alone.
     pub(crate) fn distrust_order(&mut self) {
         for id in self.rebuilt.drain() {
@@ -62,12 +72,15 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
         }
     }
     let complete = map.is_some_and(|map| map.damage.is_none() && map.disputed == 0);
-    let at_flush: HashSet<&str> = at.ids.iter().copied().collect();
+    let there: HashSet<&str> = at.ids.iter().map(|(id, _)| *id).collect();
     let mut used: HashSet<u64> = HashSet::new();
     for (id, label) in pairs {
         match by_label.get(label) {
             // An id that a flipped bit made up would take the label of a real one.
-            Some(_) if !complete && !at_flush.contains(id.as_str()) => {}
+            Some(_)
+                if !complete
+                    && !there.contains(id.as_str())
+                    && !at.vanished.contains(id.as_str()) => {}
             Some(element) => {
                 used.insert(*label);
                 resolved.elements.insert(id.clone(), *element);
@@ -81,49 +94,62 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
         .filter(|label| !used.contains(label))
         .collect();
     free.sort_unstable();
-    if !complete && at.ordered && at.vanished == 0 && resolved.contested.is_empty() {
-        let rest: Vec<&str> = at
-            .ids
+    if !complete && at.ordered && resolved.contested.is_empty() {
+        let labels: HashMap<&str, u64> = pairs
             .iter()
-            .copied()
-            .filter(|id| !resolved.elements.contains_key(*id))
+            .filter(|(id, _)| resolved.elements.contains_key(id))
+            .map(|(id, label)| (id.as_str(), *label))
             .collect();
-        if rest.len() == free.len() && in_order(&resolved, &by_label, at.ids, &rest, &free) {
-            for (id, label) in rest.into_iter().zip(free.drain(..)) {
-                if let Some(element) = by_label.get(&label) {
-                    resolved.elements.insert(id.to_owned(), *element);
-                    resolved.rebuilt.insert(id.to_owned());
-                }
+        for (id, label) in by_order(at, &labels, &free) {
+            if let Some(element) = by_label.get(&label) {
+                resolved.elements.insert(id.to_owned(), *element);
+                resolved.rebuilt.insert(id.to_owned());
+                used.insert(label);
             }
         }
+        free.retain(|label| !used.contains(label));
     }
     resolved.unknown = free;
     resolved
 }
 
-/// Whether labels rise with the order of the records once the rest is put in.
-fn in_order(
-    resolved: &Resolved,
-    by_label: &HashMap<u64, u32>,
-    ids: &[&str],
-    rest: &[&str],
-    free: &[u64],
-) -> bool {
-    let by_element: HashMap<u32, u64> = by_label
+/// Labels for the ids that have none yet, as far as they are certain; empty if the numbers do not fit.
+fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> Vec<(&'a str, u64)> {
+    let rest: Vec<(&str, i64)> = at
+        .ids
         .iter()
-        .map(|(label, element)| (*element, *label))
+        .copied()
+        .filter(|(id, _)| !known.contains_key(id))
         .collect();
-    let filled: HashMap<&str, u64> = rest.iter().copied().zip(free.iter().copied()).collect();
-    let mut last = None;
-    for id in ids {
-        let label = filled.get(id).copied().or_else(|| {
-            let element = resolved.elements.get(*id)?;
-            by_element.get(element).copied()
-        });
-        if label <= last {
-            return false;
-        }
-        last = label;
+    let gone = at
+        .vanished
+        .iter()
+        .filter(|id| !known.contains_key(**id))
+        .count();
+    if rest.len() + gone != free.len() {
+        return Vec::new();
     }
-    true
+    let rows: Vec<i64> = rest.iter().map(|(_, row)| *row).collect();
+    let filled: HashMap<&str, u64> = rest
+        .iter()
+        .zip(align(&rows, free))
+        .filter_map(|((id, _), place)| Some((*id, *free.get(place?)?)))
+        .collect();
+    if !rises(at, known, &filled) {
+        return Vec::new();
+    }
+    rest.into_iter()
+        .filter_map(|(id, _)| Some((id, *filled.get(id)?)))
+        .collect()
+}
+
+/// Whether labels rise with the order of the records once the rest is put in.
+fn rises(at: &AtFlush<'_>, known: &HashMap<&str, u64>, filled: &HashMap<&str, u64>) -> bool {
+    let mut last = None;
+    at.ids
+        .iter()
+        .all(|(id, _)| match filled.get(id).or_else(|| known.get(id)) {
+            Some(label) => last.replace(*label).is_none_or(|last| last < *label),
+            None => true,
+        })
 }

@@ -68,6 +68,18 @@ pub(crate) fn rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result<Recor
     Ok(records)
 }
 
+/// The row numbers that other segments use, in order.
+pub(crate) fn other_rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result<Vec<i64>> {
+    if !snapshot.has_table("embeddings") {
+        return Ok(Vec::new());
+    }
+    let mut statement = snapshot
+        .connection()
+        .prepare("SELECT id FROM embeddings WHERE segment_id <> ?1 ORDER BY id")?;
+    let rows = statement.query_map([segment], |row| row.get(0))?;
+    rows.collect()
+}
+
 impl Records {
     /// Applies the entries after `watermark`, as ChromaDB will; gives the numbers of those that were applied.
     pub(crate) fn replay(&mut self, queue: &[Entry], watermark: u64) -> Vec<u64> {

@@ -25,29 +25,34 @@ pub(crate) struct Base {
     pub(crate) order_failed: bool,
 }
 
+/// What the files are compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Sight<'a> {
+    pub(crate) records: &'a Records,
+    pub(crate) queue: &'a [Entry],
+    /// Up to where the files have taken the queue over.
+    pub(crate) watermark: u64,
+    /// Whether labels follow the order of records.
+    pub(crate) ordered: bool,
+    /// Row numbers of other collections, in order.
+    pub(crate) others: &'a [i64],
+}
+
 impl Base {
     /// Reads which element is whose. `vector` fetches a vector of the queue, to check samples.
     pub(crate) fn new(
         segment: Option<&Segment>,
         map: Option<&LabelMap>,
-        records: &Records,
-        queue: &[Entry],
-        watermark: u64,
-        ordered: bool,
+        sight: Sight<'_>,
         mut vector: impl FnMut(u64) -> rusqlite::Result<Option<Vec<f32>>>,
     ) -> rusqlite::Result<Self> {
         let mut base = Self::default();
         let Some(segment) = segment else {
             return Ok(base);
         };
-        let (ids, vanished) = at_flush(records, queue, watermark);
-        let at = AtFlush {
-            ids: &ids,
-            vanished,
-            ordered,
-        };
+        let at = at_flush(sight);
         base.resolved = labels::resolve(segment, map, &at);
-        for entry in samples(queue, records, watermark) {
+        for entry in samples(sight.queue, sight.records, sight.watermark) {
             let Some(element) = base.resolved.elements.get(&entry.id) else {
                 continue;
             };
@@ -72,8 +77,15 @@ impl Base {
     }
 }
 
-/// Ids that were there when the files were written, in order, and how many of those are gone since.
-fn at_flush<'a>(records: &'a Records, queue: &[Entry], watermark: u64) -> (Vec<&'a str>, usize) {
+/// Ids that were there when the files were written, in order, and those of them that are gone since.
+fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
+    let Sight {
+        records,
+        queue,
+        watermark,
+        ordered,
+        others,
+    } = sight;
     let newest_row = records
         .stored
         .iter()
@@ -88,24 +100,31 @@ fn at_flush<'a>(records: &'a Records, queue: &[Entry], watermark: u64) -> (Vec<&
             deleted.insert(&entry.id);
         }
     }
-    let was_there = |id: &str, row: Option<i64>| {
-        row.is_some() && row <= newest_row
-            || matches!(
-                first.get(id),
-                Some(Operation::Update | Operation::Delete | Operation::Unknown(_))
-            )
+    let changed = |id: &str| {
+        matches!(
+            first.get(id),
+            Some(Operation::Update | Operation::Delete | Operation::Unknown(_))
+        )
     };
-    let ids: Vec<&str> = records
+    let ids = records
         .stored
         .iter()
         .filter(|record| {
-            let later = first.contains_key(record.id.as_str());
-            !deleted.contains(record.id.as_str()) && (!later || was_there(&record.id, record.row))
+            let id = record.id.as_str();
+            let old = record.row.is_some() && record.row <= newest_row;
+            !deleted.contains(id) && (!first.contains_key(id) || old || changed(id))
         })
-        .map(|record| record.id.as_str())
+        .map(|record| {
+            let row = record.row.unwrap_or(i64::MAX);
+            let before = others.partition_point(|other| *other < row);
+            (record.id.as_str(), row.saturating_sub(before as i64))
+        })
         .collect();
-    let vanished = deleted.iter().filter(|id| was_there(id, None)).count();
-    (ids, vanished)
+    AtFlush {
+        ids,
+        vanished: deleted.into_iter().filter(|id| changed(id)).collect(),
+        ordered,
+    }
 }
 
 /// Entries that were applied to the files before they were written, and that nothing changed since: a check on which element is whose.
@@ -181,7 +200,7 @@ pub(crate) fn index_as_chroma_has_it<'a>(
 }
 
 /// Ids whose current vector is in the queue, with the number of its entry. The queue is only ever cut at its beginning, so the last
-/// vector in it is the current one.
+/// vector in it is the current one, unless the entry of a record's last change was lost with a page.
 pub(crate) fn exact_vectors<'a>(
     queue: &'a [Entry],
     records: &Records,
@@ -210,14 +229,18 @@ pub(crate) fn exact_vectors<'a>(
             Operation::Upsert => true,
             Operation::Delete | Operation::Unknown(_) => false,
         };
-        if counts
-            && entry.dimension.is_some()
-            && (dimension.is_none() || entry.dimension == dimension)
-        {
+        let fits =
+            entry.dimension.is_some() && (dimension.is_none() || entry.dimension == dimension);
+        if counts && fits {
             exact.insert(id, entry.seq);
             absent.remove(id);
         }
     }
+    let numbers: HashSet<u64> = queue.iter().map(|entry| entry.seq).collect();
+    exact.retain(|id, found| match seqs.get(id) {
+        Some(Some(last)) => last <= found || numbers.contains(last),
+        Some(None) | None => true,
+    });
     exact
 }
 

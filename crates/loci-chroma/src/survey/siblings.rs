@@ -1,7 +1,7 @@
 //! Vectors that are missing, looked for in index files that were set aside: `<uuid>.drift-…` directories, and ones that no collection
 //! claims.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use loci_core::Result;
 
@@ -37,10 +37,9 @@ pub(super) fn search(
             continue;
         }
         // Which ids were there when it was written is not known: only what its pickle says counts.
-        let ids: Vec<&str> = map.pairs.iter().map(|(id, _)| id.as_str()).collect();
         let at = AtFlush {
-            ids: &ids,
-            vanished: 0,
+            ids: map.pairs.iter().map(|(id, _)| (id.as_str(), 0)).collect(),
+            vanished: HashSet::new(),
             ordered: false,
         };
         let resolved = labels::resolve(&segment, Some(&map), &at);
@@ -50,6 +49,9 @@ pub(super) fn search(
             let Some(place) = missing.get(id).copied() else {
                 continue;
             };
+            if resolved.is_contested(&segment, *element) {
+                continue;
+            }
             if !matches!(usable(Some(&segment), *element), Origin::Segment { .. }) {
                 continue;
             }

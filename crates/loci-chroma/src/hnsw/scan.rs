@@ -1,0 +1,160 @@
+//! One pass over `data_level0.bin`: every record is looked at once, together with its entry in `length.bin`.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
+
+use loci_core::Metric;
+
+use super::layout::{Layout, Record};
+use super::links::filled;
+use super::{Element, VectorState, judge};
+use crate::finding::SAMPLE;
+
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 20;
+/// After so many bytes of empty records beyond the elements the rest of the file is taken for a hole.
+const HOLE: usize = 64 << 20;
+
+/// How many, and the first few of them.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    pub(super) count: u64,
+    pub(super) first: Vec<u64>,
+}
+
+impl Sample {
+    pub(super) fn add(&mut self, id: u64) {
+        self.count += 1;
+        if self.first.len() < SAMPLE {
+            self.first.push(id);
+        }
+    }
+}
+
+/// What the pass found. The samples are numbers of elements, and of those that count only.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    pub(super) elements: Vec<Element>,
+    /// For the cosine metric the original length of each element, as far as the file goes.
+    pub(super) lengths: Vec<f32>,
+    /// More neighbours than there is room for, or one that does not exist.
+    pub(super) wrong_neighbours: Sample,
+    /// The largest number of a neighbour.
+    pub(super) furthest: u32,
+    /// Elements with at least one neighbour.
+    pub(super) connected: u64,
+    pub(super) not_finite: Sample,
+    pub(super) norm_off: Sample,
+    /// A length stands in the file and cannot be one.
+    pub(super) length_bad: Sample,
+}
+
+/// What the pass needs to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) layout: Layout,
+    pub(super) metric: Metric,
+    /// Elements that count.
+    pub(super) count: u64,
+    /// Elements that count for certain: an empty record among them is damage, behind them a hole.
+    pub(super) certain: u64,
+    /// Neighbours are smaller than this.
+    pub(super) bound: u64,
+}
+
+impl Scan {
+    pub(super) fn run(data: &mut File, lengths: Option<File>, terms: Terms) -> io::Result<Self> {
+        let mut scan = Self::default();
+        let mut lengths = lengths
+            .filter(|_| terms.metric == Metric::Cosine)
+            .map(BufReader::new);
+        let size = terms.layout.record_bytes();
+        let mut buffer = vec![0; (BUFFER / size).max(1) * size];
+        let mut empty = 0;
+        loop {
+            let read = fill(data, &mut buffer)?;
+            let whole = buffer.get(..read).unwrap_or_default();
+            for record in whole
+                .chunks_exact(size)
+                .filter_map(|bytes| terms.layout.record(bytes))
+            {
+                let length = next_length(&mut lengths)?;
+                let is_empty = scan.look(&record, length, terms);
+                empty = if is_empty { empty + 1 } else { 0 };
+            }
+            if empty * size >= HOLE {
+                scan.elements.truncate(scan.elements.len() - empty);
+                scan.lengths.truncate(scan.elements.len());
+                return Ok(scan);
+            }
+            if read < buffer.len() {
+                return Ok(scan);
+            }
+        }
+    }
+
+    /// Takes one record in. True if there is nothing in it and nothing has to be.
+    fn look(&mut self, record: &Record<'_>, length: Option<f32>, terms: Terms) -> bool {
+        let index = self.elements.len() as u64;
+        let vector = judge(record.vector, terms.metric, length);
+        self.elements.push(Element {
+            label: record.label,
+            deleted: record.deleted,
+            vector,
+        });
+        self.lengths.extend(length);
+        if index >= terms.certain
+            && record.label == 0
+            && record.neighbour_count == 0
+            && record.vector.iter().all(|byte| *byte == 0)
+        {
+            return true;
+        }
+        if index >= terms.count {
+            return false;
+        }
+        let furthest = record.neighbours().max();
+        self.furthest = self.furthest.max(furthest.unwrap_or(0));
+        if record.neighbour_count > terms.layout.neighbours_0
+            || furthest.is_some_and(|furthest| u64::from(furthest) >= terms.bound)
+        {
+            self.wrong_neighbours.add(index);
+        }
+        self.connected += u64::from(record.neighbour_count > 0);
+        if !record.deleted {
+            match vector {
+                VectorState::NotFinite => self.not_finite.add(index),
+                VectorState::NormOff => self.norm_off.add(index),
+                VectorState::LengthBad if length.is_some() => self.length_bad.add(index),
+                VectorState::Good | VectorState::LengthBad => {}
+            }
+        }
+        false
+    }
+}
+
+/// The next entry of `length.bin`; none from its end on.
+fn next_length(lengths: &mut Option<BufReader<File>>) -> io::Result<Option<f32>> {
+    let mut bytes = [0; 4];
+    if let Some(reader) = lengths {
+        if filled(reader, &mut bytes)? {
+            return Ok(Some(f32::from_le_bytes(bytes)));
+        }
+        *lengths = None;
+    }
+    Ok(None)
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,216 @@
+//! A ChromaDB directory as a foreign palace, with what MemPalace keeps beside it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use loci_chroma::{CollectionRow, Diagnosis, Finding, Origin, Record};
+use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result};
+
+use crate::mempalace::{self, Companions};
+use crate::palace::{
+    ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take, VectorCounts,
+    VectorOrigin,
+};
+
+/// Where an address goes that ChromaDB keeps beside the metadata.
+const URI: &str = "uri";
+
+/// A ChromaDB directory, diagnosed and ready to be read.
+pub struct ChromaPalace {
+    diagnosis: Diagnosis,
+    collections: Vec<ForeignCollection>,
+    companions: Companions,
+    findings: Vec<Finding>,
+}
+
+impl ChromaPalace {
+    /// Opens and diagnoses the directory, from its files alone.
+    pub fn open(path: &Path) -> Result<Self> {
+        let diagnosis = Diagnosis::of(path)?;
+        let companions = mempalace::companions(path)?;
+        let rows = diagnosis.directory.collections();
+        let mut seen: HashMap<String, usize> = HashMap::new();
+        let mut collections = Vec::new();
+        for (row, survey) in rows.iter().zip(&diagnosis.surveys) {
+            let mut target = target(row, rows.len());
+            let times = seen.entry(target.clone()).or_default();
+            *times += 1;
+            if *times > 1 {
+                target = format!("{target}-{times}");
+            }
+            collections.push(ForeignCollection {
+                name: row.name.clone(),
+                target,
+                metric: row.metric,
+                dimension: survey.dimension,
+                embedder: embedder(row, survey.dimension, &companions),
+                records: survey.counts.records,
+            });
+        }
+        let findings = diagnosis
+            .all()
+            .chain(companions.findings())
+            .cloned()
+            .collect();
+        Ok(Self {
+            diagnosis,
+            collections,
+            companions,
+            findings,
+        })
+    }
+
+    /// Everything that was found out about the directory.
+    pub fn diagnosis(&self) -> &Diagnosis {
+        &self.diagnosis
+    }
+}
+
+/// The collection that the records belong into. MemPalace's drawers and the only collection of a directory are what `search` looks at.
+fn target(row: &CollectionRow, collections: usize) -> String {
+    if row.name == mempalace::DRAWERS || collections == 1 && row.name != mempalace::CLOSETS {
+        mempalace::TARGET.to_owned()
+    } else if row.is_in_default_database() {
+        row.name.clone()
+    } else {
+        format!("{}.{}", row.database, row.name)
+    }
+}
+
+/// What made the vectors: MemPalace records it, ChromaDB records its embedding function, and MemPalace before that used ChromaDB's
+/// default.
+fn embedder(
+    row: &CollectionRow,
+    dimension: Option<usize>,
+    companions: &Companions,
+) -> Option<EmbedderIdentity> {
+    let is_mempalace = row.name == mempalace::DRAWERS || row.name == mempalace::CLOSETS;
+    let recorded = companions
+        .embedder()
+        .filter(|identity| is_mempalace && Some(identity.dimension) == dimension);
+    if let Some(identity) = recorded {
+        return Some(identity.clone());
+    }
+    let name = match (&row.embedding_function, is_mempalace) {
+        (Some(name), _) => name.clone(),
+        (None, true) => "default".to_owned(),
+        (None, false) => return None,
+    };
+    // The default function makes 384 numbers; others were given from outside.
+    (name != "default" || dimension == Some(384)).then_some(EmbedderIdentity {
+        name,
+        dimension: dimension?,
+        digest: String::new(),
+    })
+}
+
+impl ForeignPalace for ChromaPalace {
+    fn kind(&self) -> Kind {
+        Kind::Chroma
+    }
+
+    fn path(&self) -> &Path {
+        self.diagnosis.directory.path()
+    }
+
+    fn writer(&self) -> String {
+        let release = self.diagnosis.directory.version().releases();
+        let is_mempalace = self
+            .collections
+            .iter()
+            .any(|collection| collection.name == mempalace::DRAWERS);
+        if is_mempalace {
+            format!("MemPalace on ChromaDB {release}")
+        } else {
+            format!("ChromaDB {release}")
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn collections(&self) -> &[ForeignCollection] {
+        &self.collections
+    }
+
+    fn vector_counts(&self, collection: usize) -> Option<VectorCounts> {
+        let counts = self.diagnosis.surveys.get(collection)?.counts;
+        Some(VectorCounts {
+            in_index: counts.in_segment,
+            in_queue: counts.in_queue,
+            set_aside: counts.in_sibling,
+            missing: counts.missing,
+        })
+    }
+
+    fn for_each_record(
+        &self,
+        collection: usize,
+        batch: usize,
+        take: Take<'_, ForeignRecord>,
+    ) -> Result<Readout> {
+        let mut readout = Readout::default();
+        let Some(survey) = self.diagnosis.surveys.get(collection) else {
+            return Ok(readout);
+        };
+        self.diagnosis
+            .directory
+            .for_each_record(collection, survey, batch, &mut |records| {
+                readout.read += records.len() as u64;
+                take(
+                    records
+                        .into_iter()
+                        .map(|record| foreign(record, &mut readout))
+                        .collect(),
+                )
+            })?;
+        if let Some(row) = self.diagnosis.directory.collections().get(collection) {
+            for key in row.metadata.0.keys() {
+                readout.leave(&format!("collection metadata `{key}`"));
+            }
+        }
+        Ok(readout)
+    }
+
+    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+        self.companions.for_each_fact(batch, take)
+    }
+
+    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+        self.companions.for_each_link(batch, take)
+    }
+
+    fn still_holds(&self) -> bool {
+        self.diagnosis.still_holds() && self.companions.still_holds()
+    }
+}
+
+fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
+    let mut metadata = record.metadata;
+    if let Some(uri) = record.uri {
+        if metadata.0.contains_key(URI) {
+            readout.leave("chroma:uri beside a key `uri`");
+        } else {
+            metadata.0.insert(URI.to_owned(), MetaValue::Str(uri));
+        }
+    }
+    for key in &record.unreadable {
+        readout.leave(&format!("metadata `{key}` without a readable value"));
+    }
+    ForeignRecord {
+        id: record.id,
+        document: record.document,
+        metadata,
+        origin: match record.origin {
+            Origin::Queue(_) => VectorOrigin::Exact,
+            Origin::Segment { direction: true, .. } => VectorOrigin::Direction,
+            Origin::Segment {
+                direction: false, ..
+            } => VectorOrigin::Scaled,
+            Origin::Sibling { .. } => VectorOrigin::SetAside,
+            Origin::Missing => VectorOrigin::Missing,
+        },
+        vector: record.vector,
+    }
+}
