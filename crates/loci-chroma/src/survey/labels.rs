@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::alignment::align;
+use super::alignment::{Place, align};
 use crate::hnsw::{Segment, VectorState};
 use crate::pickle::LabelMap;
 
 /// What is known of the records at the moment the index was written.
 pub(crate) struct AtFlush<'a> {
-    /// Ids in the order in which they were first added, each with its row number less the rows of other collections before it.
-    pub(crate) ids: Vec<(&'a str, i64)>,
+    /// Ids in the order in which they were first added, each with its place: row numbers less the rows of other collections before.
+    pub(crate) ids: Vec<(&'a str, Place)>,
     /// Ids that the index holds and that were deleted since: their places are unknown.
     pub(crate) vanished: HashSet<&'a str>,
     /// Whether labels were given out in that order.
@@ -115,7 +115,7 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
 
 /// Labels for the ids that have none yet, as far as they are certain; empty if the numbers do not fit.
 fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> Vec<(&'a str, u64)> {
-    let rest: Vec<(&str, i64)> = at
+    let rest: Vec<(&str, Place)> = at
         .ids
         .iter()
         .copied()
@@ -129,7 +129,7 @@ fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> V
     if rest.len() + gone != free.len() {
         return Vec::new();
     }
-    let rows: Vec<i64> = rest.iter().map(|(_, row)| *row).collect();
+    let rows: Vec<Place> = rest.iter().map(|(_, place)| *place).collect();
     let filled: HashMap<&str, u64> = rest
         .iter()
         .zip(align(&rows, free))

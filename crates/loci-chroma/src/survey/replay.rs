@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::alignment::Place as At;
 use super::labels::{self, AtFlush, Resolved};
 use super::live::Records;
 use crate::hnsw::Segment;
@@ -117,7 +118,11 @@ fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
         .map(|record| {
             let row = record.row.unwrap_or(i64::MAX);
             let before = others.partition_point(|other| *other < row);
-            (record.id.as_str(), row.saturating_sub(before as i64))
+            let place = At {
+                row: row.saturating_sub(before as i64),
+                seq: record.seq.unwrap_or(0),
+            };
+            (record.id.as_str(), place)
         })
         .collect();
     AtFlush {

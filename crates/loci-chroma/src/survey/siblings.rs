@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use loci_core::Result;
 
+use super::alignment::Place;
 use super::labels::{self, AtFlush};
 use super::{Origin, Survey, usable};
 use crate::catalog::CollectionRow;
@@ -38,7 +39,11 @@ pub(super) fn search(
         }
         // Which ids were there when it was written is not known: only what its pickle says counts.
         let at = AtFlush {
-            ids: map.pairs.iter().map(|(id, _)| (id.as_str(), 0)).collect(),
+            ids: map
+                .pairs
+                .iter()
+                .map(|(id, _)| (id.as_str(), Place { row: 0, seq: 0 }))
+                .collect(),
             vanished: HashSet::new(),
             ordered: false,
         };
