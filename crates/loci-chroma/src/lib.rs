@@ -4,6 +4,7 @@
 //! what they replace.
 #![forbid(unsafe_code)]
 
+mod backend;
 mod catalog;
 mod diagnosis;
 mod directory;
@@ -18,6 +19,7 @@ mod snapshot;
 mod survey;
 mod tables;
 
+pub use backend::{BACKEND_NAME, ChromaBackend, KnownEmbedders};
 pub use catalog::{CollectionRow, Version};
 pub use diagnosis::{Diagnosis, STALE};
 pub use directory::{DATABASE, Directory};

@@ -245,7 +245,10 @@ fn beside(path: &Path, companion: &str) -> PathBuf {
 }
 
 fn new_private() -> Result<TempDir> {
-    TempDir::with_prefix("loci-").map_err(|source| {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix("loci-").tempdir().map_err(|source| {
         Error::io(
             "cannot make a private copy in",
             std::env::temp_dir(),

@@ -11,6 +11,8 @@
 //! contract_tests!(TempFixture::in_memory(|| Arc::new(MemoryBackend::new())));
 //! ```
 //!
+//! A backend that cannot write keeps the read half: [`read_contract_tests!`] over [`Through`].
+//!
 //! Nothing here belongs into a product: functions panic, and the embedder knows no meaning.
 #![forbid(unsafe_code)]
 #![allow(
@@ -27,10 +29,12 @@ mod fixture;
 pub mod memory;
 mod scene;
 pub mod sentences;
+mod through;
 
 pub use embedder::WordEmbedder;
 pub use fixture::{Fixture, TempFixture};
-pub use sentences::SENTENCES;
+pub use sentences::{READ_ONLY_SENTENCES, SENTENCES, Sentence};
+pub use through::Through;
 
 /// The words of a text in lower case: runs of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {

@@ -10,6 +10,7 @@ mod collection;
 mod search;
 mod state;
 mod write;
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use loci_core::{
 
 use collection::MemoryCollection;
 use state::{Palace, State};
+pub use written::{Written, WrittenCollection, WrittenDrawer};
 
 /// A backend whose palaces live as long as it does.
 ///

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod merge;
 pub mod palaces;
 pub mod query;
+pub mod read_only;
 pub mod reads;
 pub mod recall;
 pub mod registry;
@@ -24,8 +25,23 @@ pub mod uniqueness;
 pub mod upkeep;
 pub mod writes;
 
-/// Number and function name of every sentence.
-pub const SENTENCES: &[(&str, &str)] = crate::__sentences! { [crate::__name_per_sentence] };
+/// One sentence of docs/contract.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sentence {
+    /// Its number there.
+    pub number: &'static str,
+    /// Name of the function that tests it.
+    pub name: &'static str,
+    /// Whether it belongs to the read half, which a read-only backend keeps, too.
+    pub read: bool,
+}
+
+/// Every numbered sentence of the chapters.
+pub const SENTENCES: &[Sentence] = crate::__sentences! { [crate::__name_per_sentence] };
+
+/// The sentences of read-only backends alone.
+pub const READ_ONLY_SENTENCES: &[Sentence] =
+    crate::__read_only_sentences! { [crate::__name_per_sentence] };
 
 /// Writes one `#[test]` per sentence of the contract, named like the sentence's function.
 ///
@@ -44,10 +60,21 @@ macro_rules! contract_tests {
     };
 }
 
+/// Writes one `#[test]` per sentence of the read half and of read-only backends.
+///
+/// The argument is an expression that makes a [`Through`](crate::Through); every test makes its own.
+#[macro_export]
+macro_rules! read_contract_tests {
+    ($fixture:expr) => {
+        $crate::__sentences! { [$crate::__test_per_read_sentence] $fixture }
+        $crate::__read_only_sentences! { [$crate::__test_per_read_sentence] $fixture }
+    };
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __test_per_sentence {
-    ([$fixture:expr] $($chapter:ident $number:literal $name:ident;)*) => {
+    ([$fixture:expr] $($chapter:ident $number:literal $name:ident $($half:ident)?;)*) => {
         $(
             #[test]
             fn $name() {
@@ -59,57 +86,106 @@ macro_rules! __test_per_sentence {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __name_per_sentence {
-    ([] $($chapter:ident $number:literal $name:ident;)*) => {
-        &[$(($number, stringify!($name))),*]
+macro_rules! __test_per_read_sentence {
+    ([$fixture:expr] $($chapter:ident $number:literal $name:ident $($half:ident)?;)*) => {
+        $( $crate::__test_of_a_read_sentence! { [$fixture] $chapter $name $($half)? } )*
     };
 }
 
-/// Calls the macro in brackets with the other arguments and the list of sentences.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __test_of_a_read_sentence {
+    ([$fixture:expr] $chapter:ident $name:ident) => {};
+    ([$fixture:expr] $chapter:ident $name:ident read) => {
+        #[test]
+        fn $name() {
+            $crate::sentences::$chapter::$name(&$fixture);
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __name_per_sentence {
+    ([] $($chapter:ident $number:literal $name:ident $($half:ident)?;)*) => {
+        &[$($crate::sentences::Sentence {
+            number: $number,
+            name: stringify!($name),
+            read: $crate::__is_read!($($half)?),
+        }),*]
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __is_read {
+    () => {
+        false
+    };
+    (read) => {
+        true
+    };
+}
+
+/// Calls the macro in brackets with the other arguments and the sentences of read-only backends.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __read_only_sentences {
+    ([$($then:tt)*] $($argument:expr)?) => {
+        $($then)*! { [$($argument)?]
+            read_only "R.1" r1_every_write_is_unsupported_and_names_import read;
+            read_only "R.2" r2_no_call_changes_anything_on_disk read;
+            read_only "R.3" r3_opening_a_missing_palace_with_create_creates_nothing read;
+            read_only "R.4" r4_every_handle_sees_what_was_written_elsewhere_at_its_next_call read;
+        }
+    };
+}
+
+/// Calls the macro in brackets with the other arguments and the list of sentences. `read` marks those of the read half.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __sentences {
     ([$($then:tt)*] $($argument:expr)?) => {
         $($then)*! { [$($argument)?]
-            palaces "1.1" s1_1_opening_a_missing_palace_without_create_creates_nothing;
+            palaces "1.1" s1_1_opening_a_missing_palace_without_create_creates_nothing read;
             palaces "1.2" s1_2_opening_with_create_makes_palace_and_collection;
-            palaces "1.3" s1_3_listing_or_deleting_in_a_missing_palace_creates_nothing;
-            palaces "1.4" s1_4_detect_is_false_for_missing_and_empty_directories;
-            palaces "1.5" s1_5_detect_is_true_for_a_palace_of_this_backend;
+            palaces "1.3" s1_3_listing_or_deleting_in_a_missing_palace_creates_nothing read;
+            palaces "1.4" s1_4_detect_is_false_for_missing_and_empty_directories read;
+            palaces "1.5" s1_5_detect_is_true_for_a_palace_of_this_backend read;
             palaces "1.6" s1_6_a_palace_is_readable_by_its_owner_alone;
-            palaces "1.7" s1_7_an_empty_directory_is_no_palace_and_stays_empty;
-            palaces "1.8" s1_8_list_collections_is_sorted_by_name_and_describes_each;
-            palaces "1.9" s1_9_palaces_never_see_each_others_drawers;
-            palaces "1.10" s1_10_a_closed_palace_can_be_opened_again;
-            palaces "1.11" s1_11_handles_of_a_closed_palace_answer_backend_closed;
-            palaces "1.12" s1_12_after_close_every_call_is_backend_closed;
-            palaces "1.13" s1_13_health_of_a_closed_backend_is_unhealthy_not_an_error;
-            palaces "1.14" s1_14_instances_see_each_others_writes_at_their_next_call;
-            palaces "1.15" s1_15_everything_survives_the_instance;
-            palaces "1.16" s1_16_a_call_whose_capability_is_not_named_is_unsupported;
-            collections "2.1" s2_1_opening_a_missing_collection_without_create_creates_nothing;
+            palaces "1.7" s1_7_an_empty_directory_is_no_palace_and_stays_empty read;
+            palaces "1.8" s1_8_list_collections_is_sorted_by_name_and_describes_each read;
+            palaces "1.9" s1_9_palaces_never_see_each_others_drawers read;
+            palaces "1.10" s1_10_a_closed_palace_can_be_opened_again read;
+            palaces "1.11" s1_11_handles_of_a_closed_palace_answer_backend_closed read;
+            palaces "1.12" s1_12_after_close_every_call_is_backend_closed read;
+            palaces "1.13" s1_13_health_of_a_closed_backend_is_unhealthy_not_an_error read;
+            palaces "1.14" s1_14_instances_see_each_others_writes_at_their_next_call read;
+            palaces "1.15" s1_15_everything_survives_the_instance read;
+            palaces "1.16" s1_16_a_call_whose_capability_is_not_named_is_unsupported read;
+            collections "2.1" s2_1_opening_a_missing_collection_without_create_creates_nothing read;
             collections "2.2" s2_2_creating_an_existing_collection_is_a_conflict;
-            collections "2.3" s2_3_opening_with_create_keeps_an_existing_collection;
-            collections "2.4" s2_4_the_metric_is_cosine_unless_given;
-            collections "2.5" s2_5_the_metric_is_fixed_at_creation;
-            collections "2.6" s2_6_opening_with_another_metric_is_a_conflict;
-            collections "2.7" s2_7_a_deleted_collection_is_gone;
+            collections "2.3" s2_3_opening_with_create_keeps_an_existing_collection read;
+            collections "2.4" s2_4_the_metric_is_cosine_unless_given read;
+            collections "2.5" s2_5_the_metric_is_fixed_at_creation read;
+            collections "2.6" s2_6_opening_with_another_metric_is_a_conflict read;
+            collections "2.7" s2_7_a_deleted_collection_is_gone read;
             collections "2.8" s2_8_deleting_a_missing_collection_is_not_initialized;
-            collections "2.9" s2_9_handles_of_a_deleted_collection_answer_not_initialized;
-            collections "2.10" s2_10_a_name_created_again_starts_empty;
-            collections "2.11" s2_11_collections_never_leak_into_each_other;
-            collections "2.12" s2_12_one_id_may_stand_in_two_collections;
-            collections "2.13" s2_13_an_invalid_name_is_refused_and_creates_nothing;
-            collections "2.14" s2_14_any_other_name_is_kept_apart_from_all_others;
-            collections "2.15" s2_15_the_first_vector_fixes_the_dimension;
-            collections "2.16" s2_16_creating_with_an_embedder_pins_it;
-            collections "2.17" s2_17_the_first_write_that_uses_an_embedder_pins_it;
-            collections "2.18" s2_18_vectors_of_the_caller_pin_no_embedder;
-            collections "2.19" s2_19_opening_with_another_embedder_is_a_mismatch;
-            collections "2.20" s2_20_a_pinned_collection_opens_without_an_embedder;
+            collections "2.9" s2_9_handles_of_a_deleted_collection_answer_not_initialized read;
+            collections "2.10" s2_10_a_name_created_again_starts_empty read;
+            collections "2.11" s2_11_collections_never_leak_into_each_other read;
+            collections "2.12" s2_12_one_id_may_stand_in_two_collections read;
+            collections "2.13" s2_13_an_invalid_name_is_refused_and_creates_nothing read;
+            collections "2.14" s2_14_any_other_name_is_kept_apart_from_all_others read;
+            collections "2.15" s2_15_the_first_vector_fixes_the_dimension read;
+            collections "2.16" s2_16_creating_with_an_embedder_pins_it read;
+            collections "2.17" s2_17_the_first_write_that_uses_an_embedder_pins_it read;
+            collections "2.18" s2_18_vectors_of_the_caller_pin_no_embedder read;
+            collections "2.19" s2_19_opening_with_another_embedder_is_a_mismatch read;
+            collections "2.20" s2_20_a_pinned_collection_opens_without_an_embedder read;
             collections "2.21" s2_21_a_pinned_embedder_fixes_the_dimension_for_the_callers_vectors;
-            writes "3.1" s3_1_text_is_kept_word_for_word;
-            writes "3.2" s3_2_vectors_come_back_bit_for_bit;
+            writes "3.1" s3_1_text_is_kept_word_for_word read;
+            writes "3.2" s3_2_vectors_come_back_bit_for_bit read;
             writes "3.3" s3_3_a_write_has_one_outcome_per_id_in_their_order;
             writes "3.4" s3_4_add_of_an_existing_id_keeps_the_old_record;
             writes "3.5" s3_5_one_id_twice_in_a_call_is_refused_before_anything_is_written;
@@ -129,15 +205,15 @@ macro_rules! __sentences {
             writes "3.19" s3_19_delete_with_neither_ids_nor_filter_is_refused;
             writes "3.20" s3_20_delete_counts_only_drawers_that_existed;
             writes "3.21" s3_21_delete_with_an_empty_list_of_ids_deletes_nothing;
-            writes "3.22" s3_22_a_deleted_drawer_is_found_by_no_call;
-            writes "3.23" s3_23_ids_are_compared_byte_by_byte;
-            writes "3.24" s3_24_a_record_may_hold_nothing_but_its_id;
-            writes "3.25" s3_25_null_in_the_metadata_of_a_new_record_is_an_absent_key;
+            writes "3.22" s3_22_a_deleted_drawer_is_found_by_no_call read;
+            writes "3.23" s3_23_ids_are_compared_byte_by_byte read;
+            writes "3.24" s3_24_a_record_may_hold_nothing_but_its_id read;
+            writes "3.25" s3_25_null_in_the_metadata_of_a_new_record_is_an_absent_key read;
             writes "3.26" s3_26_writes_from_several_threads_lose_nothing;
-            writes "3.27" s3_27_a_write_is_seen_by_every_handle_at_its_next_call;
+            writes "3.27" s3_27_a_write_is_seen_by_every_handle_at_its_next_call read;
             merge "4.1" s4_1_given_keys_replace_and_the_others_stay;
             merge "4.2" s4_2_null_removes_a_key;
-            merge "4.3" s4_3_a_list_is_replaced_whole;
+            merge "4.3" s4_3_a_list_is_replaced_whole read;
             merge "4.4" s4_4_values_keep_their_type;
             merge "4.5" s4_5_an_absent_document_is_kept;
             merge "4.6" s4_6_an_absent_vector_is_kept_while_the_text_stays;
@@ -146,7 +222,7 @@ macro_rules! __sentences {
             merge "4.9" s4_9_new_text_without_vector_or_embedder_drops_the_old_vector;
             merge "4.10" s4_10_text_that_never_had_a_vector_changes_without_a_warning;
             merge "4.11" s4_11_a_given_vector_is_taken_instead_of_the_embedders;
-            merge "4.12" s4_12_a_changed_drawer_keeps_its_place_in_the_order;
+            merge "4.12" s4_12_a_changed_drawer_keeps_its_place_in_the_order read;
             merge "4.13" s4_13_a_handle_without_an_embedder_drops_what_one_with_it_made;
             uniqueness "5.1" s5_1_add_of_a_twin_writes_nothing_and_names_the_holder;
             uniqueness "5.2" s5_2_upsert_of_a_new_twin_writes_nothing_and_names_the_holder;
@@ -163,100 +239,100 @@ macro_rules! __sentences {
             uniqueness "5.13" s5_13_an_existing_id_is_exists_before_it_is_a_twin;
             uniqueness "5.14" s5_14_a_changed_drawer_frees_its_old_key;
             uniqueness "5.15" s5_15_a_drawer_without_text_is_no_twin;
-            reads "6.1" s6_1_get_returns_drawers_in_the_order_they_were_added;
-            reads "6.2" s6_2_get_by_ids_keeps_that_order_and_gives_each_drawer_once;
-            reads "6.3" s6_3_get_drops_unknown_ids;
-            reads "6.4" s6_4_an_empty_list_of_ids_selects_nothing;
-            reads "6.5" s6_5_ids_and_filters_must_all_hold;
-            reads "6.6" s6_6_limit_and_offset_count_after_filtering;
-            reads "6.7" s6_7_limit_zero_gives_nothing;
-            reads "6.8" s6_8_an_offset_past_the_end_gives_nothing;
-            reads "6.9" s6_9_a_field_asked_for_has_one_entry_per_id;
-            reads "6.10" s6_10_a_field_not_asked_for_is_empty;
-            reads "6.11" s6_11_get_returns_documents_and_metadatas_by_default;
-            reads "6.12" s6_12_embeddings_asked_for_are_a_list_also_when_nothing_is_found;
-            reads "6.13" s6_13_an_id_added_again_stands_at_the_end;
-            reads "6.14" s6_14_count_is_exact;
-            reads "6.15" s6_15_estimated_count_answers_and_is_zero_when_nothing_was_ever_added;
-            query "7.1" s7_1_hits_come_nearest_first;
-            query "7.2" s7_2_ties_stand_in_the_order_of_insertion;
-            query "7.3" s7_3_cosine_distance_is_one_minus_the_cosine;
-            query "7.4" s7_4_l2_distance_is_squared;
-            query "7.5" s7_5_ip_distance_is_one_minus_the_inner_product;
-            query "7.6" s7_6_a_zero_vector_has_cosine_distance_one_to_everything;
-            query "7.7" s7_7_there_is_one_list_per_query_in_their_order;
-            query "7.8" s7_8_k_may_exceed_the_number_of_drawers;
-            query "7.9" s7_9_k_zero_or_above_the_limit_is_refused;
-            query "7.10" s7_10_an_empty_list_of_queries_is_refused;
-            query "7.11" s7_11_texts_without_an_embedder_are_unsupported;
-            query "7.12" s7_12_texts_are_embedded_by_the_collections_embedder;
-            query "7.13" s7_13_a_vector_of_another_dimension_is_a_mismatch;
-            query "7.14" s7_14_an_empty_or_non_finite_vector_is_refused;
-            query "7.15" s7_15_a_collection_without_vectors_answers_empty_with_a_warning;
-            query "7.16" s7_16_drawers_without_a_vector_are_never_hits;
-            query "7.17" s7_17_filters_apply_inside_retrieval;
-            query "7.18" s7_18_ids_restrict_the_candidates;
-            query "7.19" s7_19_a_filter_that_excludes_everything_warns_with_the_number_of_drawers;
-            query "7.20" s7_20_a_field_asked_for_has_one_entry_per_hit;
-            query "7.21" s7_21_a_field_not_asked_for_is_one_empty_list_per_query;
-            query "7.22" s7_22_without_hits_every_field_keeps_the_outer_list;
-            query "7.23" s7_23_query_returns_documents_metadatas_and_distances_by_default;
-            query "7.24" s7_24_an_update_moves_the_vector;
-            query "7.25" s7_25_deleted_drawers_leave_room_for_a_full_answer;
-            query "7.26" s7_26_an_id_added_again_never_inherits_its_old_vector;
-            query "7.27" s7_27_query_takes_texts_or_vectors_and_exactly_one_of_them;
-            filters "8.1" s8_1_a_bare_value_means_equal;
-            filters "8.2" s8_2_strings_are_equal_byte_by_byte;
-            filters "8.3" s8_3_numbers_compare_across_int_and_float;
-            filters "8.4" s8_4_large_integers_compare_exactly;
-            filters "8.5" s8_5_booleans_are_no_numbers;
-            filters "8.6" s8_6_order_operators_compare_numbers_only;
-            filters "8.7" s8_7_in_matches_any_of_the_values;
-            filters "8.8" s8_8_negations_match_drawers_lacking_the_key;
-            filters "8.9" s8_9_contains_looks_into_lists_only;
-            filters "8.10" s8_10_equality_does_not_look_into_lists;
-            filters "8.11" s8_11_and_needs_all_or_needs_one;
-            filters "8.12" s8_12_an_unknown_operator_at_any_depth_is_named;
-            filters "8.13" s8_13_regex_on_metadata_is_unsupported;
-            filters "8.14" s8_14_a_malformed_filter_is_refused_not_guessed;
-            filters "8.15" s8_15_keys_and_values_are_taken_literally;
-            filters "8.16" s8_16_a_filter_means_the_same_in_every_call;
-            filters "8.17" s8_17_a_filter_built_in_code_means_what_matches_says;
-            recall "8.18" s8_18_a_period_selects_by_the_date_in_the_metadata;
-            filters "8.19" s8_19_starts_with_looks_at_the_beginning_of_strings;
-            document_filters "9.1" s9_1_contains_finds_a_string_anywhere_and_minds_case;
-            document_filters "9.2" s9_2_contains_takes_its_string_literally;
-            document_filters "9.3" s9_3_contains_compares_bytes_of_any_script;
-            document_filters "9.4" s9_4_not_contains_matches_drawers_without_text;
-            document_filters "9.5" s9_5_regex_is_searched_anywhere_in_the_text;
-            document_filters "9.6" s9_6_not_regex_matches_drawers_without_text;
-            document_filters "9.7" s9_7_conditions_on_text_combine;
-            document_filters "9.8" s9_8_a_text_condition_may_stand_inside_where;
-            document_filters "9.9" s9_9_a_malformed_text_condition_is_refused;
-            lexical "10.1" s10_1_a_hit_carries_id_text_and_metadata;
-            lexical "10.2" s10_2_words_match_whatever_their_case;
-            lexical "10.3" s10_3_one_shared_word_is_enough;
-            lexical "10.4" s10_4_more_shared_words_rank_higher;
-            lexical "10.5" s10_5_hits_come_best_first_and_a_larger_score_is_better;
-            lexical "10.6" s10_6_a_drawer_without_a_shared_word_is_no_hit;
-            lexical "10.7" s10_7_any_text_is_valid_input;
-            lexical "10.8" s10_8_a_query_without_words_answers_empty_with_a_warning;
-            lexical "10.9" s10_9_a_query_of_stop_words_alone_is_still_searched;
-            lexical "10.10" s10_10_filters_apply_inside_the_search;
-            lexical "10.11" s10_11_a_filter_that_excludes_everything_warns_with_the_number_of_drawers;
-            lexical "10.12" s10_12_at_most_k_hits_come_back_and_k_if_there_are;
-            lexical "10.13" s10_13_a_changed_text_is_found_by_its_new_words_only;
-            lexical "10.14" s10_14_a_drawer_without_text_is_no_hit;
-            lexical "10.15" s10_15_words_of_other_scripts_are_found;
-            feeds "11.1" s11_1_facets_come_most_frequent_first;
-            feeds "11.2" s11_2_drawers_lacking_the_key_are_counted_as_missing;
-            feeds "11.3" s11_3_a_list_counts_once_for_each_distinct_element;
-            feeds "11.4" s11_4_more_is_the_number_of_values_beyond_the_limit;
-            feeds "11.5" s11_5_facets_count_the_selected_drawers_only;
-            feeds "11.6" s11_6_values_of_different_types_are_different_facets;
-            feeds "11.7" s11_7_recent_drawers_come_newest_change_first;
-            feeds "11.8" s11_8_a_write_that_changes_nothing_makes_nothing_recent;
-            feeds "11.9" s11_9_recent_obeys_limit_selection_and_include;
+            reads "6.1" s6_1_get_returns_drawers_in_the_order_they_were_added read;
+            reads "6.2" s6_2_get_by_ids_keeps_that_order_and_gives_each_drawer_once read;
+            reads "6.3" s6_3_get_drops_unknown_ids read;
+            reads "6.4" s6_4_an_empty_list_of_ids_selects_nothing read;
+            reads "6.5" s6_5_ids_and_filters_must_all_hold read;
+            reads "6.6" s6_6_limit_and_offset_count_after_filtering read;
+            reads "6.7" s6_7_limit_zero_gives_nothing read;
+            reads "6.8" s6_8_an_offset_past_the_end_gives_nothing read;
+            reads "6.9" s6_9_a_field_asked_for_has_one_entry_per_id read;
+            reads "6.10" s6_10_a_field_not_asked_for_is_empty read;
+            reads "6.11" s6_11_get_returns_documents_and_metadatas_by_default read;
+            reads "6.12" s6_12_embeddings_asked_for_are_a_list_also_when_nothing_is_found read;
+            reads "6.13" s6_13_an_id_added_again_stands_at_the_end read;
+            reads "6.14" s6_14_count_is_exact read;
+            reads "6.15" s6_15_estimated_count_answers_and_is_zero_when_nothing_was_ever_added read;
+            query "7.1" s7_1_hits_come_nearest_first read;
+            query "7.2" s7_2_ties_stand_in_the_order_of_insertion read;
+            query "7.3" s7_3_cosine_distance_is_one_minus_the_cosine read;
+            query "7.4" s7_4_l2_distance_is_squared read;
+            query "7.5" s7_5_ip_distance_is_one_minus_the_inner_product read;
+            query "7.6" s7_6_a_zero_vector_has_cosine_distance_one_to_everything read;
+            query "7.7" s7_7_there_is_one_list_per_query_in_their_order read;
+            query "7.8" s7_8_k_may_exceed_the_number_of_drawers read;
+            query "7.9" s7_9_k_zero_or_above_the_limit_is_refused read;
+            query "7.10" s7_10_an_empty_list_of_queries_is_refused read;
+            query "7.11" s7_11_texts_without_an_embedder_are_unsupported read;
+            query "7.12" s7_12_texts_are_embedded_by_the_collections_embedder read;
+            query "7.13" s7_13_a_vector_of_another_dimension_is_a_mismatch read;
+            query "7.14" s7_14_an_empty_or_non_finite_vector_is_refused read;
+            query "7.15" s7_15_a_collection_without_vectors_answers_empty_with_a_warning read;
+            query "7.16" s7_16_drawers_without_a_vector_are_never_hits read;
+            query "7.17" s7_17_filters_apply_inside_retrieval read;
+            query "7.18" s7_18_ids_restrict_the_candidates read;
+            query "7.19" s7_19_a_filter_that_excludes_everything_warns_with_the_number_of_drawers read;
+            query "7.20" s7_20_a_field_asked_for_has_one_entry_per_hit read;
+            query "7.21" s7_21_a_field_not_asked_for_is_one_empty_list_per_query read;
+            query "7.22" s7_22_without_hits_every_field_keeps_the_outer_list read;
+            query "7.23" s7_23_query_returns_documents_metadatas_and_distances_by_default read;
+            query "7.24" s7_24_an_update_moves_the_vector read;
+            query "7.25" s7_25_deleted_drawers_leave_room_for_a_full_answer read;
+            query "7.26" s7_26_an_id_added_again_never_inherits_its_old_vector read;
+            query "7.27" s7_27_query_takes_texts_or_vectors_and_exactly_one_of_them read;
+            filters "8.1" s8_1_a_bare_value_means_equal read;
+            filters "8.2" s8_2_strings_are_equal_byte_by_byte read;
+            filters "8.3" s8_3_numbers_compare_across_int_and_float read;
+            filters "8.4" s8_4_large_integers_compare_exactly read;
+            filters "8.5" s8_5_booleans_are_no_numbers read;
+            filters "8.6" s8_6_order_operators_compare_numbers_only read;
+            filters "8.7" s8_7_in_matches_any_of_the_values read;
+            filters "8.8" s8_8_negations_match_drawers_lacking_the_key read;
+            filters "8.9" s8_9_contains_looks_into_lists_only read;
+            filters "8.10" s8_10_equality_does_not_look_into_lists read;
+            filters "8.11" s8_11_and_needs_all_or_needs_one read;
+            filters "8.12" s8_12_an_unknown_operator_at_any_depth_is_named read;
+            filters "8.13" s8_13_regex_on_metadata_is_unsupported read;
+            filters "8.14" s8_14_a_malformed_filter_is_refused_not_guessed read;
+            filters "8.15" s8_15_keys_and_values_are_taken_literally read;
+            filters "8.16" s8_16_a_filter_means_the_same_in_every_call read;
+            filters "8.17" s8_17_a_filter_built_in_code_means_what_matches_says read;
+            recall "8.18" s8_18_a_period_selects_by_the_date_in_the_metadata read;
+            filters "8.19" s8_19_starts_with_looks_at_the_beginning_of_strings read;
+            document_filters "9.1" s9_1_contains_finds_a_string_anywhere_and_minds_case read;
+            document_filters "9.2" s9_2_contains_takes_its_string_literally read;
+            document_filters "9.3" s9_3_contains_compares_bytes_of_any_script read;
+            document_filters "9.4" s9_4_not_contains_matches_drawers_without_text read;
+            document_filters "9.5" s9_5_regex_is_searched_anywhere_in_the_text read;
+            document_filters "9.6" s9_6_not_regex_matches_drawers_without_text read;
+            document_filters "9.7" s9_7_conditions_on_text_combine read;
+            document_filters "9.8" s9_8_a_text_condition_may_stand_inside_where read;
+            document_filters "9.9" s9_9_a_malformed_text_condition_is_refused read;
+            lexical "10.1" s10_1_a_hit_carries_id_text_and_metadata read;
+            lexical "10.2" s10_2_words_match_whatever_their_case read;
+            lexical "10.3" s10_3_one_shared_word_is_enough read;
+            lexical "10.4" s10_4_more_shared_words_rank_higher read;
+            lexical "10.5" s10_5_hits_come_best_first_and_a_larger_score_is_better read;
+            lexical "10.6" s10_6_a_drawer_without_a_shared_word_is_no_hit read;
+            lexical "10.7" s10_7_any_text_is_valid_input read;
+            lexical "10.8" s10_8_a_query_without_words_answers_empty_with_a_warning read;
+            lexical "10.9" s10_9_a_query_of_stop_words_alone_is_still_searched read;
+            lexical "10.10" s10_10_filters_apply_inside_the_search read;
+            lexical "10.11" s10_11_a_filter_that_excludes_everything_warns_with_the_number_of_drawers read;
+            lexical "10.12" s10_12_at_most_k_hits_come_back_and_k_if_there_are read;
+            lexical "10.13" s10_13_a_changed_text_is_found_by_its_new_words_only read;
+            lexical "10.14" s10_14_a_drawer_without_text_is_no_hit read;
+            lexical "10.15" s10_15_words_of_other_scripts_are_found read;
+            feeds "11.1" s11_1_facets_come_most_frequent_first read;
+            feeds "11.2" s11_2_drawers_lacking_the_key_are_counted_as_missing read;
+            feeds "11.3" s11_3_a_list_counts_once_for_each_distinct_element read;
+            feeds "11.4" s11_4_more_is_the_number_of_values_beyond_the_limit read;
+            feeds "11.5" s11_5_facets_count_the_selected_drawers_only read;
+            feeds "11.6" s11_6_values_of_different_types_are_different_facets read;
+            feeds "11.7" s11_7_recent_drawers_come_newest_change_first read;
+            feeds "11.8" s11_8_a_write_that_changes_nothing_makes_nothing_recent read;
+            feeds "11.9" s11_9_recent_obeys_limit_selection_and_include read;
             feeds "11.10" s11_10_the_feed_is_in_the_order_of_its_numbers;
             feeds "11.11" s11_11_a_drawer_changed_several_times_appears_once_at_its_last_number;
             feeds "11.12" s11_12_a_delete_has_the_record_number_and_no_id;
@@ -266,20 +342,20 @@ macro_rules! __sentences {
             feeds "11.16" s11_16_the_feed_starts_after_the_given_number;
             feeds "11.17" s11_17_with_nothing_new_the_feed_is_empty_and_does_not_go_back;
             feeds "11.18" s11_18_the_feed_of_a_collection_holds_its_own_changes_only;
-            errors "12.1" s12_1_a_missing_palace_and_a_missing_collection_are_not_found;
-            errors "12.2" s12_2_a_closed_backend_is_unavailable_and_named;
+            errors "12.1" s12_1_a_missing_palace_and_a_missing_collection_are_not_found read;
+            errors "12.2" s12_2_a_closed_backend_is_unavailable_and_named read;
             errors "12.3" s12_3_a_dimension_mismatch_names_collection_and_both_lengths;
-            errors "12.4" s12_4_an_embedder_mismatch_names_both_embedders;
+            errors "12.4" s12_4_an_embedder_mismatch_names_both_embedders read;
             errors "12.5" s12_5_a_conflict_of_twins_names_both_drawers;
             errors "12.6" s12_6_refused_input_names_what_is_wrong;
             errors "12.7" s12_7_a_refused_write_changes_nothing;
-            registry "13.1" s13_1_a_registered_backend_is_found_by_its_name;
+            registry "13.1" s13_1_a_registered_backend_is_found_by_its_name read;
             registry "13.2" s13_2_an_unknown_name_is_an_error_that_lists_the_known_ones;
             registry "13.3" s13_3_the_explicit_name_beats_the_config_and_that_the_environment;
             registry "13.4" s13_4_an_unknown_name_is_never_skipped;
             registry "13.5" s13_5_registering_a_name_again_replaces_it;
-            registry "13.6" s13_6_what_is_on_disk_decides_when_nothing_is_named;
-            registry "13.7" s13_7_a_name_beats_what_is_on_disk;
+            registry "13.6" s13_6_what_is_on_disk_decides_when_nothing_is_named read;
+            registry "13.7" s13_7_a_name_beats_what_is_on_disk read;
             registry "13.8" s13_8_the_default_serves_when_nothing_else_decides;
             limits "14.1" s14_1_a_call_takes_at_most_so_many_records;
             limits "14.2" s14_2_an_id_is_neither_empty_nor_too_long_nor_holds_nul;
@@ -293,19 +369,19 @@ macro_rules! __sentences {
             limits "14.10" s14_10_a_vector_of_another_dimension_is_refused_before_anything_is_written;
             limits "14.11" s14_11_a_collection_name_has_at_most_512_bytes;
             limits "14.12" s14_12_the_vectors_of_a_call_have_at_most_so_many_bytes;
-            upkeep "15.1" s15_1_an_open_collection_is_healthy;
-            upkeep "15.2" s15_2_a_closed_or_deleted_collection_is_unhealthy_not_an_error;
+            upkeep "15.1" s15_1_an_open_collection_is_healthy read;
+            upkeep "15.2" s15_2_a_closed_or_deleted_collection_is_unhealthy_not_an_error read;
             upkeep "15.3" s15_3_the_maintenance_state_names_the_last_number_and_counts_vectors;
             upkeep "15.4" s15_4_an_index_never_claims_more_than_there_is;
             upkeep "15.5" s15_5_maintenance_answers_with_its_kind;
             upkeep "15.6" s15_6_maintenance_changes_no_answer;
             upkeep "15.7" s15_7_after_maintenance_the_feed_lists_a_delete_or_says_reset;
-            recall "16.1" s16_1_words_and_vectors_find_under_one_selection;
-            recall "16.2" s16_2_neighbours_in_the_source_come_along_in_order;
-            recall "16.3" s16_3_what_the_selection_excludes_is_never_admitted;
-            recall "16.4" s16_4_the_choice_comes_back_in_its_order_with_everything;
-            recall "16.5" s16_5_a_question_embedded_for_others_vectors_is_refused;
-            recall "16.6" s16_6_noting_an_access_changes_no_drawer;
+            recall "16.1" s16_1_words_and_vectors_find_under_one_selection read;
+            recall "16.2" s16_2_neighbours_in_the_source_come_along_in_order read;
+            recall "16.3" s16_3_what_the_selection_excludes_is_never_admitted read;
+            recall "16.4" s16_4_the_choice_comes_back_in_its_order_with_everything read;
+            recall "16.5" s16_5_a_question_embedded_for_others_vectors_is_refused read;
+            recall "16.6" s16_6_noting_an_access_changes_no_drawer read;
         }
     };
 }

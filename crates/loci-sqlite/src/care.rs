@@ -4,6 +4,7 @@
 //! deletes for good.
 
 mod backup;
+mod dating;
 pub(crate) mod forget;
 mod index_check;
 mod reembed;

@@ -75,6 +75,15 @@ fn reading_leaves_no_trace_in_any_journal_mode() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn private_copies_are_readable_by_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let private = new_private().unwrap();
+    let mode = private.path().metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
 #[test]
 fn a_writer_does_not_wait_for_a_reader_and_is_noticed() {
     let directory = tempdir().unwrap();

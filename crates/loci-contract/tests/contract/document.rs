@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use loci_contract::SENTENCES;
+use loci_contract::{READ_ONLY_SENTENCES, SENTENCES, Sentence};
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/contract.md");
 
@@ -15,19 +15,64 @@ fn numbers(document: &str) -> Vec<String> {
         .collect()
 }
 
+fn all() -> impl Iterator<Item = &'static Sentence> {
+    SENTENCES.iter().chain(READ_ONLY_SENTENCES)
+}
+
 #[test]
 fn every_sentence_of_the_document_has_a_function_and_the_other_way_round() {
     let written = numbers(&std::fs::read_to_string(PATH).unwrap());
-    let tested: Vec<&str> = SENTENCES.iter().map(|(number, _)| *number).collect();
+    let tested: Vec<&str> = all().map(|sentence| sentence.number).collect();
     assert_eq!(written, tested);
 }
 
 #[test]
 fn a_function_is_named_after_its_number() {
-    for (number, name) in SENTENCES {
-        let prefix = format!("s{}_", number.replace('.', "_"));
+    for Sentence { number, name, .. } in all() {
+        let prefix = match number.strip_prefix("R.") {
+            Some(number) => format!("r{number}_"),
+            None => format!("s{}_", number.replace('.', "_")),
+        };
         assert!(name.starts_with(&prefix), "{number} has {name}");
     }
-    let distinct: BTreeSet<_> = SENTENCES.iter().map(|(number, _)| number).collect();
-    assert_eq!(distinct.len(), SENTENCES.len());
+    let distinct: BTreeSet<_> = all().map(|sentence| sentence.number).collect();
+    assert_eq!(distinct.len(), all().count());
+}
+
+#[test]
+fn the_document_names_the_sentences_of_the_read_half() {
+    let document = std::fs::read_to_string(PATH).unwrap();
+    let half = document.split_once("## The read half").unwrap().1;
+    let line = half
+        .lines()
+        .find_map(|line| line.strip_prefix("Sentences: "));
+    let read: Vec<&str> = SENTENCES
+        .iter()
+        .filter(|sentence| sentence.read)
+        .map(|sentence| sentence.number)
+        .collect();
+    assert_eq!(line.unwrap().trim_end_matches('.'), spans(&read));
+}
+
+/// `1.1, 1.3–1.5`: runs within a chapter are written as spans.
+fn spans(numbers: &[&str]) -> String {
+    let parsed = numbers.iter().filter_map(|number| {
+        let (chapter, at) = number.split_once('.')?;
+        Some((chapter, at.parse::<u32>().ok()?))
+    });
+    let mut runs: Vec<(&str, u32, u32)> = Vec::new();
+    for (chapter, at) in parsed {
+        match runs.last_mut() {
+            Some(run) if run.0 == chapter && run.2 + 1 == at => run.2 = at,
+            _ => runs.push((chapter, at, at)),
+        }
+    }
+    let text = runs.into_iter().map(|(chapter, first, last)| {
+        if first == last {
+            format!("{chapter}.{first}")
+        } else {
+            format!("{chapter}.{first}–{chapter}.{last}")
+        }
+    });
+    text.collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,320 @@
+//! A ChromaDB directory as a read-only backend.
+//!
+//! Opening reads the directory once and makes a *mirror*: a private palace of Loci in the user's cache that answers every
+//! call. Each call first looks whether the directory is still what was mirrored. Nothing is ever written into the directory itself.
+
+mod about;
+mod cache;
+mod collection;
+mod filling;
+mod fingerprint;
+mod fitting;
+mod mirror;
+mod recency;
+mod twins;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loci_core::{
+    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions,
+    EmbedderIdentity, Error, Health, PalaceRef, Result, validate_collection_name,
+};
+use loci_sqlite::SqliteBackend;
+
+use crate::catalog::CollectionRow;
+use crate::directory::DATABASE;
+use collection::ChromaCollection;
+use mirror::{Mirror, Settings};
+
+/// Name of this backend in the registry.
+pub const BACKEND_NAME: &str = "chroma";
+/// The collection that is asked for when none is named.
+const DRAWERS: &str = "drawers";
+/// Where MemPalace keeps its drawers.
+const MEMPALACE_DRAWERS: &str = "mempalace_drawers";
+/// MemPalace's collections begin like this; it embeds with ChromaDB's default unless it says otherwise.
+const MEMPALACE: &str = "mempalace_";
+/// Name of ChromaDB's own embedding function.
+const DEFAULT_FUNCTION: &str = "default";
+
+/// Tells the embedder by the name that ChromaDB records and the length of its vectors.
+pub type KnownEmbedders = fn(&str, usize) -> Option<EmbedderIdentity>;
+
+/// Reads ChromaDB directories; refuses every write.
+pub struct ChromaBackend {
+    settings: Settings,
+    closed: AtomicBool,
+    palaces: Mutex<HashMap<PathBuf, Arc<OpenPalace>>>,
+}
+
+impl ChromaBackend {
+    /// A backend with mirrors in the user's cache directory. `LOCI_NO_DRIFT_CHECK=1` silences its warnings.
+    pub fn new(known: KnownEmbedders) -> Self {
+        let silent = std::env::var_os("LOCI_NO_DRIFT_CHECK").is_some_and(|value| value == "1");
+        Self {
+            settings: Settings {
+                known,
+                mirrors: cache::of_user(),
+                drift_check: !silent,
+            },
+            closed: AtomicBool::new(false),
+            palaces: Mutex::default(),
+        }
+    }
+
+    /// Keeps mirrors in this directory.
+    #[must_use]
+    pub fn mirrors_in(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.settings.mirrors = Some(directory.into());
+        self
+    }
+
+    /// Whether answers warn of what is wrong with the directory.
+    #[must_use]
+    pub fn drift_check(mut self, check: bool) -> Self {
+        self.settings.drift_check = check;
+        self
+    }
+
+    /// The embedder that made the vectors of a collection, as far as it can be told.
+    pub fn embedder_of(&self, collection: &CollectionRow) -> Option<EmbedderIdentity> {
+        embedder_of(self.settings.known, collection, collection.dimension)
+    }
+
+    fn ensure_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<OpenPalace>>> {
+        self.palaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The palace, open in this process; nothing is read yet.
+    fn palace(&self, palace: &PalaceRef) -> Result<Arc<OpenPalace>> {
+        self.ensure_open()?;
+        if !is_chroma(&palace.path) {
+            return Err(Error::PalaceNotFound {
+                path: palace.path.clone(),
+            });
+        }
+        let key = key(palace)?;
+        let opened = self
+            .lock()
+            .entry(key)
+            .or_insert_with_key(|path| {
+                Arc::new(OpenPalace {
+                    path: path.clone(),
+                    settings: self.settings.clone(),
+                    closed: AtomicBool::new(false),
+                    mirror: Mutex::default(),
+                })
+            })
+            .clone();
+        Ok(opened)
+    }
+}
+
+/// A directory that this process reads, and its mirror as of the last call.
+struct OpenPalace {
+    path: PathBuf,
+    settings: Settings,
+    closed: AtomicBool,
+    mirror: Mutex<Option<Arc<Mirror>>>,
+}
+
+impl OpenPalace {
+    /// The mirror of the directory as it is now. One thread makes it while the others wait.
+    fn mirror(&self) -> Result<Arc<Mirror>> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        if !is_chroma(&self.path) {
+            return Err(Error::PalaceNotFound {
+                path: self.path.clone(),
+            });
+        }
+        let mut current = self.mirror.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mirror) = current.as_ref().filter(|mirror| mirror.holds(&self.path)) {
+            return Ok(Arc::clone(mirror));
+        }
+        let mirror = Arc::new(Mirror::of(&self.path, &self.settings)?);
+        *current = Some(Arc::clone(&mirror));
+        Ok(mirror)
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.mirror
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+    }
+
+    /// The error of a call that would write.
+    fn refusal(&self, call: &str) -> Error {
+        refusal(call, &self.path)
+    }
+}
+
+impl Backend for ChromaBackend {
+    fn name(&self) -> &'static str {
+        BACKEND_NAME
+    }
+
+    /// All that the mirror can, but for the change feed: its numbers would begin anew with every mirror.
+    fn capabilities(&self) -> Capabilities {
+        [
+            Capability::EmbeddingsOut,
+            Capability::EstimatedCount,
+            Capability::MetadataFilters,
+            Capability::RangeFilters,
+            Capability::LexicalSearch,
+            Capability::Recall,
+            Capability::RecencyOrder,
+            Capability::MetadataFacets,
+            Capability::ManyProcesses,
+            Capability::LocalMode,
+        ]
+        .into()
+    }
+
+    fn get_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        create: bool,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        self.ensure_open()?;
+        validate_collection_name(name)?;
+        let opened = match self.palace(palace) {
+            Err(Error::PalaceNotFound { .. }) if create => {
+                return Err(refusal("creating a palace", &palace.path));
+            }
+            opened => opened?,
+        };
+        let mirror = opened.mirror()?;
+        let Some(found) = mirror.named(&meant(name, &mirror)) else {
+            return Err(if create {
+                opened.refusal("creating a collection")
+            } else {
+                Error::CollectionNotInitialized {
+                    collection: name.into(),
+                }
+            });
+        };
+        let (name, id) = (found.name.clone(), found.id.clone());
+        let collection = ChromaCollection::open(opened, mirror, name, id, options)?;
+        Ok(Arc::new(collection))
+    }
+
+    fn create_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        _options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        self.ensure_open()?;
+        validate_collection_name(name)?;
+        Err(refusal("creating a collection", &palace.path))
+    }
+
+    fn delete_collection(&self, palace: &PalaceRef, _name: &str) -> Result<()> {
+        Err(self.palace(palace)?.refusal("deleting a collection"))
+    }
+
+    fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
+        self.palace(palace)?.mirror()?.list()
+    }
+
+    fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
+        self.ensure_open()?;
+        if let Some(opened) = self.lock().remove(&key(palace)?) {
+            opened.close();
+        }
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
+        for (_, opened) in self.lock().drain() {
+            opened.close();
+        }
+        Ok(())
+    }
+
+    fn health(&self) -> Health {
+        match self.ensure_open() {
+            Ok(()) => Health {
+                ok: true,
+                detail: format!("{} directories open for reading", self.lock().len()),
+            },
+            Err(error) => Health {
+                ok: false,
+                detail: error.to_string(),
+            },
+        }
+    }
+
+    fn detect(&self, path: &Path) -> bool {
+        is_chroma(path)
+    }
+}
+
+/// The collection that a name means: itself, or for the default name MemPalace's drawers or the only one there is.
+fn meant(name: &str, mirror: &Mirror) -> String {
+    let names = mirror.names();
+    if name != DRAWERS || names.contains(&name) {
+        return name.into();
+    }
+    match names.as_slice() {
+        _ if names.contains(&MEMPALACE_DRAWERS) => MEMPALACE_DRAWERS.into(),
+        [only] => (*only).into(),
+        _ => name.into(),
+    }
+}
+
+fn embedder_of(
+    known: KnownEmbedders,
+    collection: &CollectionRow,
+    dimension: Option<usize>,
+) -> Option<EmbedderIdentity> {
+    let function = match &collection.embedding_function {
+        Some(name) => name,
+        None if collection.name.starts_with(MEMPALACE) => DEFAULT_FUNCTION,
+        None => return None,
+    };
+    let dimension = dimension?;
+    known(function, dimension).filter(|identity| identity.dimension == dimension)
+}
+
+fn is_chroma(path: &Path) -> bool {
+    path.join(DATABASE).is_file() && !SqliteBackend::default().detect(path)
+}
+
+fn key(palace: &PalaceRef) -> Result<PathBuf> {
+    std::path::absolute(&palace.path)
+        .map_err(|source| Error::io("cannot resolve", &palace.path, source))
+}
+
+fn closed() -> Error {
+    Error::BackendClosed {
+        backend: BACKEND_NAME.into(),
+    }
+}
+
+fn refusal(call: &str, path: &Path) -> Error {
+    let path = path.display();
+    Error::UnsupportedCapability {
+        capability: call.into(),
+        reason: format!(
+            "ChromaDB directories are only read; `loci import {path}` brings everything into a palace that can be written"
+        ),
+    }
+}

@@ -1,0 +1,103 @@
+//! Where mirrors are kept: one directory per source, one in it per state of the source.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use super::about::About;
+
+/// Begins the names of mirrors that are being made.
+const BUILDING: &str = ".building-";
+/// What was left by a process that was killed is removed after so long.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `$XDG_CACHE_HOME/loci/mirrors`; nothing where there is no home.
+pub(super) fn of_user() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(cache.join("loci").join("mirrors"))
+}
+
+/// A directory for a new mirror, readable by its owner alone; in the system's temporary one if `shelf` cannot be written.
+pub(super) fn workshop(shelf: Option<&Path>) -> io::Result<TempDir> {
+    let made = shelf.map(|shelf| {
+        make_private(shelf)?;
+        private(BUILDING).tempdir_in(shelf)
+    });
+    match made {
+        Some(Ok(directory)) => Ok(directory),
+        Some(Err(_)) | None => private("loci-mirror-").tempdir(),
+    }
+}
+
+fn private(prefix: &str) -> tempfile::Builder<'_, '_> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Removes everything from a shelf but the mirror `kept` and what others are making.
+pub(super) fn clear(shelf: &Path, kept: &str) {
+    let Ok(entries) = std::fs::read_dir(shelf) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if name == kept || (name.starts_with(BUILDING) && !is_abandoned(&entry.path())) {
+            continue;
+        }
+        remove(&entry.path());
+    }
+}
+
+/// Removes the mirrors of directories that are gone: nobody should find their text here.
+pub(super) fn sweep(mirrors: &Path) {
+    let Ok(shelves) = std::fs::read_dir(mirrors) else {
+        return;
+    };
+    for shelf in shelves.filter_map(Result::ok) {
+        let Ok(kept) = std::fs::read_dir(shelf.path()) else {
+            continue;
+        };
+        let abouts = kept
+            .filter_map(Result::ok)
+            .map(|entry| About::read(&entry.path()));
+        let abouts: Option<Vec<About>> = abouts.collect();
+        if abouts.is_some_and(|abouts| abouts.iter().any(About::is_orphaned)) {
+            remove(&shelf.path());
+        }
+    }
+}
+
+pub(super) fn remove(path: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(path) {
+        tracing::debug!("cannot remove {}: {error}", path.display());
+    }
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let changed = std::fs::metadata(path).and_then(|info| info.modified());
+    changed.is_ok_and(|changed| {
+        SystemTime::now()
+            .duration_since(changed)
+            .is_ok_and(|age| age > ABANDONED)
+    })
+}

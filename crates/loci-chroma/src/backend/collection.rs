@@ -1,0 +1,244 @@
+//! A handle on a collection: reads come from the mirror, writes are refused.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use loci_core::{
+    Batch, Changes, Collection, CollectionOptions, DeleteResult, EmbedderIdentity, Error,
+    FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult, MaintenanceKind,
+    MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query, QueryResult,
+    RecallResult, Result, Selection, Warning, WriteResult,
+};
+
+use super::OpenPalace;
+use super::mirror::Mirror;
+use super::twins::restore;
+
+pub(super) struct ChromaCollection {
+    palace: Arc<OpenPalace>,
+    name: String,
+    id: String,
+    metric: Metric,
+    options: CollectionOptions,
+    current: Mutex<View>,
+}
+
+/// The collection in one mirror.
+#[derive(Clone)]
+struct View {
+    mirror: Arc<Mirror>,
+    collection: Arc<dyn Collection>,
+}
+
+impl View {
+    fn warnings(&self) -> Vec<Warning> {
+        self.mirror.warnings(self.collection.name())
+    }
+
+    /// Drawers that have another part in the mirror than in the source.
+    fn parts(&self) -> Option<&BTreeMap<String, Option<MetaValue>>> {
+        let about = self.mirror.named(self.collection.name())?;
+        (!about.parts.is_empty()).then_some(&about.parts)
+    }
+}
+
+impl ChromaCollection {
+    pub(super) fn open(
+        palace: Arc<OpenPalace>,
+        mirror: Arc<Mirror>,
+        name: String,
+        id: String,
+        options: &CollectionOptions,
+    ) -> Result<Self> {
+        let collection = mirror.collection(&name, options)?;
+        Ok(Self {
+            palace,
+            name,
+            id,
+            metric: collection.metric(),
+            options: options.clone(),
+            current: Mutex::new(View { mirror, collection }),
+        })
+    }
+
+    /// The collection in the mirror of the directory as it is now.
+    fn view(&self) -> Result<View> {
+        let mirror = self.palace.mirror()?;
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&current.mirror, &mirror) {
+            let same = mirror.named(&self.name).filter(|about| about.id == self.id);
+            if same.is_none() {
+                return Err(Error::CollectionNotInitialized {
+                    collection: self.name.clone(),
+                });
+            }
+            let collection = mirror.collection(&self.name, &self.options)?;
+            *current = View { mirror, collection };
+        }
+        Ok(current.clone())
+    }
+
+    /// Reads from the mirror; once more if another process has replaced it meanwhile.
+    fn read<T>(&self, mut read: impl FnMut(&View) -> Result<T>) -> Result<T> {
+        let view = self.view()?;
+        match read(&view) {
+            Err(_) if view.mirror.is_gone() => read(&self.view()?),
+            answer => answer,
+        }
+    }
+
+    fn refuse<T>(&self, call: &str) -> Result<T> {
+        self.view()?;
+        Err(self.palace.refusal(call))
+    }
+}
+
+fn shown(view: &View, mut answer: GetResult) -> GetResult {
+    if let Some(parts) = view.parts() {
+        for (id, metadata) in answer.ids.iter().zip(&mut answer.metadatas) {
+            restore(parts, id, metadata);
+        }
+    }
+    answer.warnings.extend(view.warnings());
+    answer
+}
+
+impl Collection for ChromaCollection {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    fn dimension(&self) -> Result<Option<usize>> {
+        self.read(|view| view.collection.dimension())
+    }
+
+    fn embedder(&self) -> Result<Option<EmbedderIdentity>> {
+        self.read(|view| view.collection.embedder())
+    }
+
+    fn add(&self, _batch: &Batch) -> Result<WriteResult> {
+        self.refuse("adding drawers")
+    }
+
+    fn upsert(&self, _batch: &Batch) -> Result<WriteResult> {
+        self.refuse("changing drawers")
+    }
+
+    fn update(&self, _batch: &Batch) -> Result<WriteResult> {
+        self.refuse("changing drawers")
+    }
+
+    fn delete(&self, _selection: &Selection) -> Result<DeleteResult> {
+        self.refuse("deleting drawers")
+    }
+
+    fn query(&self, query: &Query) -> Result<QueryResult> {
+        self.read(|view| {
+            let mut answer = view.collection.query(query)?;
+            if let Some(parts) = view.parts() {
+                for (ids, metadatas) in answer.ids.iter().zip(&mut answer.metadatas) {
+                    for (id, metadata) in ids.iter().zip(metadatas) {
+                        restore(parts, id, metadata);
+                    }
+                }
+            }
+            answer.warnings.extend(view.warnings());
+            Ok(answer)
+        })
+    }
+
+    fn get(&self, get: &Get) -> Result<GetResult> {
+        self.read(|view| Ok(shown(view, view.collection.get(get)?)))
+    }
+
+    fn get_recent(
+        &self,
+        limit: usize,
+        selection: &Selection,
+        include: Include,
+    ) -> Result<GetResult> {
+        self.read(|view| {
+            let answer = view.collection.get_recent(limit, selection, include)?;
+            Ok(shown(view, answer))
+        })
+    }
+
+    fn lexical_search(
+        &self,
+        query: &str,
+        k: usize,
+        selection: &Selection,
+    ) -> Result<LexicalResult> {
+        self.read(|view| {
+            let mut answer = view.collection.lexical_search(query, k, selection)?;
+            if let Some(parts) = view.parts() {
+                for hit in &mut answer.hits {
+                    restore(parts, &hit.id, &mut hit.metadata);
+                }
+            }
+            answer.warnings.extend(view.warnings());
+            Ok(answer)
+        })
+    }
+
+    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
+        self.read(|view| {
+            let mut answer = view.collection.recall(probe, judge)?;
+            if let Some(parts) = view.parts() {
+                for drawer in &mut answer.drawers {
+                    restore(parts, &drawer.id, &mut drawer.metadata);
+                }
+            }
+            answer.warnings.extend(view.warnings());
+            Ok(answer)
+        })
+    }
+
+    fn note_access(&self, records: &[u64]) {
+        if let Ok(view) = self.view() {
+            view.collection.note_access(records);
+        }
+    }
+
+    fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
+        self.read(|view| view.collection.access_counts(ids))
+    }
+
+    fn count(&self) -> Result<u64> {
+        self.read(|view| view.collection.count())
+    }
+
+    fn estimated_count(&self) -> Result<u64> {
+        self.count()
+    }
+
+    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
+        self.read(|view| view.collection.facet_counts(key, selection, limit))
+    }
+
+    fn changes_since(&self, _seq: u64, _limit: usize) -> Result<Changes> {
+        self.refuse("the change feed")
+    }
+
+    fn health(&self) -> Health {
+        match self.view() {
+            Ok(view) => view.collection.health(),
+            Err(error) => Health {
+                ok: false,
+                detail: error.to_string(),
+            },
+        }
+    }
+
+    fn maintenance_state(&self) -> Result<MaintenanceState> {
+        self.read(|view| view.collection.maintenance_state())
+    }
+
+    fn run_maintenance(&self, _kind: MaintenanceKind) -> Result<MaintenanceResult> {
+        self.refuse("maintenance")
+    }
+}

@@ -1,0 +1,201 @@
+//! A private palace that holds what a ChromaDB directory holds, made once for each state of the directory.
+//!
+//! It is made under another name and renamed into place, so several processes at once end with one. Whatever is wrong with a kept
+//! one, it is made again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loci_core::{
+    Backend, Collection, CollectionInfo, CollectionOptions, Error, PalaceRef, Result, Warning,
+};
+use loci_sqlite::SqliteBackend;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+use super::about::{About, AboutCollection};
+use super::{KnownEmbedders, cache, filling, fingerprint};
+use crate::directory::Directory;
+
+/// A directory that changes while it is read is read again so often.
+const ATTEMPTS: usize = 5;
+/// The palace in a mirror's directory.
+const PALACE: &str = "palace";
+
+/// What mirrors are made with.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) known: KnownEmbedders,
+    pub(super) mirrors: Option<PathBuf>,
+    pub(super) drift_check: bool,
+}
+
+pub(super) struct Mirror {
+    fingerprint: String,
+    about: About,
+    drift_check: bool,
+    // Before the directory, so that it is closed when that goes.
+    backend: SqliteBackend,
+    palace: PalaceRef,
+    _temporary: Option<TempDir>,
+}
+
+impl Mirror {
+    /// The mirror of a directory as it is now.
+    pub(super) fn of(path: &Path, settings: &Settings) -> Result<Self> {
+        let source = path
+            .canonicalize()
+            .map_err(|source| Error::io("cannot open", path, source))?;
+        let shelf = settings
+            .mirrors
+            .as_ref()
+            .map(|mirrors| mirrors.join(fingerprint::shelf(&source)));
+        for _ in 0..ATTEMPTS {
+            let fingerprint = fingerprint::of(&source)?;
+            let place = shelf.as_ref().map(|shelf| shelf.join(&fingerprint));
+            if let Some(kept) = place.as_deref().and_then(opened) {
+                return Ok(kept.into_mirror(fingerprint, settings));
+            }
+            let made = make(&source, shelf.as_deref(), settings.known);
+            // What failed while the directory changed may well succeed now.
+            if fingerprint::of(&source)? == fingerprint {
+                let shelved = shelve(made?, shelf.as_deref(), &fingerprint)?;
+                if let Some(mirrors) = &settings.mirrors {
+                    cache::sweep(mirrors);
+                }
+                return Ok(shelved.into_mirror(fingerprint, settings));
+            }
+        }
+        Err(Error::Busy {
+            what: format!(
+                "reading `{}`: another program keeps writing it; stop it and try again",
+                path.display()
+            ),
+            waited: Duration::ZERO,
+        })
+    }
+
+    /// Whether the directory is still what was mirrored, and the mirror still there.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        self.palace.path.is_dir()
+            && fingerprint::of(path).is_ok_and(|fingerprint| fingerprint == self.fingerprint)
+    }
+
+    /// Whether the mirror's files are gone: another process has made a newer one.
+    pub(super) fn is_gone(&self) -> bool {
+        !self.palace.path.is_dir()
+    }
+
+    pub(super) fn names(&self) -> Vec<&str> {
+        let each = self.about.collections.iter();
+        each.map(|collection| collection.name.as_str()).collect()
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<&AboutCollection> {
+        let mut each = self.about.collections.iter();
+        each.find(|collection| collection.name == name)
+    }
+
+    pub(super) fn list(&self) -> Result<Vec<CollectionInfo>> {
+        self.backend.list_collections(&self.palace)
+    }
+
+    pub(super) fn collection(
+        &self,
+        name: &str,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        self.backend
+            .get_collection(&self.palace, name, false, options)
+    }
+
+    /// What every answer of a collection must say.
+    pub(super) fn warnings(&self, name: &str) -> Vec<Warning> {
+        let Some(about) = self.named(name) else {
+            return Vec::new();
+        };
+        let drift = about.drift.as_ref().filter(|_| self.drift_check);
+        let drift = drift.map(|message| Warning::new("drift", message));
+        let unread = about.unread.as_ref();
+        let unread = unread.map(|message| Warning::new("not_mirrored", message));
+        drift.into_iter().chain(unread).collect()
+    }
+}
+
+/// A mirror whose files are in place.
+struct Kept {
+    about: About,
+    backend: SqliteBackend,
+    palace: PalaceRef,
+    temporary: Option<TempDir>,
+}
+
+impl Kept {
+    fn into_mirror(self, fingerprint: String, settings: &Settings) -> Mirror {
+        Mirror {
+            fingerprint,
+            about: self.about,
+            drift_check: settings.drift_check,
+            backend: self.backend,
+            palace: self.palace,
+            _temporary: self.temporary,
+        }
+    }
+}
+
+/// Opens a mirror; one that cannot be opened is removed.
+fn opened(place: &Path) -> Option<Kept> {
+    if !place.is_dir() {
+        return None;
+    }
+    let palace = PalaceRef::local(place.join(PALACE));
+    let backend = SqliteBackend::default();
+    let about = About::read(place);
+    let listed = backend.list_collections(&palace);
+    match (about, listed) {
+        (Some(about), Ok(listed)) if listed.len() == about.collections.len() => Some(Kept {
+            about,
+            backend,
+            palace,
+            temporary: None,
+        }),
+        _ => {
+            drop(backend);
+            cache::remove(place);
+            None
+        }
+    }
+}
+
+/// Makes a mirror that is not yet in its place.
+fn make(source: &Path, shelf: Option<&Path>, known: KnownEmbedders) -> Result<TempDir> {
+    let directory = Directory::open(source)?;
+    let workshop = cache::workshop(shelf)
+        .map_err(|error| Error::io("cannot make a mirror in", std::env::temp_dir(), error))?;
+    let palace = PalaceRef::local(workshop.path().join(PALACE));
+    let backend = SqliteBackend::default();
+    backend.ensure_palace(&palace)?;
+    let about = filling::fill(&directory, source, &backend, &palace, known)?;
+    backend.close()?;
+    about.write(workshop.path())?;
+    Ok(workshop)
+}
+
+/// Puts a mirror into its place, or takes the one that another process has just put there.
+fn shelve(workshop: TempDir, shelf: Option<&Path>, fingerprint: &str) -> Result<Kept> {
+    if let Some(shelf) = shelf.filter(|shelf| workshop.path().starts_with(shelf)) {
+        let place = shelf.join(fingerprint);
+        if std::fs::rename(workshop.path(), &place).is_ok() {
+            cache::clear(shelf, fingerprint);
+        }
+        if let Some(kept) = opened(&place) {
+            return Ok(kept);
+        }
+    }
+    let mut kept = opened(workshop.path()).ok_or_else(|| Error::Internal {
+        doing: "opening a mirror".into(),
+        detail: "it cannot be read right after it was written".into(),
+    })?;
+    kept.temporary = Some(workshop);
+    Ok(kept)
+}

@@ -1,0 +1,96 @@
+//! Two records may say the same text of the same place under two ids. A collection of Loci holds such twins only if their
+//! `part` differs, so the later ones get one; answers show what they had instead.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use loci_core::{MetaValue, Metadata};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::fitting::Fitted;
+
+/// The metadata key that tells pieces of one line apart.
+pub(super) const PART: &str = "part";
+
+/// The keys of all drawers so far.
+#[derive(Default)]
+pub(super) struct Twins {
+    keys: HashSet<u128>,
+    /// The next part to try, by the key without one.
+    next: HashMap<u128, i64>,
+    parts: BTreeMap<String, Option<MetaValue>>,
+}
+
+impl Twins {
+    /// Gives a drawer a key of its own.
+    pub(super) fn set_apart(&mut self, fitted: &mut Fitted) {
+        let Some(place) = place(fitted) else { return };
+        let part = match fitted.metadata.get(PART) {
+            Some(MetaValue::Int(part)) => Some(*part),
+            _ => None,
+        };
+        if self.keys.insert(key(place, part)) {
+            return;
+        }
+        let next = self.next.entry(place).or_insert(1);
+        while !self.keys.insert(key(place, Some(*next))) {
+            *next += 1;
+        }
+        let had = fitted.metadata.0.insert(PART.into(), (*next).into());
+        self.parts.insert(fitted.id.clone(), had);
+    }
+
+    /// The drawers that got a part, with what they had.
+    pub(super) fn into_parts(self) -> BTreeMap<String, Option<MetaValue>> {
+        self.parts
+    }
+}
+
+/// Shows a drawer with the part that it has in the source.
+pub(super) fn restore(
+    parts: &BTreeMap<String, Option<MetaValue>>,
+    id: &str,
+    metadata: &mut Metadata,
+) {
+    match parts.get(id) {
+        None => {}
+        Some(None) => {
+            metadata.0.remove(PART);
+        }
+        Some(Some(had)) => {
+            metadata.0.insert(PART.into(), had.clone());
+        }
+    }
+}
+
+/// What makes a mined drawer unique (docs/contract.md, chapter 5), but for its part; nothing for other drawers.
+fn place(fitted: &Fitted) -> Option<u128> {
+    let text = fitted.document.as_deref()?;
+    let file = fitted.metadata.get_str("source_file")?;
+    if file.is_empty() {
+        return None;
+    }
+    let mut hash = Xxh3::new();
+    let (wing, line) = (said(fitted, "wing"), said(fitted, "start_line"));
+    for field in [wing.as_str(), file, text, line.as_str()] {
+        hash.update(&(field.len() as u64).to_le_bytes());
+        hash.update(field.as_bytes());
+    }
+    Some(hash.digest128())
+}
+
+fn key(place: u128, part: Option<i64>) -> u128 {
+    let mut hash = Xxh3::new();
+    hash.update(&place.to_le_bytes());
+    if let Some(part) = part {
+        hash.update(&part.to_le_bytes());
+    }
+    hash.digest128()
+}
+
+fn said(fitted: &Fitted, key: &str) -> String {
+    match fitted.metadata.get(key) {
+        None => String::new(),
+        Some(MetaValue::Str(text)) => text.clone(),
+        Some(value) => serde_json::to_string(value).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,84 @@
+//! What a palace in memory holds, as plain values, for whoever writes it out in another format.
+
+use loci_core::{EmbedderIdentity, Metadata, Metric, PalaceRef};
+
+use super::state::State;
+use super::{MemoryBackend, lock};
+
+/// A palace as of its last write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// Its collections, by name.
+    pub collections: Vec<WrittenCollection>,
+}
+
+/// A collection as of its last write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenCollection {
+    /// Its name.
+    pub name: String,
+    /// Tells it from an earlier collection of the same name.
+    pub number: u64,
+    /// Its metric.
+    pub metric: Metric,
+    /// Its dimension, if that is fixed.
+    pub dimension: Option<usize>,
+    /// The embedder pinned in it.
+    pub embedder: Option<EmbedderIdentity>,
+    /// Its drawers in the order of insertion.
+    pub drawers: Vec<WrittenDrawer>,
+}
+
+/// One drawer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenDrawer {
+    /// Its id.
+    pub id: String,
+    /// Its record number: unique in the palace, in the order of insertion.
+    pub record: u64,
+    /// The number of its last change, unique in the palace.
+    pub seq: u64,
+    /// Its text.
+    pub document: Option<String>,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// Its vector.
+    pub embedding: Option<Vec<f32>>,
+    /// When it was added, in milliseconds since 1970.
+    pub created_at: i64,
+}
+
+impl MemoryBackend {
+    /// Everything in a palace; nothing if there is none.
+    pub fn written(&self, palace: &PalaceRef) -> Option<Written> {
+        let store = lock(&self.store);
+        let palace = store.palaces.get(&palace.path)?;
+        Some(Written {
+            collections: palace
+                .collections
+                .iter()
+                .map(|(name, state)| written(name, state))
+                .collect(),
+        })
+    }
+}
+
+fn written(name: &str, state: &State) -> WrittenCollection {
+    let drawers = state.drawers.iter().map(|(record, drawer)| WrittenDrawer {
+        id: drawer.id.clone(),
+        record: *record,
+        seq: drawer.seq,
+        document: drawer.document.clone(),
+        metadata: drawer.metadata.clone(),
+        embedding: drawer.embedding.clone(),
+        created_at: drawer.created_at,
+    });
+    WrittenCollection {
+        name: name.into(),
+        number: state.number,
+        metric: state.metric,
+        dimension: state.dimension,
+        embedder: state.embedder.clone(),
+        drawers: drawers.collect(),
+    }
+}

@@ -1,0 +1,165 @@
+//! The read half: what a backend does that cannot write.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use loci_core::{
+    Backend, Batch, Collection, Error, Get, Include, MaintenanceKind, PalaceRef, Query, Selection,
+};
+use serde_json::json;
+
+use crate::scene::{DRAWERS, drawer, open, plain, refused};
+use crate::{Fixture, Through};
+
+/// A palace with two drawers, written out.
+fn filled(fixture: &Through) -> PalaceRef {
+    let palace = fixture.fresh_palace();
+    let writer = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    for (id, vector) in [("a", [1.0, 0.0]), ("b", [0.0, 1.0])] {
+        let batch = drawer(id, "a quagga", &json!({"wing": "w"})).embeddings([vector.to_vec()]);
+        writer.add(&batch).unwrap();
+    }
+    fixture.lay_out(&palace);
+    palace
+}
+
+fn opened(backend: &dyn Backend, palace: &PalaceRef) -> std::sync::Arc<dyn Collection> {
+    backend
+        .get_collection(palace, DRAWERS, false, &plain())
+        .unwrap()
+}
+
+/// The error of every call that would write.
+fn errors_of_every_write(
+    backend: &dyn Backend,
+    palace: &PalaceRef,
+) -> Vec<(&'static str, Option<Error>)> {
+    let collection = opened(backend, palace);
+    let batch = Batch::new(["a"]).documents(["text"]);
+    let some = Selection::ids(["a"]);
+    let care = |kind| collection.run_maintenance(kind).err();
+    vec![
+        ("add", collection.add(&batch).err()),
+        ("upsert", collection.upsert(&batch).err()),
+        ("update", collection.update(&batch).err()),
+        ("delete", collection.delete(&some).err()),
+        ("analyze", care(MaintenanceKind::Analyze)),
+        ("compact", care(MaintenanceKind::Compact)),
+        ("reindex", care(MaintenanceKind::Reindex)),
+        (
+            "create_collection",
+            backend.create_collection(palace, "new", &plain()).err(),
+        ),
+        (
+            "delete_collection",
+            backend.delete_collection(palace, DRAWERS).err(),
+        ),
+        (
+            "get_collection",
+            backend.get_collection(palace, "new", true, &plain()).err(),
+        ),
+    ]
+}
+
+pub fn r1_every_write_is_unsupported_and_names_import(fixture: &Through) {
+    let palace = filled(fixture);
+    let reader = fixture.reader();
+    for (call, error) in errors_of_every_write(&*reader, &palace) {
+        let Some(error @ Error::UnsupportedCapability { .. }) = error else {
+            panic!("{call} gave {error:?}")
+        };
+        assert!(error.to_string().contains("`loci import "), "{error}");
+    }
+    let names = reader.list_collections(&palace).unwrap();
+    assert_eq!(names.len(), 1);
+    assert_eq!(opened(&*reader, &palace).count().unwrap(), 2);
+}
+
+type Everything = BTreeMap<PathBuf, (SystemTime, Option<Vec<u8>>)>;
+
+/// Name, time and bytes of everything under a directory, itself included.
+fn on_disk(path: &Path, found: &mut Everything) {
+    let info = std::fs::symlink_metadata(path).unwrap();
+    let bytes = info.is_file().then(|| std::fs::read(path).unwrap());
+    found.insert(path.into(), (info.modified().unwrap(), bytes));
+    if info.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            on_disk(&entry.unwrap().path(), found);
+        }
+    }
+}
+
+fn everything_on_disk(path: &Path) -> Everything {
+    let mut found = Everything::new();
+    on_disk(path, &mut found);
+    found
+}
+
+fn read_everything(collection: &dyn Collection) {
+    let all = Selection::all();
+    let get = Get {
+        include: Include::ALL,
+        ..Get::new(all.clone())
+    };
+    assert_eq!(collection.get(&get).unwrap().ids, ["a", "b"]);
+    let query = Query::vector(vec![1.0, 0.0]);
+    assert_eq!(collection.query(&query).unwrap().ids, [["a", "b"]]);
+    let _ = collection.get_recent(5, &all, Include::ALL);
+    let _ = collection.lexical_search("quagga", 5, &all);
+    let _ = collection.facet_counts("wing", &all, 5);
+    let _ = collection.changes_since(0, 5);
+    let _ = collection.access_counts(&["a".into()]);
+    collection.note_access(&[1]);
+    collection.count().unwrap();
+    collection.estimated_count().unwrap();
+    collection.dimension().unwrap();
+    collection.embedder().unwrap();
+    collection.maintenance_state().unwrap();
+    assert!(collection.health().ok);
+}
+
+pub fn r2_no_call_changes_anything_on_disk(fixture: &Through) {
+    let palace = filled(fixture);
+    let before = everything_on_disk(&palace.path);
+    assert!(before.len() > 1);
+    let reader = fixture.reader();
+    assert!(reader.detect(&palace.path));
+    reader.list_collections(&palace).unwrap();
+    read_everything(&*opened(&*reader, &palace));
+    errors_of_every_write(&*reader, &palace);
+    reader.close_palace(&palace).unwrap();
+    read_everything(&*opened(&*reader, &palace));
+    reader.close().unwrap();
+    assert!(
+        everything_on_disk(&palace.path) == before,
+        "something on disk changed"
+    );
+}
+
+pub fn r3_opening_a_missing_palace_with_create_creates_nothing(fixture: &Through) {
+    let (reader, palace) = (fixture.reader(), fixture.fresh_palace());
+    refused!(
+        reader.get_collection(&palace, DRAWERS, true, &plain()),
+        Error::UnsupportedCapability { .. }
+    );
+    refused!(
+        reader.create_collection(&palace, DRAWERS, &plain()),
+        Error::UnsupportedCapability { .. }
+    );
+    assert!(!palace.path.exists());
+}
+
+pub fn r4_every_handle_sees_what_was_written_elsewhere_at_its_next_call(fixture: &Through) {
+    let palace = filled(fixture);
+    let reader = fixture.reader();
+    let (one, two) = (opened(&*reader, &palace), opened(&*reader, &palace));
+    assert_eq!(one.count().unwrap(), 2);
+    let writer = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    writer.delete(&Selection::ids(["a"])).unwrap();
+    fixture.lay_out(&palace);
+    for handle in [one, two] {
+        let found = handle.get(&Get::new(Selection::all())).unwrap();
+        assert_eq!(found.ids, ["b"]);
+    }
+}

@@ -1,0 +1,189 @@
+//! The read half for backends that cannot write: what a sentence writes goes to the reference backend, is written out in the
+//! foreign format before each read, and is read back through the backend under test.
+
+mod collection;
+mod scribe;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use loci_core::{
+    Backend, Capabilities, Collection, CollectionInfo, CollectionOptions, Health, PalaceRef, Result,
+};
+use tempfile::TempDir;
+
+use crate::Fixture;
+use crate::memory::Written;
+use collection::ThroughCollection;
+use scribe::Scribe;
+
+/// A fixture for a read-only backend.
+///
+/// `write_out` makes a directory of the foreign format of everything in a palace; `make` makes the backend that reads it.
+pub struct Through {
+    make: Box<dyn Fn() -> Arc<dyn Backend>>,
+    scribe: Arc<Scribe>,
+    backend: Arc<ThroughBackend>,
+    directory: TempDir,
+    palaces: AtomicUsize,
+}
+
+impl Through {
+    /// A fixture with palaces in a temporary directory of its own.
+    pub fn new(
+        write_out: fn(&Written, &Path),
+        make: impl Fn() -> Arc<dyn Backend> + 'static,
+    ) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        let scribe = Arc::new(Scribe::new(write_out, directory.path().join("aside")));
+        Self {
+            backend: Arc::new(ThroughBackend::new(Arc::clone(&scribe), make())),
+            make: Box::new(make),
+            scribe,
+            directory,
+            palaces: AtomicUsize::new(0),
+        }
+    }
+
+    /// The read-only backend itself.
+    pub fn reader(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend.reader)
+    }
+
+    /// Writes out what the palace holds now, as the foreign program would have.
+    pub fn lay_out(&self, palace: &PalaceRef) {
+        self.scribe.lay_out(palace);
+    }
+}
+
+impl Fixture for Through {
+    fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend) as Arc<dyn Backend>
+    }
+
+    fn fresh_palace(&self) -> PalaceRef {
+        let number = self.palaces.fetch_add(1, Ordering::Relaxed);
+        PalaceRef::local(self.directory.path().join(format!("palace-{number}")))
+    }
+
+    fn persistent(&self) -> bool {
+        true
+    }
+
+    fn reopen(&self) -> Arc<dyn Backend> {
+        Arc::new(ThroughBackend::new(Arc::clone(&self.scribe), (self.make)()))
+    }
+}
+
+/// Writes go to the scribe, everything else to the reader.
+struct ThroughBackend {
+    scribe: Arc<Scribe>,
+    reader: Arc<dyn Backend>,
+    closed: Arc<AtomicBool>,
+}
+
+impl ThroughBackend {
+    fn new(scribe: Arc<Scribe>, reader: Arc<dyn Backend>) -> Self {
+        Self {
+            scribe,
+            reader,
+            closed: Arc::default(),
+        }
+    }
+
+    /// Once closed, the scribe has no say: the reader must refuse by itself.
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// A handle on both. Whether it can be had is the reader's answer.
+    fn handle(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        create: bool,
+        options: &CollectionOptions,
+        writer: Option<Arc<dyn Collection>>,
+    ) -> Result<Arc<dyn Collection>> {
+        self.scribe.lay_out(palace);
+        let reader = self.reader.get_collection(palace, name, create, options)?;
+        Ok(Arc::new(ThroughCollection {
+            palace: palace.clone(),
+            scribe: Arc::clone(&self.scribe),
+            writer: writer.expect("the reader opens only what was written"),
+            reader,
+            closed: Arc::clone(&self.closed),
+        }))
+    }
+}
+
+impl Backend for ThroughBackend {
+    fn name(&self) -> &'static str {
+        self.reader.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.reader.capabilities()
+    }
+
+    fn get_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        create: bool,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        if self.is_closed() {
+            return self.reader.get_collection(palace, name, create, options);
+        }
+        let memory = &self.scribe.memory;
+        let writer = memory.get_collection(palace, name, create, options).ok();
+        self.handle(palace, name, create, options, writer)
+    }
+
+    fn create_collection(
+        &self,
+        palace: &PalaceRef,
+        name: &str,
+        options: &CollectionOptions,
+    ) -> Result<Arc<dyn Collection>> {
+        if self.is_closed() {
+            return self.reader.create_collection(palace, name, options);
+        }
+        let memory = &self.scribe.memory;
+        let writer = memory.create_collection(palace, name, options)?;
+        self.handle(palace, name, false, options, Some(writer))
+    }
+
+    fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
+        if self.is_closed() {
+            return self.reader.delete_collection(palace, name);
+        }
+        self.scribe.memory.delete_collection(palace, name)
+    }
+
+    fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
+        self.scribe.lay_out(palace);
+        self.reader.list_collections(palace)
+    }
+
+    fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
+        self.reader.close_palace(palace)?;
+        self.scribe.memory.close_palace(palace)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
+        self.reader.close()
+    }
+
+    fn health(&self) -> Health {
+        self.reader.health()
+    }
+
+    fn detect(&self, path: &Path) -> bool {
+        self.scribe.lay_out(&PalaceRef::local(path));
+        self.reader.detect(path)
+    }
+}

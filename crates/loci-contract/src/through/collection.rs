@@ -1,0 +1,136 @@
+//! A handle on both: writes go to the scribe, reads come from the backend under test.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use loci_core::{
+    Batch, Changes, Collection, DeleteResult, EmbedderIdentity, FacetCounts, Get, GetResult,
+    Health, Include, Judge, LexicalResult, MaintenanceKind, MaintenanceResult, MaintenanceState,
+    Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Result, Selection, WriteResult,
+};
+
+use super::scribe::Scribe;
+
+pub(super) struct ThroughCollection {
+    pub(super) palace: PalaceRef,
+    pub(super) scribe: Arc<Scribe>,
+    pub(super) writer: Arc<dyn Collection>,
+    pub(super) reader: Arc<dyn Collection>,
+    pub(super) closed: Arc<AtomicBool>,
+}
+
+impl ThroughCollection {
+    /// The reader, with everything written out.
+    fn reader(&self) -> &dyn Collection {
+        self.scribe.lay_out(&self.palace);
+        &*self.reader
+    }
+
+    /// Who takes a write. Once the backend is closed that is the reader, which must refuse by itself.
+    fn writer(&self) -> &dyn Collection {
+        if self.closed.load(Ordering::Acquire) {
+            return &*self.reader;
+        }
+        &*self.writer
+    }
+}
+
+impl Collection for ThroughCollection {
+    fn name(&self) -> &str {
+        self.reader.name()
+    }
+
+    fn metric(&self) -> Metric {
+        self.reader.metric()
+    }
+
+    fn dimension(&self) -> Result<Option<usize>> {
+        self.reader().dimension()
+    }
+
+    fn embedder(&self) -> Result<Option<EmbedderIdentity>> {
+        self.reader().embedder()
+    }
+
+    fn add(&self, batch: &Batch) -> Result<WriteResult> {
+        self.writer().add(batch)
+    }
+
+    fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
+        self.writer().upsert(batch)
+    }
+
+    fn update(&self, batch: &Batch) -> Result<WriteResult> {
+        self.writer().update(batch)
+    }
+
+    fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
+        self.writer().delete(selection)
+    }
+
+    fn query(&self, query: &Query) -> Result<QueryResult> {
+        self.reader().query(query)
+    }
+
+    fn get(&self, get: &Get) -> Result<GetResult> {
+        self.reader().get(get)
+    }
+
+    fn get_recent(
+        &self,
+        limit: usize,
+        selection: &Selection,
+        include: Include,
+    ) -> Result<GetResult> {
+        self.reader().get_recent(limit, selection, include)
+    }
+
+    fn lexical_search(
+        &self,
+        query: &str,
+        k: usize,
+        selection: &Selection,
+    ) -> Result<LexicalResult> {
+        self.reader().lexical_search(query, k, selection)
+    }
+
+    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
+        self.reader().recall(probe, judge)
+    }
+
+    fn note_access(&self, records: &[u64]) {
+        self.reader().note_access(records);
+    }
+
+    fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
+        self.reader().access_counts(ids)
+    }
+
+    fn count(&self) -> Result<u64> {
+        self.reader().count()
+    }
+
+    fn estimated_count(&self) -> Result<u64> {
+        self.reader().estimated_count()
+    }
+
+    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
+        self.reader().facet_counts(key, selection, limit)
+    }
+
+    fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
+        self.reader().changes_since(seq, limit)
+    }
+
+    fn health(&self) -> Health {
+        self.reader().health()
+    }
+
+    fn maintenance_state(&self) -> Result<MaintenanceState> {
+        self.reader().maintenance_state()
+    }
+
+    fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
+        self.reader().run_maintenance(kind)
+    }
+}

@@ -1,0 +1,55 @@
+//! Keeps the directories of the foreign format as the reference backend's palaces are.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use loci_core::PalaceRef;
+
+use crate::memory::{MemoryBackend, Written};
+
+pub(super) struct Scribe {
+    pub(super) memory: MemoryBackend,
+    write_out: fn(&Written, &Path),
+    /// Where replaced directories stay, so that no file number is used again.
+    aside: PathBuf,
+    laid: Mutex<Laid>,
+}
+
+#[derive(Default)]
+struct Laid {
+    number: usize,
+    palaces: HashMap<PathBuf, Written>,
+}
+
+impl Scribe {
+    pub(super) fn new(write_out: fn(&Written, &Path), aside: PathBuf) -> Self {
+        Self {
+            memory: MemoryBackend::new(),
+            write_out,
+            aside,
+            laid: Mutex::default(),
+        }
+    }
+
+    /// Writes a palace out if it is not on disk as it is now.
+    pub(super) fn lay_out(&self, palace: &PalaceRef) {
+        let Some(written) = self.memory.written(palace) else {
+            return;
+        };
+        let mut laid = self.laid.lock().unwrap_or_else(PoisonError::into_inner);
+        if laid.palaces.get(&palace.path) == Some(&written) {
+            return;
+        }
+        laid.number += 1;
+        let fresh = self.aside.join(format!("fresh-{}", laid.number));
+        let replaced = self.aside.join(format!("replaced-{}", laid.number));
+        std::fs::create_dir_all(&fresh).expect("a directory for the foreign palace");
+        (self.write_out)(&written, &fresh);
+        if palace.path.exists() {
+            std::fs::rename(&palace.path, replaced).expect("the replaced palace goes aside");
+        }
+        std::fs::rename(fresh, &palace.path).expect("the foreign palace takes its place");
+        laid.palaces.insert(palace.path.clone(), written);
+    }
+}
