@@ -7,6 +7,7 @@
 //! [`Filter::matches`]: loci_core::Filter::matches
 
 mod collection;
+mod relations;
 mod search;
 mod state;
 mod write;
@@ -18,10 +19,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
-    Health, PalaceRef, Result, validate_collection_name,
+    Health, PalaceRef, Relations, Result, validate_collection_name,
 };
 
 use collection::MemoryCollection;
+use relations::MemoryRelations;
 use state::{Palace, State};
 pub use written::{Written, WrittenCollection, WrittenDrawer};
 
@@ -173,7 +175,10 @@ impl Backend for MemoryBackend {
             .get_mut(&palace.path)
             .ok_or_else(|| no_palace(palace))?;
         match state.collections.remove(name) {
-            Some(_) => Ok(()),
+            Some(_) => {
+                state.unlink(|drawer| drawer.collection == name);
+                Ok(())
+            }
             None => Err(no_collection(name)),
         }
     }
@@ -218,6 +223,20 @@ impl Backend for MemoryBackend {
 
     fn detect(&self, _path: &Path) -> bool {
         false
+    }
+
+    fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
+        let store = self.open()?;
+        let state = store
+            .palaces
+            .get(&palace.path)
+            .ok_or_else(|| no_palace(palace))?;
+        Ok(Some(Arc::new(MemoryRelations {
+            backend: self.name,
+            store: Arc::clone(&self.store),
+            path: palace.path.clone(),
+            session: state.session,
+        })))
     }
 }
 

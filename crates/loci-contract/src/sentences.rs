@@ -21,6 +21,7 @@ pub mod read_only;
 pub mod reads;
 pub mod recall;
 pub mod registry;
+pub mod relations;
 pub mod uniqueness;
 pub mod upkeep;
 pub mod writes;
@@ -382,6 +383,26 @@ macro_rules! __sentences {
             recall "16.4" s16_4_the_choice_comes_back_in_its_order_with_everything read;
             recall "16.5" s16_5_a_question_embedded_for_others_vectors_is_refused read;
             recall "16.6" s16_6_noting_an_access_changes_no_drawer read;
+            relations "17.1" s17_1_a_fact_comes_back_with_everything_it_was_given;
+            relations "17.2" s17_2_a_fact_without_an_id_is_kept_under_its_key;
+            relations "17.3" s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first;
+            relations "17.4" s17_4_facts_come_in_the_order_added;
+            relations "17.5" s17_5_facts_are_found_by_each_of_their_names_and_all_given_must_hold;
+            relations "17.6" s17_6_limit_and_offset_cut_what_is_found;
+            relations "17.7" s17_7_a_link_comes_back_with_everything_it_was_given;
+            relations "17.8" s17_8_there_is_one_link_per_pair_of_ends_and_label;
+            relations "17.9" s17_9_links_are_found_from_both_ends_in_the_order_added;
+            relations "17.10" s17_10_what_facts_and_links_name_need_not_exist;
+            relations "17.11" s17_11_a_call_with_a_refused_part_writes_nothing;
+            relations "17.12" s17_12_what_stands_at_a_limit_is_accepted_and_beyond_it_refused;
+            relations "17.13" s17_13_links_go_with_their_drawer_and_facts_stay;
+            relations "17.14" s17_14_a_deleted_collection_takes_its_links_along;
+            relations "17.15" s17_15_new_facts_and_links_draw_numbers_and_known_ones_none;
+            relations "17.16" s17_16_facts_of_several_threads_are_added_once_each;
+            relations "17.17" s17_17_palaces_never_see_each_others_facts_and_links;
+            relations "17.18" s17_18_a_missing_palace_has_no_relations_and_a_closed_one_answers_so;
+            relations "17.19" s17_19_instances_see_each_others_facts_and_links;
+            relations "17.20" s17_20_facts_and_links_survive_the_instance;
         }
     };
 }

@@ -305,7 +305,8 @@ pub fn validate_metadata(id: &str, metadata: &Metadata) -> Result<()> {
     Ok(())
 }
 
-fn validate_patch(id: &str, patch: &MetadataPatch) -> Result<()> {
+/// Refuses keys and values that no backend can store.
+pub(crate) fn validate_patch(id: &str, patch: &MetadataPatch) -> Result<()> {
     let mut size = 0;
     for (key, value) in &patch.0 {
         let what = || format!("metadata of `{id}`, key `{}`", key.escape_debug());

@@ -55,7 +55,10 @@ pub use recall::{
     Recalled, SourceEvidence,
 };
 pub use registry::{BackendChoice, DEFAULT_BACKEND, Registry};
-pub use relations::{DrawerRef, Fact, FactQuery, Link, LinkEnd, Related, Relations};
+pub use relations::{
+    DrawerRef, Fact, FactQuery, Link, LinkEnd, MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES, Related,
+    Relations, validate_facts, validate_links,
+};
 pub use result::{
     Change, Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalHit,
     LexicalResult, Outcome, QueryResult, Warning, WriteResult,

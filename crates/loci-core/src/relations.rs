@@ -1,15 +1,39 @@
 //! What a palace keeps besides drawers: facts with the time in which they hold, and labelled links. A backend that keeps them
 //! gives [`Relations`] through [`crate::Backend::relations`].
+//!
+//! Both name drawers by collection and id. What they name need not exist: a link goes with its drawer, a fact stays when the
+//! drawer it was taken from is deleted, and only `forget` removes it too.
 
-use serde::{Deserialize, Serialize};
+mod check;
 
+use serde::{Deserialize, Deserializer, Serialize};
+
+pub use self::check::{MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES, validate_facts, validate_links};
 use crate::error::Result;
+use crate::json::deserialize_strict;
 use crate::metadata::Metadata;
 
 /// A statement: subject, predicate, object, and when it holds.
+///
+/// ```
+/// use loci_core::Fact;
+/// let fact = Fact {
+///     subject: "Alice".into(),
+///     predicate: "lives in".into(),
+///     object: "Lyon".into(),
+///     valid_from: Some("2024-05".into()),
+///     ..Fact::default()
+/// };
+/// fact.validate()?;
+/// assert_eq!(fact.key().len(), 32);
+/// # Ok::<(), loci_core::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// Its name in the palace; the same statement from the same source has the same one.
+    /// Its name in the palace. Where it is empty, [`Fact::key`] derives one: the same statement from the same source has the
+    /// same name.
+    #[serde(default)]
     pub id: String,
     /// Who or what it is about.
     pub subject: String,
@@ -30,12 +54,17 @@ pub struct Fact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<DrawerRef>,
     /// Whatever else is known of it.
-    #[serde(default)]
+    #[serde(
+        default,
+        skip_serializing_if = "is_empty",
+        deserialize_with = "strict_metadata"
+    )]
     pub metadata: Metadata,
 }
 
 /// A drawer by collection and id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DrawerRef {
     /// Its collection.
     pub collection: String,
@@ -45,7 +74,7 @@ pub struct DrawerRef {
 
 /// What a link joins.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LinkEnd {
     /// A drawer.
     Drawer(DrawerRef),
@@ -54,25 +83,63 @@ pub enum LinkEnd {
         /// The wing.
         wing: String,
         /// The room; empty for the wing as a whole.
+        #[serde(default)]
         room: String,
     },
 }
 
 /// A directed, labelled link. There is one per pair of ends and label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Link {
     /// Where it starts.
     pub from: LinkEnd,
     /// Where it leads.
     pub to: LinkEnd,
     /// What the one is to the other; may be empty.
+    #[serde(default)]
     pub label: String,
     /// Whatever else is known of it.
-    #[serde(default)]
+    #[serde(
+        default,
+        skip_serializing_if = "is_empty",
+        deserialize_with = "strict_metadata"
+    )]
     pub metadata: Metadata,
 }
 
-/// Which facts are asked for; what is absent does not restrict.
+fn is_empty(metadata: &Metadata) -> bool {
+    metadata.0.is_empty()
+}
+
+/// Metadata in which no key stands twice.
+fn strict_metadata<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Metadata, D::Error> {
+    let value = deserialize_strict(deserializer)?;
+    Metadata::from_json(&value).map_err(serde::de::Error::custom)
+}
+
+impl LinkEnd {
+    /// The drawer of this collection and id.
+    pub fn drawer(collection: impl Into<String>, id: impl Into<String>) -> Self {
+        Self::Drawer(DrawerRef {
+            collection: collection.into(),
+            id: id.into(),
+        })
+    }
+
+    /// The room of this wing.
+    pub fn room(wing: impl Into<String>, room: impl Into<String>) -> Self {
+        Self::Room {
+            wing: wing.into(),
+            room: room.into(),
+        }
+    }
+}
+
+/// Which facts are asked for; what is absent does not restrict, and all that is given must hold. Names are compared byte by
+/// byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FactQuery {
     /// With this id.
@@ -96,16 +163,85 @@ pub struct Related {
     pub known: u64,
 }
 
-/// Facts and links of one palace. Every call is one transaction, in the same file as the drawers.
+/// Facts and links of one palace. Every call is one transaction, in the same store as the drawers. A call of which one part
+/// is refused writes nothing.
 pub trait Relations: Send + Sync {
-    /// Adds facts; one whose id is there stays as it is. Ends need not exist.
+    /// Adds facts; one whose id is there stays as it is. Sources need not exist. Each new fact draws a number.
     fn add_facts(&self, facts: &[Fact]) -> Result<Related>;
-    /// Facts in the order added, `limit` at most from `offset` on.
+    /// Facts in the order added, `limit` at most from `offset` on. Damaged ones are left out; see [`Relations::damaged`].
     fn facts(&self, query: &FactQuery, limit: usize, offset: usize) -> Result<Vec<Fact>>;
-    /// Adds links; one that is there stays as it is.
+    /// Adds links; one that is there stays as it is. Ends need not exist. Each new link draws a number.
     fn add_links(&self, links: &[Link]) -> Result<Related>;
-    /// Links that start or end at `end`, or all of them, in the order added, `limit` at most from `offset` on.
+    /// Links that start or end at `end`, or all of them, in the order added, `limit` at most from `offset` on. Damaged ones
+    /// are left out; see [`Relations::damaged`].
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>>;
-    /// How many facts and how many links there are.
+    /// How many facts and how many links there are, damaged ones included.
     fn counts(&self) -> Result<(u64, u64)>;
+    /// Names of the facts and links whose bytes are not those that were written, a hundred at most. Answers leave them out.
+    fn damaged(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fact_and_a_link_read_what_they_wrote() {
+        let fact = Fact {
+            id: "f".into(),
+            subject: "Alice".into(),
+            confidence: Some(0.1),
+            source: Some(DrawerRef {
+                collection: "drawers".into(),
+                id: "a".into(),
+            }),
+            metadata: Metadata::from_json(&json!({"tags": ["x"], "n": 1.0})).unwrap(),
+            ..Fact::default()
+        };
+        let text = serde_json::to_string(&fact).unwrap();
+        assert_eq!(serde_json::from_str::<Fact>(&text).unwrap(), fact);
+        let link = Link {
+            from: LinkEnd::drawer("drawers", "a"),
+            to: LinkEnd::room("alice", ""),
+            label: "about".into(),
+            metadata: Metadata::default(),
+        };
+        let value = serde_json::to_value(&link).unwrap();
+        assert_eq!(
+            value,
+            json!({"from": {"drawer": {"collection": "drawers", "id": "a"}},
+                   "to": {"room": {"wing": "alice", "room": ""}}, "label": "about"})
+        );
+        assert_eq!(serde_json::from_value::<Link>(value).unwrap(), link);
+    }
+
+    #[test]
+    fn unknown_fields_and_keys_that_stand_twice_are_refused() {
+        for (text, word) in [
+            (
+                r#"{"subject":"a","predicate":"b","object":"c","until":"2020"}"#,
+                "until",
+            ),
+            (
+                r#"{"subject":"a","predicate":"b","object":"c","metadata":{"k":1,"k":2}}"#,
+                "twice",
+            ),
+            (
+                r#"{"subject":"a","predicate":"b","object":"c","source":{"collection":"c","id":"i","line":1}}"#,
+                "line",
+            ),
+        ] {
+            let error = serde_json::from_str::<Fact>(text).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let end = r#"{"room":{"wing":"w","floor":1}}"#;
+        let error = serde_json::from_str::<LinkEnd>(end)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("floor"), "{error}");
+    }
 }

@@ -1,6 +1,8 @@
 //! import: JSON lines into collections, in small batches, with a report of everything that was
 //! not taken.
 
+mod relations;
+
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -12,7 +14,8 @@ use loci_core::{
 };
 use serde::Serialize;
 
-use crate::record::{JsonRecord, columns, new_id};
+use self::relations::Incoming;
+use crate::record::{JsonLine, JsonRecord, columns, new_id};
 use crate::{DEFAULT_COLLECTION, Palace};
 
 /// Records per transaction: other writers never wait long.
@@ -56,13 +59,17 @@ pub struct Loss {
     pub reason: String,
 }
 
-/// What an import did. `added + updated + skipped + failed` is the number of records read.
+/// What an import did. `added + updated + facts + links + skipped + failed` is the number of records read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// New drawers.
     pub added: u64,
     /// Drawers changed.
     pub updated: u64,
+    /// New facts.
+    pub facts: u64,
+    /// New links.
+    pub links: u64,
     /// Records that were there already.
     pub skipped: u64,
     /// Records that were refused; `lost` names each.
@@ -108,8 +115,13 @@ impl Palace {
         let mut seen = HashSet::new();
         let mut lines = Lines { input, number: 0 };
         while let Some((line, text)) = lines.next()? {
-            let Ok(record) = text.and_then(|text| JsonRecord::parse(&text)) else {
-                continue;
+            let record = match text.and_then(|text| JsonLine::parse(&text)) {
+                Ok(JsonLine::Drawer(record)) => record,
+                Ok(JsonLine::Fact(fact)) => {
+                    import.refuse_other_fact(line, fact)?;
+                    continue;
+                }
+                Ok(JsonLine::Link(_)) | Err(_) => continue,
             };
             let (Some(id), name) = (record.id.clone(), import.target(&record)) else {
                 continue;
@@ -148,6 +160,7 @@ struct Import<'a> {
     ids: HashSet<String>,
     text_bytes: usize,
     vector_bytes: usize,
+    incoming: Incoming,
 }
 
 impl<'a> Import<'a> {
@@ -161,6 +174,7 @@ impl<'a> Import<'a> {
             ids: HashSet::new(),
             text_bytes: 0,
             vector_bytes: 0,
+            incoming: Incoming::default(),
         }
     }
 
@@ -175,16 +189,19 @@ impl<'a> Import<'a> {
                 if text.trim_start_matches('\u{feff}').trim().is_empty() {
                     Ok(None)
                 } else {
-                    JsonRecord::parse(&text).map(Some)
+                    JsonLine::parse(&text).map(Some)
                 }
             }) {
                 Ok(None) => {}
-                Ok(Some(record)) => self.take(line, record)?,
+                Ok(Some(JsonLine::Drawer(record))) => self.take(line, record)?,
+                Ok(Some(JsonLine::Fact(fact))) => self.take_fact(line, fact)?,
+                Ok(Some(JsonLine::Link(link))) => self.take_link(line, link)?,
                 Err(error) => self.lose(line, None, &error),
             }
             progress(line);
         }
         self.flush()?;
+        self.flush_relations()?;
         Ok(self.report)
     }
 
@@ -218,6 +235,7 @@ impl<'a> Import<'a> {
             return Ok(());
         }
         if self.was_forgotten(&record)? {
+            self.note_forgotten(&name, record.id.as_ref());
             self.report.skipped += 1;
             self.report.lost.push(Loss {
                 line,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loci_core::{
     Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Embedder, Error,
-    MaintenanceState, Metric, PalaceRef, Registry, Result, Selection, Warning,
+    MaintenanceState, Metric, PalaceRef, Registry, Relations, Result, Selection, Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::{
@@ -310,6 +310,11 @@ impl Palace {
 
     pub(crate) fn reference(&self) -> &PalaceRef {
         &self.reference
+    }
+
+    /// Facts and links; nothing where the backend keeps none.
+    pub fn relations(&self) -> Result<Option<Arc<dyn Relations>>> {
+        self.backend.relations(&self.reference)
     }
 
     pub(crate) fn local(&self) -> Result<&SqliteBackend> {

@@ -1,9 +1,10 @@
 //! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
-//! `collection`, `metric` and `embedder`.
+//! `collection`, `metric` and `embedder`; or `{"fact": {…}}` or `{"link": {…}}`.
 
 use loci_core::{
-    Batch, EmbedderIdentity, Error, Metadata, MetadataPatch, Result, deserialize_strict,
+    Batch, EmbedderIdentity, Error, Fact, Link, Metadata, MetadataPatch, Result, deserialize_strict,
 };
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -81,6 +82,56 @@ impl JsonRecord {
             metadata: serde_json::to_value(metadata).unwrap_or_default(),
             embedding,
             ..Self::default()
+        }
+    }
+}
+
+/// What a line can hold.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum JsonLine {
+    Drawer(JsonRecord),
+    Fact(Fact),
+    Link(Link),
+}
+
+/// A line that is no drawer, as it is written and read: it holds one of both.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonRelation {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fact: Option<Fact>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<Link>,
+}
+
+/// Whether a line that is no drawer means to be something else.
+#[derive(Deserialize)]
+struct Meant {
+    #[serde(default)]
+    fact: Option<IgnoredAny>,
+    #[serde(default)]
+    link: Option<IgnoredAny>,
+}
+
+impl JsonLine {
+    /// Reads a line. What is refused is refused with the problem of what it means to be.
+    pub(crate) fn parse(line: &str) -> Result<Self> {
+        let refused = match JsonRecord::parse(line) {
+            Ok(record) => return Ok(Self::Drawer(record)),
+            Err(error) => error,
+        };
+        let text = line.trim_start_matches('\u{feff}');
+        let what = match serde_json::from_str(text) {
+            Ok(Meant { fact: Some(_), .. }) => "fact",
+            Ok(Meant { link: Some(_), .. }) => "link",
+            _ => return Err(refused),
+        };
+        let line: JsonRelation =
+            serde_json::from_str(text).map_err(|error| Error::invalid(what, error.to_string()))?;
+        match (line.fact, line.link) {
+            (Some(fact), None) => Ok(Self::Fact(fact)),
+            (None, Some(link)) => Ok(Self::Link(link)),
+            _ => Err(Error::invalid(what, "a line holds one fact or one link")),
         }
     }
 }

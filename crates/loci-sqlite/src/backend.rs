@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
-    Health, Kinship, PalaceRef, Result, validate_collection_name,
+    Health, Kinship, PalaceRef, Relations, Result, validate_collection_name,
 };
 use rusqlite::params;
 
@@ -15,6 +15,7 @@ use crate::collection::SqliteCollection;
 use crate::collection::meta::{CollectionRow, mismatch};
 use crate::collection::rows::{rebuild_postings, take_row};
 use crate::fault::Attempt;
+use crate::relations::{SqliteRelations, links};
 use crate::store::connection::{Db, Durability};
 use crate::store::place::{DATABASE, Place};
 use crate::store::{Head, Store};
@@ -346,6 +347,7 @@ impl Backend for SqliteBackend {
             )?;
             db.sql
                 .execute("DELETE FROM snapshots WHERE collection = ?1", [row.id])?;
+            links::remove_of_collection(&db.sql, name)?;
             db.sql
                 .execute("UPDATE palace SET seq = seq + 1 WHERE id = 1", [])?;
             Ok(())
@@ -405,6 +407,11 @@ impl Backend for SqliteBackend {
 
     fn detect(&self, path: &Path) -> bool {
         path.join(DATABASE).is_file()
+    }
+
+    fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
+        let store = self.store(palace, false)?;
+        Ok(Some(Arc::new(SqliteRelations { store })))
     }
 }
 

@@ -8,6 +8,7 @@ mod dating;
 pub(crate) mod forget;
 mod index_check;
 mod reembed;
+mod relation_check;
 mod repair;
 pub(crate) mod restore;
 mod row_check;

@@ -11,6 +11,7 @@ mod collection;
 mod fault;
 mod index;
 mod ledger;
+mod relations;
 mod store;
 
 pub use backend::SqliteBackend;

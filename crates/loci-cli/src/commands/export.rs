@@ -18,12 +18,21 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
         Some(file) if file != Path::new("-") => {
             let palace = session.existing()?;
             let report = to_file(palace, collection, file, arguments.force)?;
+            let related = match (report.facts, report.links) {
+                (0, 0) => String::new(),
+                (facts, links) => format!(", {facts} fact(s), {links} link(s)"),
+            };
             let text = format!(
-                "exported {} drawer(s) to `{}`",
+                "exported {} drawer(s){related} to `{}`",
                 report.exported,
                 file.display()
             );
-            let answer = json!({"exported": report.exported, "warnings": report.warnings});
+            let answer = json!({
+                "exported": report.exported,
+                "facts": report.facts,
+                "links": report.links,
+                "warnings": report.warnings,
+            });
             Ok(incomplete(Reply::new(&answer, text)?, &report))
         }
         _ => {

@@ -28,9 +28,8 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
             Some(true) => {}
             Some(false) => {
                 let nothing = ForgetOutcome {
-                    forgotten: 0,
                     purge_pending: palace.status()?.state.purge_pending,
-                    removed_files: Vec::new(),
+                    ..ForgetOutcome::default()
                 };
                 return reply(&nothing, "nothing done");
             }
@@ -43,19 +42,20 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         }
     }
     let mut outcome = ForgetOutcome {
-        forgotten: 0,
         purge_pending: palace.status()?.state.purge_pending,
-        removed_files: Vec::new(),
+        ..ForgetOutcome::default()
     };
     // Every collection is asked: a repair or a run may have taken a drawer out and kept a copy.
     for collection in palace.scope(arguments.collection.as_deref())? {
         let done = palace.forget(collection.name(), &selection)?;
         outcome.forgotten += done.forgotten;
+        outcome.facts += done.facts;
+        outcome.links += done.links;
         outcome.purge_pending = done.purge_pending;
         outcome.removed_files.extend(done.removed_files);
     }
     let text = match (outcome.forgotten, outcome.purge_pending) {
-        (0, _) => "there is nothing to forget".to_owned(),
+        (0, _) if is_nothing(&outcome) => "there is nothing to forget".to_owned(),
         (forgotten, false) => format!("forgot {forgotten} drawer(s)"),
         (forgotten, true) => format!(
             "forgot {forgotten} drawer(s); another process still reads an older state, the next one \
@@ -63,6 +63,12 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         ),
     };
     let mut reply = reply(&outcome, &text)?;
+    if outcome.facts + outcome.links > 0 {
+        reply.notes.push(format!(
+            "note: forgot {} fact(s) and {} link(s) with them",
+            outcome.facts, outcome.links
+        ));
+    }
     if !outcome.removed_files.is_empty() {
         reply.notes.push(format!(
             "note: removed {} set-aside file(s) that could hold the text too: {}",
@@ -71,7 +77,7 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         ));
     }
     let kept = palace.status()?.state.set_aside;
-    if outcome.forgotten == 0 && !kept.is_empty() {
+    if is_nothing(&outcome) && !kept.is_empty() {
         reply.notes.push(format!(
             "note: {} set-aside file(s) of earlier repairs and restores are kept and were not searched: {}",
             kept.len(),
@@ -84,10 +90,16 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
 fn reply(outcome: &ForgetOutcome, text: &str) -> Result<Reply> {
     let answer = json!({
         "forgotten": outcome.forgotten,
+        "facts": outcome.facts,
+        "links": outcome.links,
         "purge_pending": outcome.purge_pending,
         "removed_files": outcome.removed_files,
     });
-    Ok(Reply::new(&answer, text)?.exit_if(outcome.forgotten == 0, Exit::Nothing))
+    Ok(Reply::new(&answer, text)?.exit_if(is_nothing(outcome), Exit::Nothing))
+}
+
+fn is_nothing(outcome: &ForgetOutcome) -> bool {
+    outcome.forgotten + outcome.facts + outcome.links == 0
 }
 
 /// The collections in which something matches, with how much. Forgetting rewrites the palace, so it

@@ -72,6 +72,13 @@ fn shown(printer: Printer, report: &ImportReport) -> String {
         "added {}, updated {}, skipped {}, failed {}\n",
         report.added, report.updated, report.skipped, report.failed
     );
+    if report.facts + report.links > 0 {
+        let _ = writeln!(
+            text,
+            "added {} fact(s), {} link(s)",
+            report.facts, report.links
+        );
+    }
     for loss in report.lost.iter().take(SHOWN_LOSSES) {
         let _ = write!(text, "lost line {}", loss.line);
         if let Some(id) = &loss.id {

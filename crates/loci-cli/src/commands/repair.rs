@@ -34,6 +34,8 @@ fn of_salvage(salvage: &SalvageReport) -> Value {
     json!({
         "palace": salvage.palace.to_string_lossy(),
         "saved": salvage.saved,
+        "facts": salvage.facts,
+        "links": salvage.links,
         "without_vector": salvage.without_vector,
         "damaged": salvage.damaged,
         "duplicates": salvage.duplicates,

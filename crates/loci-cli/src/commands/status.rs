@@ -24,7 +24,10 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         "bytes": state.bytes,
         "seq": state.seq,
         "purge_pending": state.purge_pending,
+        "facts": state.facts,
+        "links": state.links,
         "damaged_drawers": state.damaged_drawers,
+        "damaged_relations": state.damaged_relations,
         "removed_duplicates": state.removed_duplicates,
         "drift_files": state.drift_files,
         "set_aside": state.set_aside,
@@ -79,10 +82,21 @@ fn shown(path: &str, backend: &str, status: &Status) -> String {
             let _ = writeln!(text, "             the index is not rebuilt: {reason}");
         }
     }
+    if state.facts + state.links > 0 {
+        let _ = writeln!(
+            text,
+            "relations    {} facts, {} links",
+            state.facts, state.links
+        );
+    }
     let counts = [
         (
             state.damaged_drawers,
             "damaged drawers set aside by a repair",
+        ),
+        (
+            state.damaged_relations,
+            "damaged facts and links set aside by a repair",
         ),
         (state.removed_duplicates, "duplicates set aside"),
         (state.drift_files as u64, "index files set aside"),

@@ -109,7 +109,7 @@ fn a_damaged_drawer_is_forgotten_with_every_trace_of_its_text() {
     let answer = dir.json(0, &["forget", "bad"]);
     assert_eq!(
         answer,
-        json!({"forgotten": 1, "purge_pending": false, "removed_files": []})
+        json!({"forgotten": 1, "facts": 0, "links": 0, "purge_pending": false, "removed_files": []})
     );
     for letters in [MARKER, FLIPPED] {
         assert_eq!(dir.files_with(letters), Vec::<PathBuf>::new());

@@ -37,13 +37,13 @@ fn forgotten_text_is_in_no_file_of_the_palace() {
     let one = dir.json(0, &["forget", "secret-0"]);
     assert_eq!(
         one,
-        json!({"forgotten": 1, "purge_pending": false, "removed_files": [aside]})
+        json!({"forgotten": 1, "facts": 0, "links": 0, "purge_pending": false, "removed_files": [aside]})
     );
     let room = json!({"room": MARKER}).to_string();
     let rest = dir.json(0, &["forget", "--where", &room, "--yes"]);
     assert_eq!(
         rest,
-        json!({"forgotten": 39, "purge_pending": false, "removed_files": []})
+        json!({"forgotten": 39, "facts": 0, "links": 0, "purge_pending": false, "removed_files": []})
     );
     assert_eq!(dir.files_with(MARKER), Vec::<PathBuf>::new());
     assert_eq!(dir.json(1, &["query", MARKER])["hits"], json!([]));
@@ -161,7 +161,7 @@ fn forgetting_an_unknown_id_keeps_what_was_set_aside_and_says_so() {
     let answer = dir.json(1, &["forget", "b"]);
     assert_eq!(
         answer,
-        json!({"forgotten": 0, "purge_pending": false, "removed_files": []})
+        json!({"forgotten": 0, "facts": 0, "links": 0, "purge_pending": false, "removed_files": []})
     );
     assert_eq!(names(&dir.json(0, &["status"])["set_aside"]), aside);
 }

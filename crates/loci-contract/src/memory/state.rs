@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    CollectionInfo, CollectionOptions, EmbedderIdentity, Error, MetaValue, Metadata, Metric,
-    Result, Selection,
+    CollectionInfo, CollectionOptions, DrawerRef, EmbedderIdentity, Error, Fact, Link, LinkEnd,
+    MetaValue, Metadata, Metric, Result, Selection,
 };
 
 #[derive(Clone, Default)]
@@ -18,6 +18,10 @@ pub(super) struct Palace {
     /// The last collection number drawn.
     pub(super) numbers: u64,
     pub(super) collections: BTreeMap<String, State>,
+    /// In the order added.
+    pub(super) facts: Vec<Fact>,
+    /// In the order added.
+    pub(super) links: Vec<Link>,
 }
 
 /// One collection.
@@ -62,6 +66,16 @@ impl Palace {
             tombstones: BTreeMap::new(),
         };
         self.collections.insert(name.into(), state);
+    }
+
+    /// Removes the links that start or end at drawers that went.
+    pub(super) fn unlink(&mut self, went: impl Fn(&DrawerRef) -> bool) {
+        let is_there = |end: &LinkEnd| match end {
+            LinkEnd::Drawer(drawer) => !went(drawer),
+            LinkEnd::Room { .. } => true,
+        };
+        self.links
+            .retain(|link| is_there(&link.from) && is_there(&link.to));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Adding, changing and deleting records, one after the other, on a copy of the palace.
 
+use std::collections::BTreeSet;
+
 use loci_core::{
     Batch, DeleteResult, EmbedderIdentity, Error, Outcome, Result, Selection, Warning, WriteResult,
     validate_metadata,
@@ -176,14 +178,17 @@ pub(super) fn delete(
         .filter(|(_, drawer)| drawer.is_in(selection))
         .map(|(record, _)| *record)
         .collect();
+    let mut ids = BTreeSet::new();
     for record in &records {
         palace.seq += 1;
         state.seq = palace.seq;
-        state.drawers.remove(record);
+        ids.extend(state.drawers.remove(record).map(|drawer| drawer.id));
         state.tombstones.insert(palace.seq, *record);
     }
-    Ok(DeleteResult {
+    let result = DeleteResult {
         deleted: records.len(),
         seq: state.seq,
-    })
+    };
+    palace.unlink(|drawer| drawer.collection == name && ids.contains(&drawer.id));
+    Ok(result)
 }

@@ -36,6 +36,7 @@ mod passages;
 mod places;
 mod recall;
 mod reembed;
+mod relations;
 mod support;
 mod torture;
 mod truth;

@@ -1,4 +1,4 @@
-//! Makes a palace that holds one of everything that format 3 knows.
+//! Makes a palace that holds one of everything that format 4 knows.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, hash_of};
 use loci_palace::{
-    Embedder, EmbedderIdentity, Error, Metadata, Meter, MineOptions, OpenOptions, Palace, Piece,
-    Request, Result, STATIC_NAME, Selection, Source, Stat,
+    DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd, Metadata, Meter,
+    MineOptions, OpenOptions, Palace, Piece, Request, Result, STATIC_NAME, Selection, Source, Stat,
 };
 use serde_json::{Value, json};
 
@@ -45,14 +45,15 @@ pub(crate) fn make(path: &Path) {
     stood_in(&palace);
     half_done(&palace);
     posted(&palace);
+    related(&palace);
     let parent = path.parent().unwrap();
     for question in ["where is the harbour", "who likes tea"] {
         palace.search("drawers", &Request::new(question)).unwrap();
     }
     palace.close().unwrap();
     let palace = Palace::open(path, &OpenOptions::existing()).unwrap();
-    palace.backup(&parent.join("format-3.sqlite3")).unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-3.jsonl")).unwrap();
+    palace.backup(&parent.join("format-4.sqlite3")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-4.jsonl")).unwrap();
     palace.export(None, &mut lines).unwrap();
 }
 
@@ -256,4 +257,72 @@ fn posted(palace: &Palace) {
         .forget("post", &Selection::ids([found.hits[0].id.clone()]))
         .unwrap();
     assert_eq!(outcome.forgotten, 1);
+}
+
+/// Facts with and without a name, a time, a source; links between drawers, rooms and what does not exist.
+fn related(palace: &Palace) {
+    let relations = palace.relations().unwrap().unwrap();
+    let fact = |subject: &str, predicate: &str, object: &str| Fact {
+        subject: subject.into(),
+        predicate: predicate.into(),
+        object: object.into(),
+        ..Fact::default()
+    };
+    let source = |collection: &str, id: &str| {
+        Some(DrawerRef {
+            collection: collection.into(),
+            id: id.into(),
+        })
+    };
+    let facts = [
+        Fact {
+            id: "tea".into(),
+            valid_from: Some("2023-05-07".into()),
+            confidence: Some(1.0),
+            source: source("drawers", "t1"),
+            ..fact("Caroline", "likes", "green tea")
+        },
+        Fact {
+            valid_from: Some("2019".into()),
+            valid_to: Some("2022-11-30T08:00:00Z".into()),
+            confidence: Some(0.1),
+            metadata: Metadata::from_json(
+                &json!({"said_by": ["Ana", "Bo"], "times": 3, "weight": 2.0}),
+            )
+            .unwrap(),
+            ..fact("Μελίνα", "lives in", "Marseille")
+        },
+        Fact {
+            source: source("nowhere", "nobody"),
+            ..fact("the harbour", "is", "")
+        },
+    ];
+    relations.add_facts(&facts).unwrap();
+    let link = |from: LinkEnd, to: LinkEnd, label: &str| Link {
+        from,
+        to,
+        label: label.into(),
+        metadata: Metadata::default(),
+    };
+    let links = [
+        link(
+            LinkEnd::drawer("drawers", "m1"),
+            LinkEnd::drawer("drawers", "m2"),
+            "precedes",
+        ),
+        Link {
+            metadata: Metadata::from_json(&json!({"strength": 0.25})).unwrap(),
+            ..link(
+                LinkEnd::room("alice", "harbour"),
+                LinkEnd::room("bob", ""),
+                "",
+            )
+        },
+        link(
+            LinkEnd::drawer("models", "v1"),
+            LinkEnd::room("post", "letters"),
+            "見よ",
+        ),
+    ];
+    relations.add_links(&links).unwrap();
 }

@@ -5,7 +5,9 @@
 //! it was acknowledged `A`. `loci-worker PALACE open` opens (creating) and adds one drawer. `loci-worker PALACE mine
 //! ROOT` opens (creating) and mines a folder; it ends with 1 if that fails. `loci-worker PALACE
 //! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to. `loci-worker PALACE fixture` makes
-//! the palace that `tests/compat/format-3.*` were made of: `format-3.sqlite3` and `format-3.jsonl` beside it.
+//! the palace that `tests/compat/format-4.*` were made of: `format-4.sqlite3` and `format-4.jsonl` beside it.
+//! `loci-worker PALACE relate` adds three facts and a link at a time without end and prints the number of each round that was
+//! acknowledged.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -70,6 +72,7 @@ fn main() {
         }
         "reembed" => reembed(path, &arguments[2], &arguments[3]),
         "fixture" => fixture::make(path),
+        "relate" => relate(path),
         other => panic!("no mode {other}"),
     }
 }
@@ -139,4 +142,18 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
     });
     say(&answered(answer.map(|done| reembedded(&done))));
     palace.close().unwrap();
+}
+
+fn relate(path: &Path) {
+    let palace = open(path).unwrap();
+    let relations = palace.relations().unwrap().unwrap();
+    let mut out = std::io::stdout().lock();
+    for round in 0_u64.. {
+        relations.add_facts(&protocol::facts_of(round)).unwrap();
+        writeln!(out, "F{round}").unwrap();
+        out.flush().unwrap();
+        relations.add_links(&[protocol::link_of(round)]).unwrap();
+        writeln!(out, "L{round}").unwrap();
+        out.flush().unwrap();
+    }
 }

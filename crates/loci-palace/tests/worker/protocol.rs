@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use loci_palace::{
-    Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Filter, Get, Include,
-    Kinship, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions, Palace, Period, Query,
-    Reading, Result, Selection, Tree,
+    Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Fact, Filter, Get,
+    Include, Kinship, Link, LinkEnd, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions,
+    Palace, Period, Query, Reading, Result, Selection, Tree,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -316,6 +316,29 @@ impl Request {
             }
             Self::Undo { collection, run } => Ok(json!(palace.undo(collection, *run)?)),
         }
+    }
+}
+
+/// The facts that a worker adds in one call.
+pub fn facts_of(round: u64) -> Vec<Fact> {
+    ["knows", "likes", "is"]
+        .map(|predicate| Fact {
+            subject: format!("person {round}"),
+            predicate: predicate.into(),
+            object: "somebody".into(),
+            confidence: Some(0.5),
+            ..Fact::default()
+        })
+        .into()
+}
+
+/// The link that a worker adds after them.
+pub fn link_of(round: u64) -> Link {
+    Link {
+        from: LinkEnd::drawer("drawers", round.to_string()),
+        to: LinkEnd::room("people", "somebody"),
+        label: "about".into(),
+        metadata: Metadata::default(),
     }
 }
 

@@ -4,12 +4,13 @@
 //! hold text too. The delete and the note that a purge is due commit together, so a kill at any
 //! later line leaves a palace that finishes the purge.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use loci_core::{Error, ErrorKind, Metadata, PalaceRef, Result, Selection};
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
@@ -18,6 +19,7 @@ use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::ledger::forgotten;
+use crate::relations::{self, Forgotten};
 use crate::store::connection::Db;
 use crate::store::lock::FileLock;
 use crate::store::place::Place;
@@ -27,10 +29,14 @@ use crate::store::{Head, Store};
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What `forget` did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetOutcome {
     /// Drawers removed.
     pub forgotten: usize,
+    /// Facts removed that were taken from them.
+    pub facts: usize,
+    /// Links removed that ended at them.
+    pub links: usize,
     /// True when a reader kept old pages alive; the next process completes the purge.
     pub purge_pending: bool,
     /// Set-aside files of the palace that were removed because they could hold the text too.
@@ -38,7 +44,8 @@ pub struct ForgetOutcome {
 }
 
 impl SqliteBackend {
-    /// Removes the selected drawers of a collection, and every trace of their text.
+    /// Removes the selected drawers of a collection, and every trace of their text: also the facts that were taken from them
+    /// and the links that end at them. An id whose drawer is gone already still has its facts removed.
     pub fn forget(
         &self,
         palace: &PalaceRef,
@@ -50,15 +57,21 @@ impl SqliteBackend {
         }
         let store = self.store(palace, false)?;
         let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
+        let related = Cell::new(Forgotten::default());
         let removed = in_slices(
             &store,
             "forgetting drawers",
             find,
             selection,
-            |db, collection, rows| forgotten::remember(&db.sql, collection, rows),
+            |db, number, rows| {
+                forgotten::remember(&db.sql, number, rows)?;
+                related.set(related.get() + forget_relations(&db.sql, collection, rows)?);
+                Ok(())
+            },
             note_purge,
         )?;
-        let copies = forget_copies(&store, collection, selection)?;
+        let (copies, of_gone) = forget_copies(&store, collection, selection)?;
+        let related = related.get() + of_gone;
         let pending = store.read("looking for a pending purge", |db| {
             Ok(Head::read(&db.sql)?.purge_pending)
         })?;
@@ -69,6 +82,8 @@ impl SqliteBackend {
         };
         Ok(ForgetOutcome {
             forgotten: removed.deleted + copies,
+            facts: related.facts,
+            links: related.links,
             purge_pending: pending > 0 && !purged.complete,
             removed_files: purged.removed_files,
         })
@@ -94,14 +109,57 @@ fn purge_if_possible(store: &Store) -> Result<Purged> {
     }
 }
 
-/// Selected drawers that a repair or a clean-up took out of the collection but kept.
-fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Result<usize> {
+/// Facts and links of drawers that are about to go.
+fn forget_relations(db: &Connection, collection: &str, rows: &[u64]) -> Attempt<Forgotten> {
+    let mut statement = db.prepare_cached("SELECT id FROM drawers WHERE row = ?1")?;
+    let mut total = Forgotten::default();
+    for row in rows {
+        // The id of a damaged drawer may be no text any more.
+        let id = statement.query_row([*row as i64], |columns| {
+            Ok(columns.get::<_, String>(0).ok())
+        })?;
+        if let Some(id) = id {
+            total = total + relations::forget(db, collection, &id)?;
+        }
+    }
+    Ok(total)
+}
+
+/// Ids of which no drawer is left in the collection.
+fn without_drawer(db: &Connection, collection: i64, ids: Vec<String>) -> Attempt<Vec<String>> {
+    let mut statement =
+        db.prepare_cached("SELECT 1 FROM drawers WHERE collection = ?1 AND id = ?2")?;
+    let mut gone = Vec::new();
+    for id in ids {
+        if !statement.exists(params![collection, id])? {
+            gone.push(id);
+        }
+    }
+    Ok(gone)
+}
+
+/// Selected drawers that a repair or a clean-up took out of the collection but kept; and facts and links of drawers that are
+/// gone: those copies, and ids that are named without any other condition.
+fn forget_copies(
+    store: &Store,
+    collection: &str,
+    selection: &Selection,
+) -> Result<(usize, Forgotten)> {
     store.write("forgetting copies", |db| {
         let head = Head::read(&db.sql)?;
         let row = CollectionRow::require(&db.sql, &head, collection)?;
         let mut removed = 0;
+        let mut gone = if selection.filter.is_none()
+            && selection.document.is_none()
+            && selection.period.is_none()
+        {
+            selection.ids.clone().unwrap_or_default()
+        } else {
+            Vec::new()
+        };
         for table in ["damaged_drawers", "removed_duplicates", "kept_drawers"] {
-            for (copy, text) in selected_copies(db, table, row.id, selection)? {
+            for (copy, id, text) in selected_copies(db, table, row.id, selection)? {
+                gone.push(id);
                 if let Some(text) = text {
                     forgotten::remember_text(&db.sql, row.id, &text)?;
                 }
@@ -111,14 +169,18 @@ fn forget_copies(store: &Store, collection: &str, selection: &Selection) -> Resu
             }
         }
         removed += forgotten::remove_copies(&db.sql, row.id)?;
-        if removed > 0 {
+        let mut related = Forgotten::default();
+        for id in without_drawer(&db.sql, row.id, gone)? {
+            related = related + relations::forget(&db.sql, collection, &id)?;
+        }
+        if removed + related.facts + related.links > 0 {
             let seq = head.seq.max(1) as i64;
             db.sql.execute(
                 "UPDATE palace SET purge_pending = max(purge_pending, ?1) WHERE id = 1",
                 [seq],
             )?;
         }
-        Ok(removed)
+        Ok((removed, related))
     })
 }
 
@@ -127,7 +189,7 @@ fn selected_copies(
     table: &str,
     collection: i64,
     selection: &Selection,
-) -> Attempt<Vec<(i64, Option<String>)>> {
+) -> Attempt<Vec<(i64, String, Option<String>)>> {
     let sql = format!("SELECT id, drawer_id, metadata, text FROM {table} WHERE collection = ?1");
     let mut statement = db.sql.prepare(&sql)?;
     let mut rows = statement.query([collection])?;
@@ -162,7 +224,7 @@ fn selected_copies(
                 .is_some_and(|moment| period.contains(moment))
         });
         if by_id && by_filter && by_text && by_date {
-            selected.push((columns.get(0)?, text.map(str::to_owned)));
+            selected.push((columns.get(0)?, id.to_owned(), text.map(str::to_owned)));
         }
     }
     Ok(selected)

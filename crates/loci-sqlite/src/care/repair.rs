@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::salvage::{self, SalvageReport};
 use super::verify::{Finding, VerifyReport};
-use super::{backup, free_path};
+use super::{backup, free_path, relation_check};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
@@ -20,6 +20,7 @@ use crate::collection::{other, passage};
 use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
+use crate::relations;
 use crate::store::lock::FileLock;
 use crate::store::{Head, Store, now_ms, schema};
 
@@ -136,6 +137,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
                 set_aside.len()
             ));
         }
+        actions.extend(mend_relations(sql)?);
         let orphans = set_orphans_aside(sql)?;
         if orphans > 0 {
             actions.push(format!(
@@ -188,6 +190,29 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     report.set_aside = set_aside;
     report.actions.extend(actions);
     Ok(())
+}
+
+/// Sets damaged facts and links aside; refuses if their numbers do not add up.
+fn mend_relations(db: &Connection) -> Attempt<Option<String>> {
+    let (facts, links) = relations::counts(db)?;
+    let moved = relation_check::set_aside(db)?;
+    let left = relations::counts(db)?;
+    if (left.0 + moved.facts as u64, left.1 + moved.links as u64) != (facts, links) {
+        return Err(Error::Internal {
+            doing: "repairing".into(),
+            detail: format!(
+                "{facts} facts and {links} links before, {} and {} after, {} and {} set aside: undone",
+                left.0, left.1, moved.facts, moved.links
+            ),
+        }
+        .into());
+    }
+    Ok((moved.facts + moved.links > 0).then(|| {
+        format!(
+            "moved {} damaged fact(s) and {} damaged link(s) to the side tables `damaged_facts` and `damaged_links`",
+            moved.facts, moved.links
+        )
+    }))
 }
 
 /// Copies rows whose bytes are not what was written to the side table, byte for byte, and takes

@@ -3,6 +3,8 @@
 //! The damaged files are only read. A drawer is saved when its checksum matches; one whose vector
 //! lay on a lost page is saved without it; one whose bytes are wrong goes to the side table.
 
+mod relations;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
@@ -13,6 +15,7 @@ use loci_core::{
 use loci_salvage::{DatabaseFile, Value};
 use rusqlite::params;
 
+use self::relations::FoundRelations;
 use crate::SqliteBackend;
 use crate::collection::record::{checksum, content_hash, vector_from_bytes};
 use crate::store::lock::FileLock;
@@ -28,7 +31,12 @@ pub struct SalvageReport {
     pub saved: u64,
     /// Of those, drawers whose vector was lost, by id; their text was checked by its own hash.
     pub without_vector: Vec<String>,
-    /// Drawers whose bytes are damaged, by id where it could be read; kept in `damaged_drawers`.
+    /// Facts in it.
+    pub facts: u64,
+    /// Links in it.
+    pub links: u64,
+    /// What has damaged bytes: drawers by id where it could be read, facts and links by row; kept in `damaged_drawers`,
+    /// `damaged_facts` and `damaged_links`.
     pub damaged: Vec<String>,
     /// Drawers that were there already: the same text from the same place.
     pub duplicates: u64,
@@ -65,6 +73,7 @@ struct Finds {
     /// Collection, hash, lines, when.
     forgotten: Vec<(i64, Vec<u8>, Vec<u8>, i64)>,
     forget_key: Option<Vec<u8>>,
+    relations: FoundRelations,
 }
 
 pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<SalvageReport> {
@@ -204,7 +213,7 @@ impl Finds {
                     self.collections.insert(row, found);
                 }
             }
-            _ => {}
+            _ => self.relations.take(row, values),
         }
     }
 
@@ -289,6 +298,7 @@ fn write_all(
         writer.flush(report)?;
     }
     keep_forgotten(&store, finds, &writers)?;
+    finds.relations.save(&store, report)?;
     backend.close()
 }
 

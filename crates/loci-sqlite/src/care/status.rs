@@ -15,8 +15,14 @@ pub struct PalaceState {
     pub seq: u64,
     /// Forgotten text may still be in the files; the next process that can will purge it.
     pub purge_pending: bool,
+    /// Facts.
+    pub facts: u64,
+    /// Links.
+    pub links: u64,
     /// Drawers that a repair set aside because their bytes were damaged.
     pub damaged_drawers: u64,
+    /// Facts and links that a repair set aside because their bytes were damaged.
+    pub damaged_relations: u64,
     /// Duplicates that were removed when the palace was opened; they are kept in a side table.
     pub removed_duplicates: u64,
     /// Bytes of all files in the palace directory.
@@ -33,24 +39,30 @@ impl SqliteBackend {
     /// Reads the state of a palace.
     pub fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
         let store = self.store(palace, false)?;
-        let (head, damaged, duplicates, indexes) =
-            store.read("reading the palace's state", |db| {
-                let count = |sql: &str| -> rusqlite::Result<i64> {
-                    db.sql.query_row(sql, [], |row| row.get(0))
-                };
-                Ok((
-                    Head::read(&db.sql)?,
-                    count("SELECT count(*) FROM damaged_drawers")?,
-                    count("SELECT count(*) FROM removed_duplicates")?,
-                    registry::names(&db.sql)?,
-                ))
-            })?;
+        let state = store.read("reading the palace's state", |db| {
+            let count = |table: &str| -> rusqlite::Result<u64> {
+                let sql = format!("SELECT count(*) FROM {table}");
+                db.sql
+                    .query_row(&sql, [], |row| row.get::<_, i64>(0))
+                    .map(|count| count as u64)
+            };
+            let head = Head::read(&db.sql)?;
+            Ok(PalaceState {
+                format: schema::FORMAT,
+                seq: head.seq,
+                purge_pending: head.purge_pending > 0,
+                facts: count("facts")?,
+                links: count("links")?,
+                damaged_drawers: count("damaged_drawers")?,
+                damaged_relations: count("damaged_facts")? + count("damaged_links")?,
+                removed_duplicates: count("removed_duplicates")?,
+                bytes: 0,
+                drift_files: 0,
+                set_aside: Vec::new(),
+                indexes: registry::names(&db.sql)?,
+            })
+        })?;
         Ok(PalaceState {
-            format: schema::FORMAT,
-            seq: head.seq,
-            purge_pending: head.purge_pending > 0,
-            damaged_drawers: damaged as u64,
-            removed_duplicates: duplicates as u64,
             bytes: bytes_below(&store.place.directory),
             set_aside: super::forget::set_aside_files(&store.place)
                 .iter()
@@ -64,7 +76,7 @@ impl SqliteBackend {
                 })
                 .collect(),
             drift_files: loci_index::drift_files(&store.place.index_directory()).len(),
-            indexes,
+            ..state
         })
     }
 }

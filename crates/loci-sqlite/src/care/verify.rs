@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::index_check::Unusable;
-use super::{index_check, row_check};
+use super::{index_check, relation_check, row_check};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::other;
@@ -218,6 +218,9 @@ fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<
             )?);
         }
         check_rows_without_home(db, report)?;
+        if deep {
+            relation_check::check(&db.sql, report)?;
+        }
         Ok(unusable)
     })
 }

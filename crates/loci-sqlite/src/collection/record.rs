@@ -15,13 +15,18 @@ const LABEL_TEXT_BYTES: usize = 256;
 /// Checksum over everything a drawer is. `metadata` is the stored JSON text, `vector` the stored
 /// bytes. SQLite's own checks do not notice a flipped byte inside a value; this does.
 pub(crate) fn checksum(id: &str, text: Option<&str>, metadata: &str, vector: Option<&[u8]>) -> i64 {
-    let mut hasher = Xxh3::new();
-    for part in [
+    checksum_of([
         Some(id.as_bytes()),
         text.map(str::as_bytes),
         Some(metadata.as_bytes()),
         vector,
-    ] {
+    ])
+}
+
+/// Checksum over parts, each with its length, so that no byte can move from one to another.
+pub(crate) fn checksum_of<const N: usize>(parts: [Option<&[u8]>; N]) -> i64 {
+    let mut hasher = Xxh3::new();
+    for part in parts {
         hasher.write_u64(part.map_or(u64::MAX, |bytes| bytes.len() as u64));
         hasher.write(part.unwrap_or_default());
     }

@@ -10,6 +10,8 @@ use crate::fault::Attempt;
 
 /// What [`take_row`] found.
 pub(crate) struct Removed {
+    /// Its id, if it could be read.
+    pub(crate) id: Option<String>,
     pub(crate) had_vector: bool,
     /// Number of its terms.
     pub(crate) terms: i64,
@@ -24,7 +26,9 @@ pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Op
     let Some(found) = super::read::fetch(db, row)? else {
         return Ok(None);
     };
-    let intact = found.ok().filter(Stored::is_intact);
+    let found = found.ok();
+    let id = found.as_ref().map(|stored| stored.id.clone());
+    let intact = found.filter(Stored::is_intact);
     if let Some(stored) = &intact {
         let metadata = stored.metadata().unwrap_or_default();
         delete_postings(db, row, stored.text.as_deref(), &metadata)?;
@@ -50,6 +54,7 @@ pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Op
     db.prepare_cached("DELETE FROM drawers WHERE row = ?1")?
         .execute([row as i64])?;
     Ok(Some(Removed {
+        id,
         had_vector,
         terms,
         postings_left: intact.is_none(),

@@ -14,6 +14,7 @@ use super::rows::{
 };
 use super::write::{EMBED_AGAIN, Mode};
 use crate::fault::{Attempt, Fault};
+use crate::relations::links;
 use crate::store::now_ms;
 
 /// What is asked for one record.
@@ -347,11 +348,14 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Removes a row from everywhere; only the tombstone stays.
+    /// Removes a row from everywhere, and the links of its drawer; only the tombstone stays.
     pub(crate) fn remove(&mut self, row: u64) -> Attempt<bool> {
         let Some(removed) = take_row(self.db, self.collection.id, row)? else {
             return Ok(false);
         };
+        if let Some(id) = &removed.id {
+            links::remove_of_drawer(self.db, &self.collection.name, id)?;
+        }
         self.seq += 1;
         insert_tombstone(self.db, self.seq, self.collection.id, row)?;
         self.drawers -= 1;

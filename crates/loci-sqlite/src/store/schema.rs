@@ -19,7 +19,7 @@ struct Migration {
     fill: Option<fn(&Connection) -> Attempt<()>>,
 }
 
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration {
         sql: FIRST,
         fill: None,
@@ -31,6 +31,10 @@ const MIGRATIONS: [Migration; 3] = [
     Migration {
         sql: THIRD,
         fill: Some(fill_third),
+    },
+    Migration {
+        sql: FOURTH,
+        fill: None,
     },
 ];
 
@@ -283,6 +287,79 @@ CREATE UNIQUE INDEX forgotten_hash ON forgotten (collection, hash);
 CREATE VIEW analysed AS SELECT row, loci_terms(text, metadata) AS text FROM drawers;
 CREATE VIRTUAL TABLE postings USING fts5(
     text, content='analysed', content_rowid='row', tokenize='ascii'
+);
+";
+
+/// Facts and links. The names of kinds, collections and rooms are text: what they name need not exist.
+const FOURTH: &str = "
+CREATE TABLE facts (
+    row INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    predicate TEXT NOT NULL,
+    object TEXT NOT NULL,
+    valid_from TEXT,
+    valid_to TEXT,
+    confidence REAL,
+    source_collection TEXT,
+    source_id TEXT,
+    metadata TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX facts_id ON facts (id);
+CREATE INDEX facts_subject ON facts (subject, predicate);
+CREATE INDEX facts_object ON facts (object);
+CREATE INDEX facts_source ON facts (source_collection, source_id) WHERE source_id IS NOT NULL;
+CREATE TABLE links (
+    row INTEGER PRIMARY KEY,
+    from_kind TEXT NOT NULL,
+    from_place TEXT NOT NULL,
+    from_name TEXT NOT NULL,
+    to_kind TEXT NOT NULL,
+    to_place TEXT NOT NULL,
+    to_name TEXT NOT NULL,
+    label TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX links_ends
+    ON links (from_kind, from_place, from_name, to_kind, to_place, to_name, label);
+CREATE INDEX links_to ON links (to_kind, to_place, to_name);
+CREATE TABLE damaged_facts (
+    id INTEGER PRIMARY KEY,
+    removed_at INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    fact_id,
+    subject,
+    predicate,
+    object,
+    valid_from,
+    valid_to,
+    confidence,
+    source_collection,
+    source_id,
+    metadata,
+    checksum
+);
+CREATE TABLE damaged_links (
+    id INTEGER PRIMARY KEY,
+    removed_at INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    from_kind,
+    from_place,
+    from_name,
+    to_kind,
+    to_place,
+    to_name,
+    label,
+    metadata,
+    checksum
 );
 ";
 

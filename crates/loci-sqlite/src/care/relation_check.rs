@@ -1,0 +1,41 @@
+//! Facts and links against their checksums: `verify` names what is damaged, `repair` sets it aside.
+
+use rusqlite::Connection;
+
+use super::verify::VerifyReport;
+use crate::fault::Attempt;
+use crate::relations::{facts, links};
+
+/// Reports every fact and link whose bytes are not those that were written.
+pub(crate) fn check(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
+    let mut note = |row: i64, name: String| {
+        let detail = format!("{name} (row {row}): the checksum over all its fields does not match");
+        report.push("damaged", None, None, detail);
+    };
+    facts::each_damaged(db, &mut note)?;
+    links::each_damaged(db, &mut note)
+}
+
+/// How many damaged facts and links were moved to the side tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SetAside {
+    pub(crate) facts: usize,
+    pub(crate) links: usize,
+}
+
+/// Moves damaged facts and links to the side tables, byte for byte.
+pub(crate) fn set_aside(db: &Connection) -> Attempt<SetAside> {
+    let mut rows = (Vec::new(), Vec::new());
+    facts::each_damaged(db, &mut |row, _| rows.0.push(row))?;
+    links::each_damaged(db, &mut |row, _| rows.1.push(row))?;
+    for row in &rows.0 {
+        facts::set_aside(db, *row)?;
+    }
+    for row in &rows.1 {
+        links::set_aside(db, *row)?;
+    }
+    Ok(SetAside {
+        facts: rows.0.len(),
+        links: rows.1.len(),
+    })
+}
