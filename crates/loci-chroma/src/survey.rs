@@ -22,7 +22,7 @@ use crate::hnsw::{Segment, VectorState};
 use crate::pickle::LabelMap;
 use crate::queue;
 use crate::seq::SeqId;
-use crate::snapshot::unreadable;
+use crate::snapshot::{Access, unreadable};
 
 /// Where the vector of a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -176,6 +176,11 @@ impl Directory {
         let pending = records.replay(&queue, metadata_watermark);
         let index = replay::index_as_chroma_has_it(&base, &queue, vector_watermark.unwrap_or(0));
         let exact = replay::exact_vectors(&queue, &records, dimension);
+        let outdated = if matches!(self.snapshot().access(), Access::Salvaged(_)) {
+            replay::outdated(&records, &queue, vector_watermark.unwrap_or(0))
+        } else {
+            HashSet::new()
+        };
 
         let mut survey = Survey {
             live: Vec::with_capacity(records.stored.len()),
@@ -197,6 +202,7 @@ impl Directory {
             .is_some_and(|segment| dimension.is_none_or(|length| length == segment.dimension()));
         for record in &records.stored {
             let origin = match (exact.get(record.id.as_str()), index.get(record.id.as_str())) {
+                _ if outdated.contains(record.id.as_str()) => Origin::Missing,
                 (Some(seq), _) => Origin::Queue(*seq),
                 (None, Some(replay::Place::Element(element))) if fits => {
                     let disputed = segment

@@ -205,7 +205,7 @@ pub(crate) fn index_as_chroma_has_it<'a>(
 }
 
 /// Ids whose current vector is in the queue, with the number of its entry. The queue is only ever cut at its beginning, so the last
-/// vector in it is the current one, unless the entry of a record's last change was lost with a page.
+/// vector in it is the current one.
 pub(crate) fn exact_vectors<'a>(
     queue: &'a [Entry],
     records: &Records,
@@ -241,15 +241,30 @@ pub(crate) fn exact_vectors<'a>(
             absent.remove(id);
         }
     }
-    let numbers: HashSet<u64> = queue.iter().map(|entry| entry.seq).collect();
-    exact.retain(|id, found| match seqs.get(id) {
-        Some(Some(last)) => last <= found || numbers.contains(last),
-        Some(None) | None => true,
-    });
     exact
 }
 
 /// Whether the record was there before this entry, as its row tells.
 fn is_older(seqs: &HashMap<&str, Option<u64>>, entry: &Entry) -> bool {
     matches!(seqs.get(entry.id.as_str()), Some(Some(seq)) if *seq < entry.seq)
+}
+
+/// Ids whose last change is not in the queue any more although it should be: it was lost with a page of the database, so an older
+/// vector may be outdated.
+pub(crate) fn outdated<'a>(
+    records: &'a Records,
+    queue: &[Entry],
+    watermark: u64,
+) -> HashSet<&'a str> {
+    let numbers: HashSet<u64> = queue.iter().map(|entry| entry.seq).collect();
+    records
+        .stored
+        .iter()
+        .filter(|record| {
+            record
+                .seq
+                .is_some_and(|seq| seq > watermark && !numbers.contains(&seq))
+        })
+        .map(|record| record.id.as_str())
+        .collect()
 }
