@@ -11,6 +11,7 @@ use crate::palace::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take, VectorCounts,
     VectorOrigin,
 };
+use crate::stamp::Stamps;
 
 /// Where an address goes that ChromaDB keeps beside the metadata.
 const URI: &str = "uri";
@@ -21,13 +22,15 @@ pub struct ChromaPalace {
     collections: Vec<ForeignCollection>,
     companions: Companions,
     findings: Vec<Finding>,
+    stamps: Stamps,
 }
 
 impl ChromaPalace {
     /// Opens and diagnoses the directory, from its files alone.
     pub fn open(path: &Path) -> Result<Self> {
+        let stamps = Stamps::of(mempalace::companion_files(path));
         let diagnosis = Diagnosis::of(path)?;
-        let companions = mempalace::companions(path)?;
+        let companions = mempalace::companions(path);
         let rows = diagnosis.directory.collections();
         let mut seen: HashMap<String, usize> = HashMap::new();
         let mut collections = Vec::new();
@@ -49,7 +52,7 @@ impl ChromaPalace {
         }
         let findings = diagnosis
             .all()
-            .chain(companions.findings())
+            .chain(&companions.findings)
             .cloned()
             .collect();
         Ok(Self {
@@ -57,6 +60,7 @@ impl ChromaPalace {
             collections,
             companions,
             findings,
+            stamps,
         })
     }
 
@@ -86,8 +90,8 @@ fn embedder(
 ) -> Option<EmbedderIdentity> {
     let is_mempalace = row.name == mempalace::DRAWERS || row.name == mempalace::CLOSETS;
     let recorded = companions
-        .embedder()
-        .filter(|identity| is_mempalace && Some(identity.dimension) == dimension);
+        .embedder_of(&row.name)
+        .filter(|identity| Some(identity.dimension) == dimension);
     if let Some(identity) = recorded {
         return Some(identity.clone());
     }
@@ -170,6 +174,9 @@ impl ForeignPalace for ChromaPalace {
                 readout.leave(&format!("collection metadata `{key}`"));
             }
         }
+        if collection == 0 {
+            self.companions.count_unmapped(&mut readout);
+        }
         Ok(readout)
     }
 
@@ -182,7 +189,8 @@ impl ForeignPalace for ChromaPalace {
     }
 
     fn still_holds(&self) -> bool {
-        self.diagnosis.still_holds() && self.companions.still_holds()
+        self.diagnosis.still_holds()
+            && Stamps::of(mempalace::companion_files(self.path())) == self.stamps
     }
 }
 
@@ -204,7 +212,9 @@ fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
         metadata,
         origin: match record.origin {
             Origin::Queue(_) => VectorOrigin::Exact,
-            Origin::Segment { direction: true, .. } => VectorOrigin::Direction,
+            Origin::Segment {
+                direction: true, ..
+            } => VectorOrigin::Direction,
             Origin::Segment {
                 direction: false, ..
             } => VectorOrigin::Scaled,

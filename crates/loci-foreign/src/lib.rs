@@ -1,8 +1,27 @@
 //! Palaces of other programs, recognised and read from their files alone.
 #![forbid(unsafe_code)]
 
+mod cells;
+mod chroma;
+mod cortexa;
+mod database;
+mod fields;
+mod handing;
+mod mempalace;
+mod memtomem;
+mod opening;
 mod palace;
+mod recognise;
+mod stamp;
+mod vector;
 
+pub use chroma::ChromaPalace;
+pub use cortexa::CortexaPalace;
+pub use mempalace::{Companions, ExactPalace, companions};
+pub use memtomem::MemtomemPalace;
+pub use opening::open;
 pub use palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorOrigin,
+    ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
+    VectorOrigin,
 };
+pub use recognise::{Recognised, recognise, usual_places};

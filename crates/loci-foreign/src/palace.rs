@@ -58,6 +58,19 @@ pub enum VectorOrigin {
     Missing,
 }
 
+/// Where the vectors of a collection are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct VectorCounts {
+    /// In the index that is in use.
+    pub in_index: u64,
+    /// In the database, not yet in the index.
+    pub in_queue: u64,
+    /// Only in an index that had been set aside.
+    pub set_aside: u64,
+    /// Nowhere.
+    pub missing: u64,
+}
+
 /// One record on its way into a palace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignRecord {
@@ -84,6 +97,28 @@ pub struct Readout {
     pub unmapped: BTreeMap<String, u64>,
 }
 
+impl Readout {
+    /// Notes something that could not be read.
+    pub(crate) fn lose(&mut self, id: Option<String>, reason: impl Into<String>) {
+        self.lost.push(LostRecord {
+            id,
+            reason: reason.into(),
+        });
+    }
+
+    /// Counts something that has no place in Loci.
+    pub(crate) fn leave(&mut self, field: &str) {
+        self.leave_many(field, 1);
+    }
+
+    /// Counts things that have no place in Loci.
+    pub(crate) fn leave_many(&mut self, field: &str, count: u64) {
+        if count > 0 {
+            *self.unmapped.entry(field.to_owned()).or_default() += count;
+        }
+    }
+}
+
 /// Something that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostRecord {
@@ -108,6 +143,11 @@ pub trait ForeignPalace {
     fn findings(&self) -> &[Finding];
     /// Its collections.
     fn collections(&self) -> &[ForeignCollection];
+    /// Where the vectors of a collection are; nothing where there is only one place for them.
+    fn vector_counts(&self, collection: usize) -> Option<VectorCounts> {
+        let _ = collection;
+        None
+    }
     /// Hands over the records of a collection in order, up to `batch` at a time.
     fn for_each_record(
         &self,

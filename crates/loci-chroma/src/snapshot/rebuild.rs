@@ -161,7 +161,7 @@ fn make_tables(
         let (first, marks) = if rowid_column.is_some() {
             (String::new(), names.len())
         } else {
-            ("rowid, ".to_owned(), names.len() + 1)
+            ("_rowid_, ".to_owned(), names.len() + 1)
         };
         let insert = format!(
             "INSERT OR IGNORE INTO \"{}\" ({first}{}) VALUES ({})",

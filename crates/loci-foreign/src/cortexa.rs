@@ -1,0 +1,156 @@
+//! CortexaDB: a log, a checkpoint and segments, read without CortexaDB and without what it makes of damage.
+//!
+//! It refuses to open a log that names an unknown memory, and cuts a log at its first damaged byte. Here every record that
+//! its checksum proves is read, wherever it stands, and what was deleted stays deleted.
+
+mod checkpoint;
+mod decode;
+mod edges;
+mod fill;
+mod findings;
+mod frames;
+mod records;
+mod replay;
+mod segments;
+
+use std::path::{Path, PathBuf};
+
+use loci_chroma::Finding;
+use loci_core::{DrawerRef, Fact, Link, LinkEnd, Metadata, Metric, Result};
+
+use crate::handing::Batches;
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
+use crate::stamp::Stamps;
+use replay::State;
+
+/// The collection of Loci that everything goes into.
+const TARGET: &str = "drawers";
+
+/// A CortexaDB directory, read.
+pub struct CortexaPalace {
+    path: PathBuf,
+    state: State,
+    collections: Vec<ForeignCollection>,
+    findings: Vec<Finding>,
+    stamps: Stamps,
+}
+
+impl CortexaPalace {
+    /// Reads the database in a directory. Damage is a finding, not an error.
+    pub fn open(path: &Path) -> Result<Self> {
+        let stamps = Stamps::of(files(path));
+        let state = State::read(path)?;
+        let dimension = records::dimension(&state);
+        let collection = ForeignCollection {
+            name: "default".into(),
+            target: TARGET.into(),
+            metric: Metric::Cosine,
+            dimension,
+            embedder: None,
+            records: state.memories.len() as u64,
+        };
+        let findings = findings::of(path, &state, dimension);
+        Ok(Self {
+            path: path.to_owned(),
+            state,
+            collections: vec![collection],
+            findings,
+            stamps,
+        })
+    }
+}
+
+/// The files whose change makes what was read old.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = vec![
+        directory.join("cortexadb.ckpt"),
+        directory.join("cortexadb.wal"),
+    ];
+    let segments = std::fs::read_dir(directory.join("segments"));
+    files.extend(
+        segments
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path()),
+    );
+    files.sort();
+    files
+}
+
+impl ForeignPalace for CortexaPalace {
+    fn kind(&self) -> Kind {
+        Kind::CortexaDb
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn writer(&self) -> String {
+        "CortexaDB, storage version 1".into()
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn collections(&self) -> &[ForeignCollection] {
+        &self.collections
+    }
+
+    fn for_each_record(
+        &self,
+        collection: usize,
+        batch: usize,
+        take: Take<'_, ForeignRecord>,
+    ) -> Result<Readout> {
+        let mut readout = Readout::default();
+        let Some(collection) = self.collections.get(collection) else {
+            return Ok(readout);
+        };
+        let mut batches = Batches::new(batch, take);
+        for (id, alive) in &self.state.memories {
+            match self.state.entry(*id) {
+                Some(entry) => {
+                    let from = alive.recovered_from;
+                    let record = records::record(&entry, from, collection.dimension, &mut readout);
+                    batches.push(record)?;
+                }
+                None => readout.lose(Some(id.to_string()), "its bytes cannot be read again"),
+            }
+        }
+        readout.read = batches.finish()?;
+        Ok(readout)
+    }
+
+    fn for_each_fact(&self, _batch: usize, _take: Take<'_, Fact>) -> Result<Readout> {
+        Ok(Readout::default())
+    }
+
+    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+        let mut batches = Batches::new(batch, take);
+        let end = |id: u64| {
+            LinkEnd::Drawer(DrawerRef {
+                collection: TARGET.into(),
+                id: id.to_string(),
+            })
+        };
+        for (from, to, relation) in self.state.edges.iter() {
+            batches.push(Link {
+                from: end(from),
+                to: end(to),
+                label: relation.to_owned(),
+                metadata: Metadata::default(),
+            })?;
+        }
+        Ok(Readout {
+            read: batches.finish()?,
+            ..Readout::default()
+        })
+    }
+
+    fn still_holds(&self) -> bool {
+        Stamps::of(files(&self.path)) == self.stamps
+    }
+}

@@ -1,0 +1,125 @@
+//! MemPalace: its store of exact vectors, and what lies beside every palace of it: a knowledge graph, tunnels, and the embedder's name.
+//!
+//! Palaces on ChromaDB are read by `loci-chroma`; their companions are the same and are read here.
+
+mod companions;
+mod exact;
+mod graph;
+mod tunnels;
+
+use std::path::{Path, PathBuf};
+
+use loci_chroma::{Finding, Snapshot};
+use loci_core::{Fact, Link, Result};
+
+use crate::database;
+use crate::handing::Batches;
+use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
+use crate::stamp::Stamps;
+
+pub(crate) use companions::files as companion_files;
+pub use companions::{Companions, companions};
+
+/// The file that holds everything.
+pub(crate) const EXACT: &str = "sqlite_exact.sqlite3";
+/// The collection that holds MemPalace's drawers.
+pub(crate) const DRAWERS: &str = "mempalace_drawers";
+/// The collection that holds MemPalace's closets.
+pub(crate) const CLOSETS: &str = "mempalace_closets";
+/// The collection of Loci that drawers go into.
+pub(crate) const TARGET: &str = "drawers";
+
+/// A MemPalace with the backend `sqlite_exact`, open for reading.
+pub struct ExactPalace {
+    path: PathBuf,
+    snapshot: Snapshot,
+    companions: Companions,
+    collections: Vec<ForeignCollection>,
+    /// The number of each collection in the database.
+    numbers: Vec<i64>,
+    findings: Vec<Finding>,
+    stamps: Stamps,
+}
+
+impl ExactPalace {
+    /// Opens the palace in a directory. Damage is a finding, not an error.
+    pub fn open(path: &Path) -> Result<Self> {
+        let stamps = Stamps::of(companions::files(path));
+        let snapshot = Snapshot::take(&path.join(EXACT), exact::WANTED)?;
+        let companions = companions(path);
+        let (numbers, collections) = exact::collections(&snapshot, &companions);
+        let mut findings = database::damage(&snapshot, "MemPalace");
+        findings.extend(exact::findings(&snapshot, &numbers, &collections));
+        database::fixed_by_import(path, &mut findings);
+        findings.extend(companions.findings.iter().cloned());
+        Ok(Self {
+            path: path.to_owned(),
+            snapshot,
+            companions,
+            collections,
+            numbers,
+            findings,
+            stamps,
+        })
+    }
+}
+
+impl ForeignPalace for ExactPalace {
+    fn kind(&self) -> Kind {
+        Kind::SqliteExact
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn writer(&self) -> String {
+        "MemPalace, backend sqlite_exact".into()
+    }
+
+    fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    fn collections(&self) -> &[ForeignCollection] {
+        &self.collections
+    }
+
+    fn for_each_record(
+        &self,
+        collection: usize,
+        batch: usize,
+        take: Take<'_, ForeignRecord>,
+    ) -> Result<Readout> {
+        let found = self
+            .numbers
+            .get(collection)
+            .zip(self.collections.get(collection));
+        let Some((number, described)) = found else {
+            return Ok(Readout::default());
+        };
+        let mut readout = exact::read(&self.snapshot, *number, described.dimension, batch, take)?;
+        if collection == 0 {
+            self.companions.count_unmapped(&mut readout);
+        }
+        Ok(readout)
+    }
+
+    fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+        self.companions.for_each_fact(batch, take)
+    }
+
+    fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+        self.companions.for_each_link(batch, take)
+    }
+
+    fn still_holds(&self) -> bool {
+        self.snapshot.still_holds() && Stamps::of(companions::files(&self.path)) == self.stamps
+    }
+}
+
+/// The collection of Loci that a collection of MemPalace belongs into.
+pub(crate) fn target(name: &str) -> String {
+    let target = if name == DRAWERS { TARGET } else { name };
+    target.to_owned()
+}

@@ -1,0 +1,190 @@
+//! What lies beside a palace of MemPalace, whichever backend keeps its drawers.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use loci_chroma::{Finding, Severity};
+use loci_core::{EmbedderIdentity, Fact, Link, MAX_DIMENSION, Result};
+use serde_json::Value;
+
+use super::{graph, tunnels};
+use crate::handing::Batches;
+use crate::palace::{Readout, Take};
+
+/// Bytes of a JSON file at most; MemPalace's own are a few hundred kilobytes.
+const LARGEST: u64 = 64 << 20;
+/// The identity of the embedder, by collection.
+const EMBEDDER: &str = "mempalace_embedder.json";
+/// Files beside a palace, or in its configuration, that have no place in Loci.
+const UNMAPPED: [&str; 8] = [
+    "hallways.json",
+    "identity.txt",
+    "people_map.json",
+    "known_entities.json",
+    "config.json",
+    "logstream.sqlite3",
+    "rooms",
+    "wings",
+];
+
+/// What was found beside a palace.
+#[derive(Debug, Clone, Default)]
+pub struct Companions {
+    /// Facts of the knowledge graph.
+    pub facts: Vec<Fact>,
+    /// Tunnels between rooms or drawers.
+    pub links: Vec<Link>,
+    /// The embedder of each collection, as far as it is recorded. The digest is empty.
+    pub embedders: BTreeMap<String, EmbedderIdentity>,
+    /// What could not be read or has no place in Loci.
+    pub readout: Readout,
+    /// What is wrong with it, or worth knowing.
+    pub findings: Vec<Finding>,
+}
+
+impl Companions {
+    /// The embedder of a collection.
+    pub fn embedder_of(&self, collection: &str) -> Option<&EmbedderIdentity> {
+        self.embedders.get(collection)
+    }
+
+    /// Hands over the facts.
+    pub fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
+        let mut batches = Batches::new(batch, take);
+        for fact in &self.facts {
+            batches.push(fact.clone())?;
+        }
+        Ok(Readout {
+            read: batches.finish()?,
+            lost: self.readout.lost.clone(),
+            ..Readout::default()
+        })
+    }
+
+    /// Hands over the links.
+    pub fn for_each_link(&self, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+        let mut batches = Batches::new(batch, take);
+        for link in &self.links {
+            batches.push(link.clone())?;
+        }
+        Ok(Readout {
+            read: batches.finish()?,
+            ..Readout::default()
+        })
+    }
+
+    /// Adds what has no place in Loci to a readout.
+    pub fn count_unmapped(&self, readout: &mut Readout) {
+        for (field, count) in &self.readout.unmapped {
+            readout.leave_many(field, *count);
+        }
+    }
+}
+
+/// Reads what lies beside the palace in `directory`. Nothing there, or nothing readable, is no error.
+pub fn companions(directory: &Path) -> Companions {
+    let mut found = Companions::default();
+    if let Some(path) = graph_file(directory) {
+        graph::read(&path, &mut found);
+    }
+    for path in homes(directory).map(|home| home.join("tunnels.json")) {
+        if let Some(value) = json(&path, &mut found) {
+            tunnels::read(&path, &value, &mut found);
+            break;
+        }
+    }
+    if let Some(value) = json(&directory.join(EMBEDDER), &mut found) {
+        found.embedders = embedders(&value);
+    }
+    for home in homes(directory) {
+        for name in UNMAPPED {
+            if home.join(name).exists() {
+                found.readout.leave(&format!("file `{name}`"));
+            }
+        }
+    }
+    found
+}
+
+/// The files whose change makes what was read old.
+pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = vec![directory.join(EMBEDDER)];
+    files.extend(graph_file(directory));
+    files.extend(homes(directory).map(|home| home.join("tunnels.json")));
+    files
+}
+
+/// The palace itself, and the directory around it where that is MemPalace's.
+fn homes(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let around = directory
+        .file_name()
+        .filter(|name| *name == "palace")
+        .and_then(|_| directory.parent());
+    [Some(directory), around]
+        .into_iter()
+        .flatten()
+        .map(Path::to_owned)
+}
+
+/// The graph of the palace; the older place beside it counts only where there is none inside.
+fn graph_file(directory: &Path) -> Option<PathBuf> {
+    homes(directory)
+        .map(|home| home.join("knowledge_graph.sqlite3"))
+        .find(|path| path.is_file())
+}
+
+/// A JSON file; nothing if there is none. One that cannot be read is a finding.
+fn json(path: &Path, found: &mut Companions) -> Option<Value> {
+    if !path.is_file() {
+        return None;
+    }
+    let read = || -> std::result::Result<Value, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let mut text = String::new();
+        let mut limited = file.take(LARGEST);
+        limited
+            .read_to_string(&mut text)
+            .map_err(|error| error.to_string())?;
+        serde_json::from_str(&text).map_err(|error| error.to_string())
+    };
+    match read() {
+        Ok(value) => Some(value),
+        Err(problem) => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            found.findings.push(
+                Finding::new(
+                    "companion_damaged",
+                    Severity::Warning,
+                    format!("`{name}` cannot be read: {problem}"),
+                )
+                .file(name.clone())
+                .then("MemPalace goes on as if it were empty"),
+            );
+            found.readout.lose(None, format!("`{name}`: {problem}"));
+            None
+        }
+    }
+}
+
+fn embedders(value: &Value) -> BTreeMap<String, EmbedderIdentity> {
+    let identity = |entry: &Value| -> Option<EmbedderIdentity> {
+        let dimension = usize::try_from(entry.get("dimension")?.as_u64()?).ok()?;
+        let name = entry
+            .get("model_name")?
+            .as_str()
+            .filter(|name| !name.is_empty())?;
+        (1..=MAX_DIMENSION)
+            .contains(&dimension)
+            .then(|| EmbedderIdentity {
+                name: name.to_owned(),
+                dimension,
+                digest: String::new(),
+            })
+    };
+    let entries = value.as_object().into_iter().flatten();
+    entries
+        .filter_map(|(collection, entry)| Some((collection.clone(), identity(entry)?)))
+        .collect()
+}

@@ -1,0 +1,294 @@
+//! The store `sqlite_exact`: collections and documents in one SQLite database, vectors as little-endian f32.
+
+use loci_chroma::{Finding, Severity, Snapshot, Table};
+use loci_core::{EmbedderIdentity, Error, MAX_DIMENSION, Metadata, Metric, Result};
+use loci_salvage::Value as Cell;
+use rusqlite::Row;
+use serde_json::Value;
+
+use super::companions::Companions;
+use super::target;
+use crate::handing::Batches;
+use crate::palace::{ForeignCollection, ForeignRecord, Readout, Take, VectorOrigin};
+use crate::{cells, fields, vector};
+
+/// Tables that are saved where SQLite cannot read the file.
+pub(super) const WANTED: &[Table] = &[
+    Table {
+        name: "documents",
+        sql: "CREATE TABLE documents (collection_id INTEGER, id TEXT, document TEXT, metadata_json TEXT, embedding BLOB, dim INTEGER, \
+              created_at TEXT, updated_at TEXT, PRIMARY KEY (collection_id, id))",
+        fits: |values| {
+            matches!(
+                values,
+                [
+                    Cell::Integer(_),
+                    Cell::Text(_),
+                    Cell::Text(_),
+                    Cell::Text(_),
+                    Cell::Blob(vector),
+                    Cell::Integer(dimension),
+                    ..
+                ] if usize::try_from(*dimension).is_ok_and(|dimension| dimension == vector.len() / 4)
+            )
+        },
+    },
+    Table {
+        name: "collections",
+        sql: "CREATE TABLE collections (id INTEGER PRIMARY KEY, name TEXT, dimension INTEGER, created_at TEXT)",
+        fits: |values| {
+            matches!(
+                values,
+                [
+                    _,
+                    Cell::Text(_),
+                    Cell::Integer(_) | Cell::Null,
+                    Cell::Text(_)
+                ]
+            )
+        },
+    },
+    Table {
+        name: "meta",
+        sql: "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)",
+        fits: |_| false,
+    },
+];
+
+/// The collections with their numbers. Documents whose collection is gone get one named after its number.
+pub(super) fn collections(
+    snapshot: &Snapshot,
+    companions: &Companions,
+) -> (Vec<i64>, Vec<ForeignCollection>) {
+    let columns = cells::list(snapshot, "collections", &["id", "name", "dimension"]);
+    let sql = format!(
+        "SELECT {columns}, (SELECT count(*) FROM documents d WHERE d.collection_id = t.id) AS documents \
+         FROM collections t ORDER BY t.id"
+    );
+    let orphaned = "SELECT collection_id AS id, NULL AS name, max(dim) AS dimension, count(*) AS documents FROM documents \
+                    WHERE collection_id NOT IN (SELECT id FROM collections) GROUP BY collection_id ORDER BY collection_id";
+    let mut numbers = Vec::new();
+    let mut found = Vec::new();
+    for sql in [sql.as_str(), orphaned] {
+        let Some(mut statement) = cells::prepare(snapshot, sql) else {
+            continue;
+        };
+        let Ok(mut rows) = statement.query([]) else {
+            continue;
+        };
+        while let Ok(Some(row)) = rows.next() {
+            let Some(number) = cells::integer(row, "id") else {
+                continue;
+            };
+            numbers.push(number);
+            found.push(collection(row, number, snapshot, companions));
+        }
+    }
+    (numbers, found)
+}
+
+fn collection(
+    row: &Row<'_>,
+    number: i64,
+    snapshot: &Snapshot,
+    companions: &Companions,
+) -> ForeignCollection {
+    let name = cells::filled(row, "name").unwrap_or_else(|| format!("collection_{number}"));
+    let dimension = cells::integer(row, "dimension")
+        .and_then(|dimension| usize::try_from(dimension).ok())
+        .filter(|dimension| (1..=MAX_DIMENSION).contains(dimension));
+    let records = cells::integer(row, "documents").and_then(|count| u64::try_from(count).ok());
+    ForeignCollection {
+        target: target(&name),
+        metric: Metric::Cosine,
+        dimension,
+        embedder: embedder(snapshot, companions, &name, dimension),
+        records: records.unwrap_or_default(),
+        name,
+    }
+}
+
+/// The embedder that is noted in the database, or else beside it.
+fn embedder(
+    snapshot: &Snapshot,
+    companions: &Companions,
+    collection: &str,
+    dimension: Option<usize>,
+) -> Option<EmbedderIdentity> {
+    let noted = cells::prepare(snapshot, "SELECT value FROM meta WHERE key = ?1").and_then(
+        |mut statement| {
+            let key = format!("embedder_model:{collection}");
+            let read = |row: &Row<'_>| Ok(cells::filled(row, "value"));
+            statement.query_row([key], read).ok().flatten()
+        },
+    );
+    match (noted, dimension) {
+        (Some(name), Some(dimension)) => Some(EmbedderIdentity {
+            name,
+            dimension,
+            digest: String::new(),
+        }),
+        _ => companions.embedder_of(collection).cloned(),
+    }
+}
+
+/// Hands over the documents of a collection.
+pub(super) fn read(
+    snapshot: &Snapshot,
+    collection: i64,
+    dimension: Option<usize>,
+    batch: usize,
+    take: Take<'_, ForeignRecord>,
+) -> Result<Readout> {
+    let mut readout = Readout::default();
+    let mut batches = Batches::new(batch, take);
+    let failed = |error: rusqlite::Error| Error::Corrupt {
+        what: "the table `documents`".into(),
+        path: snapshot.path().to_owned(),
+        detail: error.to_string(),
+    };
+    let wanted = [
+        "id",
+        "document",
+        "metadata_json",
+        "embedding",
+        "dim",
+        "created_at",
+        "updated_at",
+    ];
+    let columns = cells::list(snapshot, "documents", &wanted);
+    let sql =
+        format!("SELECT {columns} FROM documents t WHERE t.collection_id = ?1 ORDER BY t._rowid_");
+    let mut statement = snapshot.connection().prepare(&sql).map_err(failed)?;
+    let mut rows = statement.query([collection]).map_err(failed)?;
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => {
+                if let Some(record) = record(row, dimension, &mut readout) {
+                    batches.push(record)?;
+                }
+            }
+            Ok(None) => break,
+            // What came before is good; what follows cannot be reached.
+            Err(error) => {
+                readout.lose(None, format!("the rest of the table `documents`: {error}"));
+                break;
+            }
+        }
+    }
+    readout.read = batches.finish()?;
+    Ok(readout)
+}
+
+fn record(row: &Row<'_>, dimension: Option<usize>, readout: &mut Readout) -> Option<ForeignRecord> {
+    let Some(id) = cells::filled(row, "id") else {
+        readout.lose(None, "a row of the table `documents` has no id");
+        return None;
+    };
+    let vector = match vector_of(row, dimension) {
+        Ok(vector) => Some(vector),
+        Err(problem) => {
+            readout.lose(Some(id.clone()), format!("its vector {problem}"));
+            None
+        }
+    };
+    let mut metadata = Metadata::default();
+    let text = cells::filled(row, "metadata_json").unwrap_or_default();
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(pairs)) => {
+            for (key, value) in &pairs {
+                fields::put_json(&mut metadata, key, value, readout);
+            }
+        }
+        _ => readout.lose(Some(id.clone()), "its metadata is damaged"),
+    }
+    for key in ["created_at", "updated_at"] {
+        if metadata.get(key).is_none() {
+            fields::put_text(&mut metadata, key, cells::filled(row, key));
+        }
+    }
+    Some(ForeignRecord {
+        id,
+        document: cells::text(row, "document"),
+        metadata,
+        origin: match vector {
+            Some(_) => VectorOrigin::Exact,
+            None => VectorOrigin::Missing,
+        },
+        vector,
+    })
+}
+
+fn vector_of(row: &Row<'_>, dimension: Option<usize>) -> std::result::Result<Vec<f32>, String> {
+    let bytes = cells::blob(row, "embedding").unwrap_or_default();
+    let noted = cells::integer(row, "dim").and_then(|noted| usize::try_from(noted).ok());
+    if noted.is_some_and(|noted| noted.checked_mul(4) != Some(bytes.len())) {
+        let noted = noted.unwrap_or_default();
+        return Err(format!(
+            "has {} bytes, noted are {noted} numbers",
+            bytes.len()
+        ));
+    }
+    vector::read(bytes, dimension)
+}
+
+/// What is wrong with the documents.
+pub(super) fn findings(
+    snapshot: &Snapshot,
+    numbers: &[i64],
+    collections: &[ForeignCollection],
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (number, collection) in numbers.iter().zip(collections) {
+        let lost = lost_of(snapshot, *number, collection.dimension);
+        let (vectors, other): (Vec<String>, Vec<String>) = lost
+            .into_iter()
+            .partition(|reason| reason.contains("its vector"));
+        if !vectors.is_empty() {
+            findings.push(
+                Finding::new("vectors_damaged", Severity::Error, "vectors cannot be used")
+                    .of(&collection.name)
+                    .list("documents", vectors)
+                    .then("MemPalace leaves the documents out of its answers, or fails"),
+            );
+        }
+        if !other.is_empty() {
+            findings.push(
+                Finding::new(
+                    "metadata_damaged",
+                    Severity::Error,
+                    "metadata or ids cannot be read",
+                )
+                .of(&collection.name)
+                .list("documents", other)
+                .then("MemPalace takes the metadata of these documents for empty"),
+            );
+        }
+    }
+    let sql = "SELECT count(*) AS documents FROM documents WHERE collection_id NOT IN (SELECT id FROM collections)";
+    let orphaned = cells::prepare(snapshot, sql).and_then(|mut statement| {
+        let read = |row: &Row<'_>| Ok(cells::integer(row, "documents"));
+        statement.query_row([], read).ok().flatten()
+    });
+    if let Some(orphaned) = orphaned.filter(|orphaned| *orphaned > 0) {
+        findings.push(
+            Finding::new(
+                "documents_orphaned",
+                Severity::Error,
+                "documents belong to no collection",
+            )
+            .with("documents", orphaned)
+            .then("MemPalace never finds them"),
+        );
+    }
+    findings
+}
+
+fn lost_of(snapshot: &Snapshot, number: i64, dimension: Option<usize>) -> Vec<String> {
+    let mut none = |_| Ok(());
+    let readout = read(snapshot, number, dimension, 1000, &mut none);
+    let lost = readout.map(|readout| readout.lost).unwrap_or_default();
+    lost.into_iter()
+        .map(|lost| format!("`{}`: {}", lost.id.unwrap_or_default(), lost.reason))
+        .collect()
+}

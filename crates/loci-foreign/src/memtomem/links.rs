@@ -1,0 +1,97 @@
+//! Relations and shared copies as links between drawers.
+
+use std::collections::HashSet;
+
+use loci_chroma::Snapshot;
+use loci_core::{DrawerRef, Link, LinkEnd, Metadata, Result};
+use rusqlite::Row;
+
+use super::TARGET;
+use crate::handing::Batches;
+use crate::palace::{Readout, Take};
+use crate::{cells, fields};
+
+/// A table of links and the column that holds their label.
+const TABLES: [(&str, &str); 2] = [
+    ("chunk_relations", "relation_type"),
+    ("chunk_links", "link_type"),
+];
+
+/// Hands over every link whose two ends are there.
+pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> Result<Readout> {
+    let mut readout = Readout::default();
+    let mut batches = Batches::new(batch, take);
+    let chunks = ids(snapshot);
+    for (table, label) in TABLES {
+        let wanted = [
+            "source_id",
+            "target_id",
+            label,
+            "namespace_target",
+            "created_at",
+        ];
+        let columns = cells::list(snapshot, table, &wanted);
+        let sql = format!("SELECT {columns} FROM {table} t ORDER BY t._rowid_");
+        let Some(mut statement) = cells::prepare(snapshot, &sql) else {
+            continue;
+        };
+        let Ok(mut rows) = statement.query([]) else {
+            continue;
+        };
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => match link(row, label, &chunks) {
+                    Some(link) => batches.push(link)?,
+                    None => readout.lose(
+                        None,
+                        format!("a row of `{table}` names a chunk that is gone"),
+                    ),
+                },
+                Ok(None) => break,
+                Err(error) => {
+                    readout.lose(None, format!("the rest of the table `{table}`: {error}"));
+                    break;
+                }
+            }
+        }
+    }
+    readout.read = batches.finish()?;
+    Ok(readout)
+}
+
+/// How many links name a chunk that is gone.
+pub(super) fn dangling(snapshot: &Snapshot) -> u64 {
+    let mut none = |_| Ok(());
+    read(snapshot, 1000, &mut none).map_or(0, |readout| readout.lost.len() as u64)
+}
+
+fn ids(snapshot: &Snapshot) -> HashSet<String> {
+    let Some(mut statement) = cells::prepare(snapshot, "SELECT id FROM chunks") else {
+        return HashSet::new();
+    };
+    let ids = statement.query_map([], |row| Ok(cells::text(row, "id")));
+    ids.map(|ids| ids.map_while(Result::ok).flatten().collect())
+        .unwrap_or_default()
+}
+
+fn link(row: &Row<'_>, label: &str, chunks: &HashSet<String>) -> Option<Link> {
+    let end = |column: &str| {
+        let id = cells::filled(row, column).filter(|id| chunks.contains(id))?;
+        let collection = TARGET.to_owned();
+        Some(LinkEnd::Drawer(DrawerRef { collection, id }))
+    };
+    let mut metadata = Metadata::default();
+    fields::put_text(
+        &mut metadata,
+        "created_at",
+        cells::filled(row, "created_at"),
+    );
+    let shared = cells::filled(row, "namespace_target");
+    fields::put_text(&mut metadata, "namespace_target", shared);
+    Some(Link {
+        from: end("source_id")?,
+        to: end("target_id")?,
+        label: cells::text(row, label).unwrap_or_default(),
+        metadata,
+    })
+}

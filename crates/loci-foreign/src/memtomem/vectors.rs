@@ -1,0 +1,212 @@
+//! Vectors behind a `vec0` table, from its plain tables: blocks of slots with a bitmap of those in use, the row numbers of the
+//! slots, and the vectors of all slots in one blob.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use loci_chroma::Snapshot;
+use loci_core::{MAX_DIMENSION, Metric};
+
+use crate::{cells, vector};
+
+/// Blocks that are kept in memory.
+const CACHED: usize = 4;
+/// Vectors whose length is looked at.
+const SAMPLED: usize = 64;
+
+/// Where the vectors of chunks are.
+#[derive(Debug, Default)]
+pub(super) struct VectorTable {
+    /// Block and slot by row number of the chunk.
+    slots: HashMap<i64, (i64, usize)>,
+    /// Slots of each block.
+    sizes: HashMap<i64, usize>,
+    dimension: Option<usize>,
+    /// Blocks whose tables do not fit each other.
+    pub(super) broken: Vec<i64>,
+    cache: RefCell<Vec<(i64, Vec<u8>)>>,
+}
+
+impl VectorTable {
+    /// Reads where the vectors are, not the vectors.
+    pub(super) fn read(snapshot: &Snapshot) -> Self {
+        let mut table = Self {
+            dimension: declared(snapshot),
+            ..Self::default()
+        };
+        let sql =
+            "SELECT chunk_id, size, validity, rowids FROM chunks_vec_chunks ORDER BY chunk_id";
+        let Some(mut statement) = cells::prepare(snapshot, sql) else {
+            return table;
+        };
+        let Ok(mut rows) = statement.query([]) else {
+            return table;
+        };
+        while let Ok(Some(row)) = rows.next() {
+            let Some(block) = cells::integer(row, "chunk_id") else {
+                continue;
+            };
+            let size = cells::integer(row, "size").and_then(|size| usize::try_from(size).ok());
+            let bits = cells::blob(row, "validity").unwrap_or_default();
+            let numbers = cells::blob(row, "rowids").unwrap_or_default();
+            let fits = |size: usize| {
+                bits.len().checked_mul(8) == Some(size)
+                    && numbers.len().checked_div(8) == Some(size)
+            };
+            match size {
+                Some(size) if size > 0 && fits(size) => table.add(block, size, bits, numbers),
+                _ => table.broken.push(block),
+            }
+        }
+        table.check_lengths(snapshot);
+        table
+    }
+
+    fn add(&mut self, block: i64, size: usize, bits: &[u8], numbers: &[u8]) {
+        self.sizes.insert(block, size);
+        let (numbers, _) = numbers.as_chunks::<8>();
+        for (slot, number) in numbers.iter().enumerate() {
+            let used = bits
+                .get(slot / 8)
+                .is_some_and(|byte| byte >> (slot % 8) & 1 == 1);
+            if used {
+                self.slots
+                    .insert(i64::from_le_bytes(*number), (block, slot));
+            }
+        }
+    }
+
+    /// Blocks whose vectors have another length than slots and dimension say cannot be read.
+    fn check_lengths(&mut self, snapshot: &Snapshot) {
+        let sql = "SELECT rowid AS block, length(vectors) AS bytes FROM chunks_vec_vector_chunks00";
+        let mut lengths: HashMap<i64, usize> = HashMap::new();
+        if let Some(mut statement) = cells::prepare(snapshot, sql)
+            && let Ok(mut rows) = statement.query([])
+        {
+            while let Ok(Some(row)) = rows.next() {
+                let bytes =
+                    cells::integer(row, "bytes").and_then(|bytes| usize::try_from(bytes).ok());
+                if let (Some(block), Some(bytes)) = (cells::integer(row, "block"), bytes) {
+                    lengths.insert(block, bytes);
+                }
+            }
+        }
+        if self.dimension.is_none() {
+            self.dimension = self.sizes.iter().find_map(|(block, size)| {
+                let bytes = lengths.get(block)?;
+                let dimension = bytes.checked_div(size.checked_mul(4)?)?;
+                (1..=MAX_DIMENSION)
+                    .contains(&dimension)
+                    .then_some(dimension)
+            });
+        }
+        let dimension = self.dimension;
+        let broken: Vec<i64> = self
+            .sizes
+            .iter()
+            .filter(|(block, size)| {
+                let expected = dimension.and_then(|dimension| size.checked_mul(dimension * 4));
+                expected.is_none() || lengths.get(block).copied() != expected
+            })
+            .map(|(block, _)| *block)
+            .collect();
+        for block in broken {
+            self.sizes.remove(&block);
+            self.broken.push(block);
+        }
+        self.broken.sort_unstable();
+    }
+
+    /// The length of the vectors, where there are any.
+    pub(super) fn dimension(&self) -> Option<usize> {
+        self.dimension
+    }
+
+    /// `vec0` compares by Euclidean distance. Between vectors of length one that is the order of the cosine, which is what
+    /// palaces use.
+    pub(super) fn metric(&self, snapshot: &Snapshot) -> Metric {
+        let mut rows: Vec<i64> = self.rows().collect();
+        rows.sort_unstable();
+        let mut some = rows.into_iter().take(SAMPLED).peekable();
+        let any = some.peek().is_some();
+        let unit = some.all(|row| {
+            let vector = self.get(snapshot, row).ok().flatten().unwrap_or_default();
+            let length: f32 = vector.iter().map(|number| number * number).sum();
+            (length - 1.0).abs() < 1e-3
+        });
+        if any && !unit {
+            Metric::L2
+        } else {
+            Metric::Cosine
+        }
+    }
+
+    /// The row numbers that have a vector.
+    pub(super) fn rows(&self) -> impl Iterator<Item = i64> {
+        self.slots.keys().copied()
+    }
+
+    /// Whether a row has a vector.
+    pub(super) fn has(&self, row: i64) -> bool {
+        self.slots.contains_key(&row)
+    }
+
+    /// The vector of a row. The sentence says why one that should be there cannot be had.
+    pub(super) fn get(&self, snapshot: &Snapshot, row: i64) -> Result<Option<Vec<f32>>, String> {
+        let Some((block, slot)) = self.slots.get(&row).copied() else {
+            return Ok(None);
+        };
+        let (Some(_), Some(dimension)) = (self.sizes.get(&block), self.dimension) else {
+            return Err(format!("lies in block {block}, which is damaged"));
+        };
+        let length = dimension * 4;
+        let start = slot.saturating_mul(length);
+        self.block(snapshot, block, |vectors| {
+            let bytes = vectors.get(start..start.saturating_add(length));
+            let bytes = bytes.ok_or_else(|| format!("lies in block {block}, which is cut"))?;
+            vector::read(bytes, Some(dimension)).map(Some)
+        })
+    }
+
+    /// Gives the vectors of a block; those read last stay in memory.
+    fn block<T>(&self, snapshot: &Snapshot, block: i64, give: impl FnOnce(&[u8]) -> T) -> T {
+        let mut cache = self.cache.borrow_mut();
+        if !cache.iter().any(|(cached, _)| *cached == block) {
+            let sql = "SELECT vectors FROM chunks_vec_vector_chunks00 WHERE rowid = ?1";
+            let vectors = cells::prepare(snapshot, sql).and_then(|mut statement| {
+                let read = |row: &rusqlite::Row<'_>| {
+                    Ok(cells::blob(row, "vectors").unwrap_or_default().to_vec())
+                };
+                statement.query_row([block], read).ok()
+            });
+            if cache.len() >= CACHED {
+                cache.remove(0);
+            }
+            cache.push((block, vectors.unwrap_or_default()));
+        }
+        let found = cache.iter().find(|(cached, _)| *cached == block);
+        give(
+            found
+                .map(|(_, vectors)| vectors.as_slice())
+                .unwrap_or_default(),
+        )
+    }
+}
+
+/// The length that memtomem noted, or that the table was made with.
+fn declared(snapshot: &Snapshot) -> Option<usize> {
+    let noted = super::noted(snapshot, "embedding_dimension");
+    let made = || -> Option<usize> {
+        let sql = "SELECT sql FROM sqlite_schema WHERE name = 'chunks_vec'";
+        let mut statement = cells::prepare(snapshot, sql)?;
+        let sql = statement
+            .query_row([], |row| Ok(cells::text(row, "sql")))
+            .ok()??;
+        let (_, rest) = sql.split_once("float[")?;
+        rest.split_once(']')?.0.trim().parse().ok()
+    };
+    let dimension = made().or_else(|| noted?.parse().ok())?;
+    (1..=MAX_DIMENSION)
+        .contains(&dimension)
+        .then_some(dimension)
+}

@@ -1,0 +1,35 @@
+//! Opening what was recognised.
+
+use std::path::Path;
+
+use loci_core::{Error, Result};
+
+use crate::chroma::ChromaPalace;
+use crate::cortexa::CortexaPalace;
+use crate::mempalace::ExactPalace;
+use crate::memtomem::MemtomemPalace;
+use crate::palace::{ForeignPalace, Kind};
+use crate::recognise::recognise;
+
+/// Opens the palace at `path`, as `kind` where one is given, else as what it is recognised as.
+pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
+    let recognised = recognise(path)?;
+    let inner = recognised
+        .as_ref()
+        .filter(|found| kind.is_none_or(|kind| kind == found.kind));
+    let place = inner.map_or(path, |found| found.path.as_path());
+    match kind.or(inner.map(|found| found.kind)) {
+        Some(Kind::CortexaDb) => Ok(Box::new(CortexaPalace::open(place)?)),
+        Some(Kind::Memtomem) => Ok(Box::new(MemtomemPalace::open(place)?)),
+        Some(Kind::SqliteExact) => Ok(Box::new(ExactPalace::open(place)?)),
+        Some(Kind::Chroma) => Ok(Box::new(ChromaPalace::open(place)?)),
+        Some(kind @ (Kind::Loci | Kind::JsonLines)) => Err(Error::UnsupportedCapability {
+            capability: format!("{kind:?}"),
+            reason: format!("`{}` is not read by this crate", place.display()),
+        }),
+        None => Err(Error::invalid(
+            format!("`{}`", path.display()),
+            "is no palace that is known; known are ChromaDB, MemPalace, memtomem, CortexaDB, Loci and JSON lines",
+        )),
+    }
+}
