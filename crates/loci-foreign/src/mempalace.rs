@@ -13,7 +13,6 @@ use loci_chroma::{Finding, Snapshot};
 use loci_core::{Fact, Link, Result};
 
 use crate::database;
-use crate::handing::Batches;
 use crate::palace::{ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take};
 use crate::stamp::Stamps;
 
