@@ -10,11 +10,12 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use clap::Subcommand;
 use serde_json::Value;
 
-use crate::{peers, root, target};
+use crate::peers::environment::CHROMADB;
+use crate::{root, target};
 
 #[derive(Subcommand, Clone)]
 pub(crate) enum Bench {
@@ -78,7 +79,7 @@ pub(crate) fn measure(what: Measure) -> anyhow::Result<()> {
             let python = if no_peer {
                 None
             } else {
-                Some(peers::environment().context("installing chromadb")?)
+                Some(CHROMADB.python()?)
             };
             for count in rows {
                 let directory = target().join("bench").join(format!("store-{count}"));

@@ -34,7 +34,7 @@ enum Command {
         #[command(subcommand)]
         what: bench::Bench,
     },
-    /// Checks against the real chromadb alone.
+    /// Installs the peers, says under which variables tests find them, and checks against the real chromadb.
     Peers,
     /// Makes the table of the static embedder from all-MiniLM-L6-v2.
     Distill {
@@ -53,19 +53,25 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Test => test::run(),
         Command::Bench { what } => bench::run(what),
-        Command::Peers => match peers::check()? {
-            peers::Verdict::Passed(what) => {
-                println!("{what}");
-                Ok(())
-            }
-            peers::Verdict::Skipped(why) => {
-                println!("skipped: {why}");
-                Ok(())
-            }
-        },
+        Command::Peers => peers(),
         Command::Distill { model } => distill::run(&model),
         Command::Measure { what } => bench::measure(what),
     }
+}
+
+fn peers() -> anyhow::Result<()> {
+    let peers = peers::environment::all();
+    for (variable, python) in &peers.found {
+        println!("export {variable}='{}'", python.display());
+    }
+    for line in &peers.missing {
+        println!("skipped: {line}");
+    }
+    match peers::check()? {
+        peers::Verdict::Passed(what) => println!("{what}"),
+        peers::Verdict::Skipped(why) => println!("skipped: {why}"),
+    }
+    Ok(())
 }
 
 /// The root of the workspace.

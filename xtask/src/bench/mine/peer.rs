@@ -1,14 +1,15 @@
-//! The real mempalace in a virtualenv under `target/`, with a home of its own.
+//! The real mempalace, with a home of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 use super::corpus::{self, Corpus};
 use super::cost::{self, Mined};
-use crate::{peers, target};
+use crate::peers;
+use crate::peers::environment::{MEMPALACE, cache, lock, pip, run};
 
 /// The release that is measured.
 pub(crate) const NAME: &str = "mempalace 3.11.0";
@@ -28,20 +29,7 @@ struct Counts {
 
 impl Peer {
     pub(crate) fn install(home: &Path) -> anyhow::Result<Self> {
-        let directory = target().join("peers").join("mempalace-3.11.0");
-        let python = directory.join("bin").join("python");
-        let done = directory.join("complete");
-        if !(done.exists() && python.exists()) {
-            println!("installing {RELEASE}");
-            run(Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(&directory))
-            .context("python3 -m venv")?;
-            // The last two write its model, which is not part of it.
-            run(pip(&python, "install").args([RELEASE, "onnx", "safetensors"]))
-                .context("pip install")?;
-            std::fs::write(&done, RELEASE)?;
-        }
+        let python = MEMPALACE.python()?;
         Ok(Self {
             python,
             home: home.to_owned(),
@@ -119,7 +107,9 @@ fn processed(output: &str) -> u64 {
 
 /// The unpacked source distribution.
 pub(crate) fn source() -> anyhow::Result<PathBuf> {
-    let directory = target().join("peers").join("mempalace-3.11.0-source");
+    let cache = cache()?;
+    let directory = cache.join("mempalace-3.11.0-source");
+    let _lock = lock(&cache, "mempalace-3.11.0-source")?;
     let tree = directory.join("mempalace-3.11.0");
     if tree.join("PKG-INFO").exists() {
         return Ok(tree);
@@ -143,19 +133,4 @@ pub(crate) fn source() -> anyhow::Result<PathBuf> {
         "the archive holds something else"
     );
     Ok(tree)
-}
-
-fn pip(python: &Path, verb: &str) -> Command {
-    let mut command = Command::new(python);
-    command.args(["-m", "pip", verb, "--quiet", "--disable-pip-version-check"]);
-    command
-}
-
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    let output = command.stdin(Stdio::null()).output()?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        bail!("{}", text.lines().last().unwrap_or("no message"));
-    }
-    Ok(())
 }

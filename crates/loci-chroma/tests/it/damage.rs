@@ -1,0 +1,226 @@
+//! The catalogue of damages: one function for each way in which directories are found broken, and one flat table of them.
+
+mod database;
+mod index;
+
+use std::collections::BTreeSet;
+
+use crate::best::Best;
+use crate::expected::Expected;
+use crate::peer;
+use crate::scene::{Options, Scene};
+
+/// One kind of damage.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub name: &'static str,
+    /// What it is done to; `None` if a peer is missing.
+    pub scene: fn() -> Option<Scene>,
+    pub damage: fn(&Scene),
+    /// What of it lives on.
+    pub holds: Holds,
+    /// Which vectors can be had.
+    pub best: Best,
+    /// What the real chromadb 1.5.9 does with it.
+    pub chroma: Chroma,
+}
+
+/// The records that live in a damaged directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Those of the scene.
+    This,
+    /// Those of its other state.
+    Other,
+    /// Those of the scene that the database still names.
+    Living,
+}
+
+/// What the real chromadb 1.5.9 does with a damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chroma {
+    /// All answers are right.
+    Correct,
+    /// Wrong answers, errors, a crash or a hang.
+    Wrong,
+    /// Memory that nobody wrote decides.
+    Undefined,
+}
+
+impl Case {
+    /// The scene after the damage.
+    pub fn stage(&self) -> Option<Scene> {
+        let scene = (self.scene)()?;
+        (self.damage)(&scene);
+        Some(scene)
+    }
+
+    /// Documents, metadata and vectors of everything that lives on.
+    pub fn expected(&self, scene: &Scene) -> Expected {
+        match self.holds {
+            Holds::This => scene.expected.clone(),
+            Holds::Other => scene.other_expected.clone().unwrap(),
+            Holds::Living => scene.expected.with_records(&living(scene)),
+        }
+    }
+
+    /// Ids of the first collection whose vectors must be found.
+    pub fn recoverable(&self, scene: &Scene) -> BTreeSet<String> {
+        let records = self.expected(scene).first().ids();
+        self.best.ids(scene, &records)
+    }
+
+    /// Vectors that may be given for a record: where two states are mixed, that of either.
+    pub fn acceptable<'a>(&self, scene: &'a Scene, id: &str) -> Vec<&'a [f32]> {
+        let mixed = self.best == Best::Shared;
+        let other = scene.other_expected.as_ref().filter(|_| mixed);
+        let states = [Some(&scene.expected), other].into_iter().flatten();
+        states
+            .filter_map(|expected| expected.first().record(id)?.embedding.as_deref())
+            .collect()
+    }
+}
+
+fn living(scene: &Scene) -> BTreeSet<String> {
+    let database = scene.sql();
+    let mut statement = database
+        .prepare("SELECT embedding_id FROM embeddings WHERE segment_id = ?1")
+        .unwrap();
+    let rows = statement.query_map([scene.metadata_segment()], |row| row.get(0));
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// The case of this name.
+pub fn case(name: &str) -> &'static Case {
+    CASES.iter().find(|case| case.name == name).unwrap()
+}
+
+fn untouched(_: &Scene) {}
+
+fn unflushed() -> Option<Scene> {
+    let options = Options {
+        sync_threshold: 50_000,
+        ..Options::default()
+    };
+    Scene::healthy(400, 16, "cosine", options)
+}
+
+fn killed() -> Option<Scene> {
+    let options = Options {
+        end: "kill",
+        ..Options::default()
+    };
+    Scene::healthy(1000, 16, "cosine", options)
+}
+
+fn killed_writing() -> Option<Scene> {
+    let options = Options {
+        end: "kill_writing",
+        sync_threshold: 100,
+        ..Options::default()
+    };
+    Scene::healthy(600, 16, "cosine", options)
+}
+
+fn l2() -> Option<Scene> {
+    Scene::healthy(700, 16, "l2", Options::default())
+}
+
+fn shimmed() -> Option<Scene> {
+    peer::python(peer::CHROMADB)?;
+    Some(Scene::fixture("chroma-0.6-flushed"))
+}
+
+const fn on(
+    scene: fn() -> Option<Scene>,
+    name: &'static str,
+    damage: fn(&Scene),
+    best: Best,
+    chroma: Chroma,
+) -> Case {
+    Case {
+        name,
+        scene,
+        damage,
+        holds: Holds::This,
+        best,
+        chroma,
+    }
+}
+
+const fn row(name: &'static str, damage: fn(&Scene), best: Best, chroma: Chroma) -> Case {
+    on(Scene::standard, name, damage, best, chroma)
+}
+
+const fn holding(holds: Holds, case: Case) -> Case {
+    Case { holds, ..case }
+}
+
+use Best::{All, Direction, Intact, Mapped, Queue, Shared, Something};
+use Chroma::{Correct, Undefined, Wrong};
+
+/// Every damage, in the order of the reference.
+#[rustfmt::skip]
+pub static CASES: &[Case] = &[
+    row("healthy", untouched, All, Correct),
+    on(unflushed, "unsynced_only", untouched, All, Correct),
+    on(killed, "kill9", untouched, All, Correct),
+    on(killed_writing, "kill9_mid_stream", untouched, All, Undefined),
+    on(Scene::flushing, "crash_header_only", index::crash_header_only, All, Correct),
+    on(Scene::flushing, "crash_after_hnsw_save", index::crash_after_hnsw_save, All, Wrong),
+    on(Scene::flushing, "crash_before_max_seq_id", index::crash_before_max_seq_id, All, Correct),
+    on(Scene::flushing, "crash_mid_hnsw_save", index::crash_mid_hnsw_save, All, Wrong),
+    on(Scene::flushing, "crash_truncated_pickle", index::crash_truncated_pickle, All, Wrong),
+    row("pickle_empty", index::pickle_empty, All, Wrong),
+    row("pickle_bitflip", index::pickle_bitflip, All, Wrong),
+    row("pickle_deleted", index::pickle_deleted, All, Wrong),
+    row("segment_dir_deleted", index::segment_dir_deleted, Queue, Wrong),
+    row("segment_renamed_drift", index::segment_renamed_drift, All, Wrong),
+    on(Scene::with_earlier, "stale_segment", index::stale_segment, Shared, Wrong),
+    holding(Holds::Other, on(Scene::with_earlier, "stale_sqlite", database::stale_sqlite, Shared, Wrong)),
+    on(Scene::two_writers, "two_writers", untouched, Mapped, Wrong),
+    row("header_deleted", index::header_deleted, All, Wrong),
+    row("header_count_huge", index::header_count_huge, All, Wrong),
+    row("header_truncated", index::header_truncated, All, Wrong),
+    row("header_count_low", index::header_count_low, All, Wrong),
+    row("header_count_plus500", index::header_count_plus500, All, Undefined),
+    row("data_truncated_half", index::data_truncated_half, Intact, Wrong),
+    row("data_empty", index::data_empty, Queue, Wrong),
+    row("data_links_out_of_range", index::data_links_out_of_range, All, Wrong),
+    row("data_random_flips", index::data_random_flips, Intact, Wrong),
+    row("linklists_bitflips", index::linklists_bitflips, All, Undefined),
+    row("data_links_zeroed", index::data_links_zeroed, All, Wrong),
+    row("data_vectors_scrambled", index::data_vectors_scrambled, Intact, Wrong),
+    row("linklists_empty", index::linklists_empty, All, Undefined),
+    row("linklists_truncated", index::linklists_truncated, All, Undefined),
+    row("linklists_sparse_bloat", index::linklists_sparse_bloat, All, Undefined),
+    row("length_garbage", index::length_garbage, Direction, Wrong),
+    row("length_empty", index::length_empty, Direction, Wrong),
+    row("orphan_segment_dir", index::orphan_segment_dir, All, Correct),
+    row("blob_seq_ids", database::blob_seq_ids, All, Wrong),
+    row("blob_seq_ids_embeddings_only", database::blob_seq_ids_embeddings_only, All, Correct),
+    row("max_seq_id_poisoned", database::max_seq_id_poisoned, All, Wrong),
+    on(|| Some(Scene::fixture("chroma-0.6-flushed")), "legacy_063", untouched, All, Correct),
+    on(|| Some(Scene::fixture("chroma-0.6-queued")), "legacy_063_unsynced", database::without_null_documents, All, Correct),
+    on(|| Some(Scene::fixture("chroma-0.6-queued")), "legacy_063_null_documents", untouched, All, Wrong),
+    on(|| Some(Scene::fixture("chroma-0.5-flushed")), "legacy_05", database::without_null_documents, All, Correct),
+    on(|| Some(Scene::fixture("chroma-0.5-queued")), "legacy_05_unsynced", database::without_null_documents, All, Correct),
+    on(|| Some(Scene::fixture("chroma-0.5-flushed")), "legacy_05_null_documents", untouched, All, Wrong),
+    on(shimmed, "legacy_063_shimmed", database::legacy_063_shimmed, All, Wrong),
+    row("max_seq_id_vector_row_missing", database::max_seq_id_vector_row_missing, All, Correct),
+    holding(Holds::Living, row("metadata_rows_missing", database::metadata_rows_missing, All, Wrong)),
+    holding(Holds::Living, row("metadata_orphans", database::metadata_orphans, All, Wrong)),
+    row("metadata_values_missing", database::metadata_values_missing, All, Wrong),
+    row("dimension_null", database::dimension_null, All, Wrong),
+    row("dimension_wrong", database::dimension_wrong, All, Wrong),
+    row("segment_row_missing", database::segment_row_missing, All, Wrong),
+    row("fts_content_missing", database::fts_content_missing, All, Wrong),
+    row("fts_index_damaged", database::fts_index_damaged, All, Undefined),
+    row("sqlite_page_garbage", database::sqlite_page_garbage, All, Wrong),
+    row("sqlite_truncated", database::sqlite_truncated, Something, Wrong),
+    on(l2, "schema_null", database::schema_null, All, Correct),
+    row("schema_null_cosine", database::schema_null, All, Wrong),
+    on(l2, "config_legacy_no_type", database::config_legacy_no_type, All, Correct),
+    row("config_legacy_no_type_cosine", database::config_legacy_no_type, All, Wrong),
+    row("hot_journal", database::hot_journal, All, Correct),
+];

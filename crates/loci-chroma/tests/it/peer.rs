@@ -1,0 +1,138 @@
+//! The real chromadb: as the maker of directories and as the judge of what became of them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::expected::Expected;
+use crate::scene::copy_tree;
+
+/// The release that judges.
+pub const CHROMADB: &str = "LOCI_PEER_CHROMADB_1_5_9";
+pub const CHROMADB_0_6_3: &str = "LOCI_PEER_CHROMADB_0_6_3";
+pub const CHROMADB_0_5: &str = "LOCI_PEER_CHROMADB_0_5";
+
+/// The Python of a peer; says so if there is none.
+pub fn python(variable: &str) -> Option<PathBuf> {
+    let found = std::env::var_os(variable).map(PathBuf::from);
+    if found.is_none() {
+        println!("SKIPPED: {variable} is not set; `cargo xtask test` sets it");
+    }
+    found
+}
+
+/// A script of ours that runs under a peer's Python.
+pub fn script(name: &str) -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.join("../../xtask/peers").join(name)
+}
+
+/// Runs a script to its end.
+pub fn run(python: &Path, name: &str, arguments: &[&std::ffi::OsStr]) -> Output {
+    Command::new(python)
+        .arg(script(name))
+        .args(arguments)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("ANONYMIZED_TELEMETRY", "False")
+        .output()
+        .unwrap()
+}
+
+/// What the real chromadb gave.
+#[derive(Debug, Deserialize)]
+pub struct Judgement {
+    /// The signal or status that ended it, or that it hung, and in which step.
+    pub died: Option<String>,
+    /// Collection → step → what was seen; the steps of opening are under the empty name.
+    pub collections: BTreeMap<String, BTreeMap<String, Value>>,
+}
+
+/// Every step of the judge, in its order.
+pub const STEPS: [&str; 9] = [
+    "open",
+    "count",
+    "get",
+    "embeddings",
+    "query",
+    "nearest",
+    "filtered",
+    "contains",
+    "write",
+];
+
+impl Judgement {
+    /// What one step saw in the first collection.
+    pub fn seen(&self, collection: &str, step: &str) -> Option<&Value> {
+        self.collections.get(collection)?.get(step)
+    }
+
+    /// One line for everything that is not as it should be; none if the directory is whole.
+    pub fn problems(&self, expected: &Expected) -> Vec<String> {
+        let mut problems: Vec<String> = self.died.iter().cloned().collect();
+        if let Some(error) = self.seen("", "open").and_then(|seen| seen.get("error")) {
+            problems.push(format!("open: {error}"));
+        }
+        for wanted in &expected.collections {
+            for step in STEPS {
+                let problem = match self.seen(&wanted.name, step) {
+                    None => Some("did not run".to_owned()),
+                    Some(seen) => problem(seen, !expected.uncertain.is_empty()),
+                };
+                problems.extend(problem.map(|what| format!("{} {step}: {what}", wanted.name)));
+            }
+        }
+        problems
+    }
+}
+
+fn problem(seen: &Value, uncertain: bool) -> Option<String> {
+    if let Some(error) = seen.get("error") {
+        return Some(error.to_string());
+    }
+    if let (Some(records), Some(wanted)) = (seen.get("records"), seen.get("wanted")) {
+        let enough = records == wanted || uncertain && records.as_u64() > wanted.as_u64();
+        return (!enough).then(|| format!("{records} of {wanted}"));
+    }
+    let wrong = seen.as_object()?.iter().filter(|(_, value)| {
+        let none = value.get("count").is_some_and(|count| count == 0);
+        let empty = value.as_array().is_some_and(Vec::is_empty);
+        !none && !empty
+    });
+    let wrong: Vec<String> = wrong.map(|(key, value)| format!("{key} {value}")).collect();
+    (!wrong.is_empty()).then(|| wrong.join(", "))
+}
+
+/// Puts a copy of the directory before the real chromadb 1.5.9; `None` without it.
+pub fn judge(directory: &Path, expected: &Expected) -> Option<Judgement> {
+    let python = python(CHROMADB)?;
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    copy_tree(directory, &copy);
+    let wanted = folder.path().join("expected.json");
+    std::fs::write(&wanted, serde_json::to_vec(expected).unwrap()).unwrap();
+    let output = run(
+        &python,
+        "chroma_judge.py",
+        &[copy.as_ref(), wanted.as_ref()],
+    );
+    assert!(output.status.success(), "the judge failed: {output:?}");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// The real chromadb 1.5.9 opens the directory itself and counts, which migrates it and writes to it.
+pub fn open_for_real(directory: &Path) -> Option<()> {
+    let python = python(CHROMADB)?;
+    let code = "import chromadb, sys\n\
+        for c in chromadb.PersistentClient(sys.argv[1]).list_collections(): c.count()";
+    let output = Command::new(python)
+        .args(["-c", code])
+        .arg(directory)
+        .env("ANONYMIZED_TELEMETRY", "False")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    Some(())
+}

@@ -1,0 +1,303 @@
+//! Directories to do damage to: written once by the real chromadb, kept under Cargo's directory for tests, copied for each test.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::expected::Expected;
+use crate::peer::{self, CHROMADB, run};
+
+/// The database inside a directory.
+pub const DATABASE: &str = "chroma.sqlite3";
+/// The file with the vectors inside a segment.
+pub const DATA: &str = "data_level0.bin";
+/// The file with the labels inside a segment.
+pub const PICKLE: &str = "index_metadata.pickle";
+
+/// A directory that a test may ruin.
+pub struct Scene {
+    _folder: TempDir,
+    /// The directory itself.
+    pub directory: PathBuf,
+    /// The same as chromadb left it; not to be written to.
+    pub pristine: PathBuf,
+    /// Another state of the same directory; not to be written to.
+    pub other: Option<PathBuf>,
+    /// What `directory` holds.
+    pub expected: Expected,
+    /// What `other` holds.
+    pub other_expected: Option<Expected>,
+}
+
+/// How a directory is written.
+#[derive(Clone, Copy)]
+pub struct Options {
+    pub sync_threshold: usize,
+    /// Updates, upserts, deletes, ids that come back.
+    pub changes: bool,
+    /// A second collection `notes` (l2, never flushed), whose rows lie between those of the first.
+    pub second: bool,
+    pub seed: u64,
+    /// How the process ends: `close`, `kill`, `kill_writing`.
+    pub end: &'static str,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sync_threshold: 400,
+            changes: true,
+            second: true,
+            seed: 1,
+            end: "close",
+        }
+    }
+}
+
+impl Scene {
+    /// A directory of the real chromadb 1.5.9 with the collection `drawers`; `None` without it.
+    pub fn healthy(
+        records: usize,
+        dimension: usize,
+        metric: &str,
+        options: Options,
+    ) -> Option<Self> {
+        let folder = written(&plan(records, dimension, metric, options))?;
+        Some(Self::staged(&folder, "now", "expected", None))
+    }
+
+    /// Over 1,300 records of 16 dimensions, three flushes and some 170 operations after the last.
+    pub fn standard() -> Option<Self> {
+        let folder = written(&standard_plan())?;
+        Some(Self::staged(&folder, "now", "expected", None))
+    }
+
+    /// The standard scene, with its state after the first flush as `other`.
+    pub fn with_earlier() -> Option<Self> {
+        let folder = written(&standard_plan())?;
+        Some(Self::staged(
+            &folder,
+            "now",
+            "expected",
+            Some(("earlier", "earlier")),
+        ))
+    }
+
+    /// A flush is due and nothing of it happened; `other` is the same after the flush.
+    pub fn flushing() -> Option<Self> {
+        let folder = written(&standard_plan())?;
+        Some(Self::staged(
+            &folder,
+            "queued",
+            "flushed",
+            Some(("flushed", "flushed")),
+        ))
+    }
+
+    /// Two processes took five turns in writing.
+    pub fn two_writers() -> Option<Self> {
+        let folder = made(CHROMADB, "chroma_two_writers.py", "5")?;
+        Some(Self::staged(&folder, "now", "expected", None))
+    }
+
+    /// 500 records of 16 dimensions, flushed every 100 operations by an old release; `None` without it.
+    pub fn old(variable: &str) -> Option<Self> {
+        let options = Options {
+            sync_threshold: 100,
+            second: false,
+            ..Options::default()
+        };
+        let mut plan = plan(500, 16, "cosine", options);
+        plan["lists"] = json!(false);
+        let folder = made(variable, "chroma_write.py", &plan.to_string())?;
+        Some(Self::staged(&folder, "now", "expected", None))
+    }
+
+    /// A small directory that an old release wrote: `chroma-0.5` or `chroma-0.6`, `-flushed` or `-queued`.
+    pub fn fixture(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        Self::staged(&folder.join(name), "now", "expected", None)
+    }
+
+    fn staged(folder: &Path, directory: &str, expected: &str, other: Option<(&str, &str)>) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let copy = scratch.path().join("palace");
+        copy_tree(&folder.join(directory), &copy);
+        let read = |name: &str| Expected::read(&folder.join(format!("{name}.json")));
+        Self {
+            _folder: scratch,
+            directory: copy,
+            pristine: folder.join(directory),
+            expected: read(expected),
+            other: other.map(|(directory, _)| folder.join(directory)),
+            other_expected: other.map(|(_, expected)| read(expected)),
+        }
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.directory.join(DATABASE)
+    }
+
+    /// Opens the database for damage.
+    pub fn sql(&self) -> Connection {
+        let connection = Connection::open(self.database()).unwrap();
+        connection
+            .pragma_update(None, "foreign_keys", false)
+            .unwrap();
+        connection
+    }
+
+    /// The database as chromadb left it.
+    pub fn pristine_sql(&self) -> Connection {
+        let path = self.pristine.join(DATABASE);
+        let uri = format!("file:{}?immutable=1", path.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(uri, flags).unwrap()
+    }
+
+    /// One text of the database as chromadb left it.
+    fn identity(&self, query: &str) -> String {
+        let name = &self.expected.first().name;
+        self.pristine_sql()
+            .query_row(query, [name], |row| row.get(0))
+            .unwrap()
+    }
+
+    /// The id of the first collection.
+    pub fn collection(&self) -> String {
+        self.identity("SELECT id FROM collections WHERE name = ?1")
+    }
+
+    /// The topic of the first collection in the queue.
+    pub fn topic(&self) -> String {
+        format!("persistent://default/default/{}", self.collection())
+    }
+
+    /// The id of the first collection's VECTOR segment.
+    pub fn vector_segment(&self) -> String {
+        self.identity(
+            "SELECT s.id FROM segments s JOIN collections c ON c.id = s.collection \
+             WHERE c.name = ?1 AND s.scope = 'VECTOR'",
+        )
+    }
+
+    /// The id of the first collection's METADATA segment.
+    pub fn metadata_segment(&self) -> String {
+        self.identity(
+            "SELECT s.id FROM segments s JOIN collections c ON c.id = s.collection \
+             WHERE c.name = ?1 AND s.scope = 'METADATA'",
+        )
+    }
+
+    /// The first collection's folder of HNSW files.
+    pub fn segment(&self) -> PathBuf {
+        self.directory.join(self.vector_segment())
+    }
+
+    /// One of these files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.segment().join(name)
+    }
+
+    /// The same file as chromadb left it.
+    pub fn pristine_file(&self, name: &str) -> PathBuf {
+        self.pristine.join(self.vector_segment()).join(name)
+    }
+}
+
+fn plan(records: usize, dimension: usize, metric: &str, options: Options) -> Value {
+    let mut collections = vec![json!({
+        "name": "drawers", "metric": metric, "records": records, "sync_threshold": options.sync_threshold,
+    })];
+    if metric != "cosine" {
+        // Long vectors among short ones get no links to them: HNSW itself would lose some.
+        collections[0]["lengths"] = json!([1.0, 1.0]);
+    }
+    if options.second {
+        collections.push(json!({
+            "name": "notes", "metric": "l2", "records": 60, "sync_threshold": 100_000, "configuration": true,
+        }));
+    }
+    json!({
+        "seed": options.seed, "dimension": dimension, "changes": options.changes, "end": options.end,
+        "collections": collections,
+    })
+}
+
+fn standard_plan() -> Value {
+    let mut plan = plan(1360, 16, "cosine", Options::default());
+    plan["earlier"] = json!(true);
+    plan["crash"] = json!(true);
+    plan
+}
+
+fn written(plan: &Value) -> Option<PathBuf> {
+    made(CHROMADB, "chroma_write.py", &plan.to_string())
+}
+
+/// The folder that a script made, now or in an earlier run of the tests. Its name is a hash of everything that it depends on.
+fn made(variable: &str, script: &str, argument: &str) -> Option<PathBuf> {
+    let python = peer::python(variable)?;
+    let mut text = std::fs::read_to_string(peer::script("chroma_write.py")).unwrap();
+    text += &std::fs::read_to_string(peer::script(script)).unwrap();
+    text += argument;
+    text += variable;
+    let hash = xxhash_rust::xxh3::xxh3_128(text.as_bytes());
+    let scenes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chroma-scenes");
+    std::fs::create_dir_all(&scenes).unwrap();
+    let folder = scenes.join(format!("{hash:032x}"));
+    let lock = File::create(scenes.join(format!("{hash:032x}.lock"))).unwrap();
+    lock.lock().unwrap();
+    if !folder.exists() {
+        let unfinished = tempfile::tempdir_in(&scenes).unwrap();
+        let output = run(
+            &python,
+            script,
+            &[unfinished.path().as_ref(), argument.as_ref()],
+        );
+        let killed_itself = output.status.signal() == Some(9);
+        assert!(
+            output.status.success() || killed_itself && argument.contains("kill"),
+            "{script} {argument}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        std::fs::rename(unfinished.keep(), &folder).unwrap();
+    }
+    Some(folder)
+}
+
+/// Copies a folder with the times of its files.
+pub fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            copy_file(&entry.path(), &target);
+        }
+    }
+}
+
+/// A file that is mostly a hole keeps its hole.
+fn copy_file(from: &Path, to: &Path) {
+    let figures = from.metadata().unwrap();
+    let on_disk = figures.blocks() * 512;
+    if on_disk < figures.len() / 2 {
+        let mut source = File::open(from).unwrap().take(on_disk);
+        let mut target = File::create(to).unwrap();
+        std::io::copy(&mut source, &mut target).unwrap();
+        target.set_len(figures.len()).unwrap();
+    } else {
+        std::fs::copy(from, to).unwrap();
+    }
+    let file = File::options().write(true).open(to).unwrap();
+    file.set_modified(figures.modified().unwrap()).unwrap();
+}
