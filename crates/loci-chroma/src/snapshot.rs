@@ -25,7 +25,7 @@ const ATTEMPTS: usize = 10;
 /// Messages of a check at most.
 const MESSAGES: usize = 20;
 /// Files that belong to a database.
-const COMPANIONS: [&str; 2] = ["-journal", "-wal"];
+pub(crate) const COMPANIONS: [&str; 2] = ["-journal", "-wal"];
 
 /// How the content is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,7 +238,7 @@ fn name(path: &Path) -> &std::ffi::OsStr {
 }
 
 /// The name of a companion file.
-fn beside(path: &Path, companion: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, companion: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(companion);
     name.into()

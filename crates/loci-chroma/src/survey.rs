@@ -174,7 +174,8 @@ impl Directory {
         )
         .map_err(failed)?;
         let pending = records.replay(&queue, metadata_watermark);
-        let index = replay::index_as_chroma_has_it(&base, &queue, vector_watermark.unwrap_or(0));
+        let index =
+            replay::index_as_chroma_has_it(&base, &queue, vector_watermark.unwrap_or(0), dimension);
         let exact = replay::exact_vectors(&queue, &records, dimension);
         let outdated = if matches!(self.snapshot().access(), Access::Salvaged(_)) {
             replay::outdated(&records, &queue, vector_watermark.unwrap_or(0))

@@ -178,6 +178,7 @@ pub(crate) fn index_as_chroma_has_it<'a>(
     base: &'a Base,
     queue: &'a [Entry],
     watermark: u64,
+    dimension: Option<usize>,
 ) -> HashMap<&'a str, Place> {
     let mut index: HashMap<&str, Place> = base
         .resolved
@@ -191,7 +192,9 @@ pub(crate) fn index_as_chroma_has_it<'a>(
             Operation::Add if there => {}
             Operation::Update if !there => {}
             Operation::Add | Operation::Update | Operation::Upsert => {
-                if entry.dimension.is_some() {
+                if entry.dimension.is_some()
+                    && (dimension.is_none() || entry.dimension == dimension)
+                {
                     index.insert(&entry.id, Place::Queue);
                 }
             }

@@ -17,6 +17,8 @@ mod contract;
 mod damage;
 mod expected;
 mod peer;
+mod quarantine;
+mod repair;
 mod scene;
 mod survey;
 mod written;

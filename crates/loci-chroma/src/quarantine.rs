@@ -1,0 +1,217 @@
+//! Index directories that look stale, or are, out of ChromaDB's sight.
+//!
+//! ChromaDB keeps vectors that it has flushed nowhere else, and does not make an index anew that is missing. So they go into the queue first,
+//! from which it rebuilds all of them; a plain rename is done only when asked for, and says what it costs.
+
+mod candidates;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loci_core::{ErrorKind, Result};
+use serde::Serialize;
+
+use crate::directory::{DATABASE, Directory};
+use crate::repair::{Choice, Prepared, refuse_while_open, set_aside, timestamp};
+use crate::survey::Origin;
+use candidates::Candidate;
+
+/// How to quarantine.
+#[derive(Debug, Clone)]
+pub struct QuarantineOptions {
+    /// A directory is stale when its vectors are at least so much older than the database.
+    pub stale: Duration,
+    /// Also take directories that are damaged, whatever their age.
+    pub check: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Rename without saving the vectors first.
+    pub rename_only: bool,
+}
+
+impl Default for QuarantineOptions {
+    fn default() -> Self {
+        Self {
+            stale: crate::STALE,
+            check: false,
+            dry_run: false,
+            rename_only: false,
+        }
+    }
+}
+
+/// What was done, or in a dry run would be.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct QuarantineReport {
+    /// Whether this only says what would be done.
+    pub dry_run: bool,
+    /// The directories.
+    pub directories: Vec<Quarantined>,
+    /// The database as it was before vectors were written into its queue.
+    pub backup: Option<PathBuf>,
+    /// Things to know.
+    pub warnings: Vec<String>,
+}
+
+/// One directory.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Quarantined {
+    /// Its path before.
+    pub from: PathBuf,
+    /// Its path now; absent in a dry run and when the rename failed.
+    pub to: Option<PathBuf>,
+    /// How much older its vectors are than the database, in seconds.
+    pub gap_seconds: u64,
+    /// Whether it is damaged, where that was checked.
+    pub damaged: bool,
+    /// The collection that uses it.
+    pub collection: Option<String>,
+    /// Vectors that were written into the queue.
+    pub vectors_saved: u64,
+    /// Vectors that lie only here and that ChromaDB does not find any more.
+    pub vectors_unreachable: u64,
+    /// Why it could not be renamed.
+    pub problem: Option<String>,
+}
+
+/// Sets stale index directories of the ChromaDB directory at `path` aside.
+pub fn quarantine(path: &Path, options: &QuarantineOptions) -> Result<QuarantineReport> {
+    let mut report = QuarantineReport {
+        dry_run: options.dry_run,
+        ..QuarantineReport::default()
+    };
+    // All times are read before anything is written.
+    let mut chosen = candidates::of(path, options.stale);
+    if options.check {
+        candidates::judge(path, &mut chosen, &mut report.warnings);
+    }
+    chosen.retain(|candidate| candidate.stale || candidate.damaged);
+    if chosen.is_empty() {
+        return Ok(report);
+    }
+    if !options.dry_run {
+        refuse_while_open(&path.join(DATABASE))?;
+    }
+    report.directories = chosen.iter().map(Candidate::report).collect();
+    if options.rename_only {
+        count_unreachable(path, &mut report);
+    } else {
+        save_vectors(path, &mut report)?;
+    }
+    if !options.dry_run {
+        rename_all(&mut report);
+    }
+    Ok(report)
+}
+
+/// How many vectors of live records lie in the directories alone.
+fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
+    let directory = match Directory::open(path) {
+        Ok(directory) => directory,
+        Err(error) => {
+            report.warnings.push(format!(
+                "it is not known how many vectors become unreachable: {error}"
+            ));
+            return;
+        }
+    };
+    for (index, row) in directory.collections().iter().enumerate() {
+        let Some(entry) = entry_of(report, row.vector_segment.as_deref()) else {
+            continue;
+        };
+        entry.collection = Some(row.name.clone());
+        match directory.survey(index) {
+            Ok(survey) => entry.vectors_unreachable = survey.counts.in_segment,
+            Err(error) => report.warnings.push(error.to_string()),
+        }
+    }
+    let total: u64 = report
+        .directories
+        .iter()
+        .map(|directory| directory.vectors_unreachable)
+        .sum();
+    if total > 0 {
+        report.warnings.push(format!(
+            "{total} vectors lie only in these directories: ChromaDB does not find them any more"
+        ));
+    }
+}
+
+/// Writes the vectors into the queue. What cannot be read is not there to be saved.
+fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
+    let names: Vec<String> = report
+        .directories
+        .iter()
+        .filter_map(|directory| Some(directory.from.file_name()?.to_str()?.to_owned()))
+        .collect();
+    let prepared = match Prepared::of(path, Choice::Segments(&names)) {
+        Ok(prepared) if prepared.is_salvaged() => {
+            report.warnings.push(
+                "SQLite cannot read the database, so no vectors were saved; `loci repair --chroma` finds them where they are now".to_owned(),
+            );
+            return Ok(());
+        }
+        Ok(prepared) => prepared,
+        Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
+        Err(error) => {
+            report
+                .warnings
+                .push(format!("no vectors could be saved: {error}"));
+            return Ok(());
+        }
+    };
+    for plan in &prepared.work.plans {
+        let unreadable = plan.outcome.needs_embedding.len();
+        if let Some(entry) = entry_of(report, plan.directory_to_rename()) {
+            entry.collection = Some(plan.row.name.clone());
+            entry.vectors_saved = plan
+                .live
+                .iter()
+                .filter(|live| matches!(live.origin, Origin::Segment { .. }))
+                .count() as u64;
+            if unreadable > 0 {
+                let name = plan.row.name.clone();
+                report.warnings.push(format!(
+                    "{unreadable} records of `{name}` have no vector in any file"
+                ));
+            }
+        }
+    }
+    let mut changes = prepared.report(report.dry_run)?;
+    if changes.changed && !report.dry_run {
+        prepared.write_back(&mut changes)?;
+        report.backup = changes.backup;
+    }
+    Ok(())
+}
+
+fn entry_of<'a>(
+    report: &'a mut QuarantineReport,
+    segment: Option<&str>,
+) -> Option<&'a mut Quarantined> {
+    let segment = segment?;
+    report.directories.iter_mut().find(|directory| {
+        directory
+            .from
+            .file_name()
+            .is_some_and(|name| name == segment)
+    })
+}
+
+fn rename_all(report: &mut QuarantineReport) {
+    let stamp = timestamp();
+    for directory in &mut report.directories {
+        match set_aside(&directory.from, &stamp) {
+            Ok(moved) => {
+                tracing::warn!(
+                    from = %moved.from.display(),
+                    to = %moved.to.display(),
+                    gap_seconds = directory.gap_seconds,
+                    "index directory set aside"
+                );
+                directory.to = Some(moved.to);
+            }
+            Err(error) => directory.problem = Some(error.to_string()),
+        }
+    }
+}

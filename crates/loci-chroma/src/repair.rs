@@ -1,0 +1,250 @@
+//! Mends a ChromaDB directory in place, so that ChromaDB itself finds again all that its files still hold.
+//!
+//! Only `chroma.sqlite3` is written, in one transaction and after a backup: every vector that can be read goes into the queue, from which
+//! ChromaDB builds its index anew. Segment directories are renamed, never changed. The result is read back and compared; if it
+//! holds less than was recovered, the backup takes its place again.
+
+mod aside;
+mod backup;
+mod copy;
+mod database;
+mod fresh;
+mod mending;
+mod pending;
+mod plan;
+mod queue;
+mod records;
+mod report;
+mod restore;
+mod sequence;
+mod spool;
+mod tables;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests;
+mod verify;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loci_core::{Error, Result};
+
+pub(crate) use aside::{set_aside, timestamp};
+pub(crate) use plan::{Choice, Plan, Work, is_damaged};
+pub use report::{Change, CollectionRepair, RepairReport, SetAside};
+
+use crate::diagnosis::Diagnosis;
+use crate::directory::{DATABASE, Directory};
+use crate::openers;
+use crate::snapshot::{Access, Snapshot};
+use crate::tables::TABLES;
+
+/// A program that is just closing the database, or starting another, is not in the way: so often is looked before one is.
+const LOOKS: usize = 4;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// How to repair.
+#[derive(Debug, Clone, Default)]
+pub struct RepairOptions {
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Copy the directory there first and mend the copy.
+    pub output: Option<PathBuf>,
+}
+
+/// Repairs the ChromaDB directory at `path`.
+pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
+    let database = path.join(DATABASE);
+    if !database.is_file() {
+        return Err(Error::PalaceNotFound {
+            path: path.to_owned(),
+        });
+    }
+    if options.dry_run {
+        return repair_in(path, true);
+    }
+    refuse_while_open(&database)?;
+    let Some(output) = &options.output else {
+        return repair_in(path, false);
+    };
+    copy::copy_directory(path, output)?;
+    let mut report = repair_in(output, false)?;
+    // The directory that was copied is the backup.
+    if let Some(backup) = report.backup.take() {
+        backup::remove(&backup)?;
+    }
+    Ok(report)
+}
+
+fn repair_in(path: &Path, dry_run: bool) -> Result<RepairReport> {
+    let prepared = Prepared::of(path, Choice::Damaged)?;
+    let mut report = prepared.report(dry_run)?;
+    if report.changed && !dry_run {
+        prepared.write(&mut report)?;
+    }
+    Ok(report)
+}
+
+/// Refuses while another process has the database open: a running ChromaDB writes its own image of the index over what was mended.
+pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
+    let mut openers = openers::of(database);
+    for _ in 1..LOOKS {
+        if openers.is_empty() {
+            return Ok(());
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+        openers = openers::of(database);
+    }
+    if openers.is_empty() {
+        return Ok(());
+    }
+    let openers: Vec<String> = openers.iter().map(ToString::to_string).collect();
+    Err(Error::Busy {
+        what: format!(
+            "`{}` is open in {}; stop that first",
+            database.display(),
+            openers.join(", ")
+        ),
+        waited: Duration::ZERO,
+    })
+}
+
+/// A directory that was diagnosed, and what is to be done with it. Nothing was written yet.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    directory: Directory,
+    pub(crate) work: Work,
+    findings: Vec<crate::Finding>,
+}
+
+impl Prepared {
+    pub(crate) fn of(path: &Path, choice: Choice<'_>) -> Result<Self> {
+        let diagnosis = Diagnosis::of(path)?;
+        let findings = diagnosis.all().cloned().collect();
+        let work = Work::prepare(&diagnosis.directory, diagnosis.surveys, choice)?;
+        Ok(Self {
+            directory: diagnosis.directory,
+            work,
+            findings,
+        })
+    }
+
+    /// Whether SQLite cannot read the database.
+    pub(crate) fn is_salvaged(&self) -> bool {
+        matches!(self.directory.snapshot().access(), Access::Salvaged(_))
+    }
+
+    /// What will be done.
+    pub(crate) fn report(&self, dry_run: bool) -> Result<RepairReport> {
+        let mut report = self.work.report(self.findings.clone(), dry_run);
+        report.changes = mending::count(self.directory.snapshot().connection(), &self.work)?;
+        if self.is_salvaged() {
+            report.changes.insert(0, fresh::change());
+        }
+        report.changed = !report.changes.is_empty();
+        if dry_run && report.changed {
+            report.changes = self.rehearse()?;
+        }
+        Ok(report)
+    }
+
+    /// Does everything to a private copy of the database.
+    fn rehearse(&self) -> Result<Vec<Change>> {
+        let database = self.work.path.join(DATABASE);
+        if self.is_salvaged() {
+            let private = tempfile::tempdir()
+                .map_err(|source| Error::io("cannot write to", std::env::temp_dir(), source))?;
+            return fresh::write(&self.directory, &self.work, &private.path().join(DATABASE));
+        }
+        let copy = Snapshot::copy(&database, TABLES)?;
+        let connection = copy.connection();
+        let failed = |error| database::failed(&database, "rehearsing on a copy of", &error);
+        database::prepare(connection).map_err(failed)?;
+        let transaction = connection.unchecked_transaction().map_err(failed)?;
+        mending::apply(&transaction, &self.work)
+    }
+
+    /// Backup, transaction, renames, and the comparison of what is there with what was recovered.
+    pub(crate) fn write(self, report: &mut RepairReport) -> Result<()> {
+        let stamp = timestamp();
+        let (work, backup) = self.commit(report, &stamp)?;
+        let finished = rename_segments(&work, report, &stamp).and_then(|()| verify::verify(&work));
+        if let Err(error) = finished {
+            aside::put_back(&report.set_aside)?;
+            backup::restore(&backup, &work.path.join(DATABASE))?;
+            return Err(error);
+        }
+        report.backup = Some(backup);
+        Ok(())
+    }
+
+    /// The write-back alone: the caller sets the segments aside.
+    pub(crate) fn write_back(self, report: &mut RepairReport) -> Result<()> {
+        let (work, backup) = self.commit(report, &timestamp())?;
+        if let Err(error) = verify::verify(&work) {
+            backup::restore(&backup, &work.path.join(DATABASE))?;
+            return Err(error);
+        }
+        report.backup = Some(backup);
+        Ok(())
+    }
+
+    /// The first step: everything is in the database afterwards, durably; no directory was touched. Gives the backup.
+    pub(crate) fn commit(self, report: &mut RepairReport, stamp: &str) -> Result<(Work, PathBuf)> {
+        let database = self.work.path.join(DATABASE);
+        if !self.directory.snapshot().still_holds() {
+            return Err(database::changed(&database));
+        }
+        if self.is_salvaged() {
+            let path = aside::free_name(&database, &format!(".mending-{stamp}"))?;
+            let made = fresh::write(&self.directory, &self.work, &path)?;
+            drop(self.directory);
+            report.changes = made;
+            let backup = backup::move_away(&database, stamp)?;
+            backup::put_in_place(&path, &database)?;
+            return Ok((self.work, backup));
+        }
+        let expected = database::fingerprint(self.directory.snapshot().connection())?;
+        // Where an open file cannot be written, the reader must be gone.
+        drop(self.directory);
+        let backup = backup::make(&database, stamp)?;
+        match transact(&database, &expected, &self.work) {
+            Ok(changes) => {
+                report.changes = changes;
+                Ok((self.work, backup))
+            }
+            Err(error) => {
+                backup::remove(&backup)?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Mends the database in one transaction that nobody else can see half of.
+fn transact(database: &Path, expected: &[String], work: &Work) -> Result<Vec<Change>> {
+    let mut connection = database::open(database)?;
+    let transaction = database::exclusive(&mut connection, database)?;
+    if database::fingerprint(&transaction)? != expected {
+        return Err(database::changed(database));
+    }
+    let changes = mending::apply(&transaction, work)?;
+    transaction
+        .commit()
+        .map_err(|error| database::failed(database, "committing", &error))?;
+    connection
+        .close()
+        .map_err(|(_, error)| database::failed(database, "closing", &error))?;
+    Ok(changes)
+}
+
+/// The second step: segments whose vectors the queue now holds are set aside.
+pub(crate) fn rename_segments(work: &Work, report: &mut RepairReport, stamp: &str) -> Result<()> {
+    for name in work.plans.iter().filter_map(Plan::directory_to_rename) {
+        let from = work.path.join(name);
+        if from.is_dir() {
+            report.set_aside.push(set_aside(&from, stamp)?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Segment directories out of ChromaDB's sight: renamed, with everything in them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+
+use super::report::SetAside;
+
+/// Names tried before giving up.
+const ATTEMPTS: usize = 1000;
+
+/// The moment as it stands in the names of backups and of what is set aside.
+pub(crate) fn timestamp() -> String {
+    jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
+}
+
+/// Renames a segment directory to `<name>.drift-<stamp>`.
+pub(crate) fn set_aside(from: &Path, stamp: &str) -> Result<SetAside> {
+    let to = free_name(from, &format!(".drift-{stamp}"))?;
+    std::fs::rename(from, &to).map_err(|source| Error::io("cannot rename", from, source))?;
+    Ok(SetAside {
+        from: from.to_owned(),
+        to,
+    })
+}
+
+/// Undoes renames, the last first.
+pub(super) fn put_back(renamed: &[SetAside]) -> Result<()> {
+    for SetAside { from, to } in renamed.iter().rev() {
+        std::fs::rename(to, from).map_err(|source| Error::io("cannot rename back", to, source))?;
+    }
+    Ok(())
+}
+
+/// `path` with a suffix, and a number if that name is taken.
+pub(super) fn free_name(path: &Path, suffix: &str) -> Result<PathBuf> {
+    let named = |number: usize| {
+        let mut name: OsString = path.as_os_str().to_owned();
+        name.push(suffix);
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        PathBuf::from(name)
+    };
+    (0..ATTEMPTS)
+        .map(named)
+        .find(|path| path.symlink_metadata().is_err())
+        .ok_or_else(|| Error::Conflict {
+            what: format!("no free name is left for `{}{suffix}`", path.display()),
+        })
+}

@@ -1,0 +1,58 @@
+//! A copy of a whole directory, to be mended instead of it.
+
+use std::path::Path;
+
+use loci_core::{Error, Result};
+
+/// Copies files and folders; what is neither is left out.
+pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
+    let taken = std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some());
+    if taken || to.is_file() {
+        return Err(Error::Conflict {
+            what: format!(
+                "`{}` is not empty; name a directory that does not exist",
+                to.display()
+            ),
+        });
+    }
+    std::fs::create_dir_all(to).map_err(|source| Error::io("cannot create", to, source))?;
+    if inside(to, from) {
+        return Err(Error::invalid(
+            format!("`{}`", to.display()),
+            "lies inside the directory that is copied; name another",
+        ));
+    }
+    copy_folder(from, to)
+}
+
+fn inside(to: &Path, from: &Path) -> bool {
+    match (to.canonicalize(), from.canonicalize()) {
+        (Ok(to), Ok(from)) => to.starts_with(from),
+        _ => false,
+    }
+}
+
+/// A ChromaDB directory is two levels deep; an explicit list keeps any depth harmless.
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    let mut folders = vec![(from.to_owned(), to.to_owned())];
+    while let Some((from, to)) = folders.pop() {
+        std::fs::create_dir_all(&to).map_err(|source| Error::io("cannot create", &to, source))?;
+        let entries =
+            std::fs::read_dir(&from).map_err(|source| Error::io("cannot list", &from, source))?;
+        for entry in entries {
+            let entry = entry.map_err(|source| Error::io("cannot list", &from, source))?;
+            let path = entry.path();
+            let target = to.join(entry.file_name());
+            let kind = entry
+                .file_type()
+                .map_err(|source| Error::io("cannot look at", &path, source))?;
+            if kind.is_dir() {
+                folders.push((path, target));
+            } else if path.is_file() {
+                std::fs::copy(&path, &target)
+                    .map_err(|source| Error::io("cannot copy", &path, source))?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! The steps of a repair, in their order, over one connection.
+//!
+//! `count` runs them without writing, `apply` in the transaction. Both ask the same questions, so a dry run says what a repair does.
+
+use std::path::Path;
+
+use loci_core::Result;
+use rusqlite::Connection;
+
+use super::plan::Work;
+use super::report::Change;
+use super::{database, pending, queue, records, restore, sequence, tables};
+use crate::directory::DATABASE;
+
+/// What would be changed.
+pub(super) fn count(connection: &Connection, work: &Work) -> Result<Vec<Change>> {
+    run(connection, work, false)
+}
+
+/// Changes it.
+pub(super) fn apply(connection: &Connection, work: &Work) -> Result<Vec<Change>> {
+    run(connection, work, true)
+}
+
+fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
+    let failed = |error: rusqlite::Error| database::failed(Path::new(DATABASE), "mending", &error);
+    let mut changes = Vec::new();
+    sequence::register(connection).map_err(failed)?;
+    if !work.only_vectors {
+        if !work.blob_ids_pending {
+            changes.extend(sequence::mend(connection, write).map_err(failed)?);
+        }
+        changes.extend(tables::segments(connection, work, write).map_err(failed)?);
+        changes.extend(tables::dimensions(connection, work, write).map_err(failed)?);
+        changes.extend(tables::metrics(connection, work, write).map_err(failed)?);
+        changes.extend(records::orphans(connection, write).map_err(failed)?);
+        changes.extend(restore::metadata(connection, work, write).map_err(failed)?);
+        changes.extend(records::documents(connection, write).map_err(failed)?);
+        changes.extend(records::full_text(connection, work, write).map_err(failed)?);
+        changes.extend(pending::null_documents(connection, write).map_err(failed)?);
+        changes.extend(pending::settle(connection, work, write).map_err(failed)?);
+    }
+    changes.extend(queue::write_back(connection, work, write)?);
+    changes.extend(queue::keep_highest(connection, work, write).map_err(failed)?);
+    changes.retain(|change| change.count > 0);
+    Ok(changes)
+}

@@ -1,0 +1,220 @@
+//! What each collection needs, decided from the files alone.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use loci_core::Result;
+
+use super::report::{CollectionRepair, RepairReport};
+use super::spool::Spool;
+use crate::catalog::CollectionRow;
+use crate::directory::Directory;
+use crate::finding::{Finding, Severity};
+use crate::seq::SeqId;
+use crate::survey::{Live, Origin, Survey};
+
+/// Numbers above this were never issued.
+const HIGHEST: u64 = 1 << 53;
+
+/// Findings about a collection that a new index does not mend.
+const NOT_OF_THE_INDEX: [&str; 10] = [
+    "dimension_null",
+    "dimension_wrong",
+    "index_missing",
+    "metric_forgotten",
+    "queue_gap",
+    "queue_null_document",
+    "queue_operation",
+    "seq_id_beyond",
+    "seq_id_blob",
+    "seq_id_poisoned",
+];
+/// Findings that a new index mends only as far as vectors can be found.
+const OF_MISSING_VECTORS: [&str; 4] = [
+    "labels_missing",
+    "segment_row_missing",
+    "vectors_lost",
+    "vectors_unreachable",
+];
+
+/// Index files ahead of their labels. ChromaDB applies the queue again, which loses ids that were deleted and added again.
+const INTERRUPTED: &str = "labels_unknown";
+
+/// Which collections have their vectors written into the queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Choice<'a> {
+    /// Those whose index does not serve what the files hold.
+    Damaged,
+    /// Those whose index lies in one of these directories, and nothing else is mended.
+    Segments(&'a [String]),
+}
+
+/// Everything that is to be written, independent of the files it was read from.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) path: PathBuf,
+    pub(crate) plans: Vec<Plan>,
+    /// Sequence numbers are still 8-byte blobs, and ChromaDB will convert them itself.
+    pub(super) blob_ids_pending: bool,
+    pub(super) full_text_damaged: bool,
+    /// Nothing but the write-back is done.
+    pub(super) only_vectors: bool,
+}
+
+/// One collection.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) row: CollectionRow,
+    pub(crate) live: Vec<Live>,
+    /// The length that its vectors really have.
+    pub(super) dimension: Option<usize>,
+    /// The segment of its records, also where the catalog has lost it.
+    pub(super) metadata_segment: Option<String>,
+    /// Up to where the records have taken the queue over; nothing if that must be asked of the records.
+    pub(super) watermark: Option<i64>,
+    /// ChromaDB would measure distances otherwise than the metadata says.
+    pub(super) metric_forgotten: bool,
+    /// Vectors to write into the queue; then the segment is set aside.
+    pub(super) spool: Option<Spool>,
+    pub(crate) outcome: CollectionRepair,
+}
+
+impl Work {
+    pub(crate) fn prepare(
+        directory: &Directory,
+        surveys: Vec<Survey>,
+        choice: Choice<'_>,
+    ) -> Result<Self> {
+        let plans = directory
+            .collections()
+            .iter()
+            .zip(surveys)
+            .map(|(row, survey)| Plan::prepare(directory, row, survey, choice))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            path: directory.path().to_owned(),
+            plans,
+            blob_ids_pending: directory.version().blob_ids_pending(),
+            full_text_damaged: !directory.snapshot().index_damage().is_empty(),
+            only_vectors: matches!(choice, Choice::Segments(_)),
+        })
+    }
+
+    pub(super) fn report(&self, findings: Vec<Finding>, dry_run: bool) -> RepairReport {
+        let notes = self.blob_ids_pending.then(|| {
+            "sequence ids are blobs and stay so: ChromaDB converts them itself when it next opens the directory".to_owned()
+        });
+        RepairReport {
+            path: self.path.clone(),
+            dry_run,
+            findings,
+            collections: self.plans.iter().map(|plan| plan.outcome.clone()).collect(),
+            notes: notes.into_iter().collect(),
+            ..RepairReport::default()
+        }
+    }
+}
+
+impl Plan {
+    fn prepare(
+        directory: &Directory,
+        row: &CollectionRow,
+        survey: Survey,
+        choice: Choice<'_>,
+    ) -> Result<Self> {
+        let chosen = match choice {
+            Choice::Damaged => is_damaged(directory.path(), row, &survey),
+            Choice::Segments(names) => row
+                .vector_segment
+                .as_ref()
+                .is_some_and(|segment| names.contains(segment)),
+        };
+        let spool = if chosen {
+            Some(Spool::fill(directory, &survey, row.metric)?)
+        } else {
+            None
+        };
+        let outcome = outcome(row, &survey, spool.as_ref());
+        Ok(Self {
+            row: row.clone(),
+            dimension: survey.dimension,
+            metadata_segment: survey.metadata_segment,
+            watermark: Some(survey.metadata_watermark)
+                .filter(|mark| *mark < HIGHEST)
+                .and_then(|mark| i64::try_from(mark).ok()),
+            metric_forgotten: survey
+                .findings
+                .iter()
+                .any(|finding| finding.code == "metric_forgotten"),
+            live: survey.live,
+            spool,
+            outcome,
+        })
+    }
+
+    /// The segment directory that ChromaDB must not see again.
+    pub(crate) fn directory_to_rename(&self) -> Option<&str> {
+        self.spool.as_ref()?;
+        self.row.vector_segment.as_deref()
+    }
+}
+
+/// Whether writing the vectors back gives ChromaDB more, or anything at all.
+pub(crate) fn is_damaged(path: &Path, row: &CollectionRow, survey: &Survey) -> bool {
+    if is_written_back(path, row, survey) {
+        return false;
+    }
+    let broken = survey.findings.iter().any(|finding| {
+        finding.code == INTERRUPTED
+            || finding.severity > Severity::Note
+                && !NOT_OF_THE_INDEX.contains(&finding.code)
+                && !OF_MISSING_VECTORS.contains(&finding.code)
+    });
+    let unreachable: HashSet<&str> = survey.unreachable.iter().map(String::as_str).collect();
+    broken
+        || survey.live.iter().any(|live| match live.origin {
+            Origin::Sibling { .. } => true,
+            Origin::Queue(_) | Origin::Segment { .. } => unreachable.contains(live.id.as_str()),
+            Origin::Missing => false,
+        })
+}
+
+/// The state that a repair leaves: no index, no watermark of it, and every vector there is in the queue.
+/// Whatever is still said against it, writing the same again mends nothing.
+fn is_written_back(path: &Path, row: &CollectionRow, survey: &Survey) -> bool {
+    let has_index = row
+        .vector_segment
+        .as_ref()
+        .is_none_or(|segment| path.join(segment).exists());
+    let marked = row.vector_seq.as_ref().and_then(SeqId::value) > Some(0);
+    let elsewhere = survey
+        .live
+        .iter()
+        .any(|live| !matches!(live.origin, Origin::Queue(_) | Origin::Missing));
+    !has_index && !marked && !elsewhere && survey.ghosts.is_empty()
+}
+
+fn outcome(row: &CollectionRow, survey: &Survey, spool: Option<&Spool>) -> CollectionRepair {
+    let taken: Option<HashSet<usize>> = spool.map(|spool| spool.records.iter().copied().collect());
+    let mut outcome = CollectionRepair {
+        name: row.name.clone(),
+        records: survey.live.len() as u64,
+        written_back: spool.is_some(),
+        lost: survey.ghosts.clone(),
+        ..CollectionRepair::default()
+    };
+    for (position, live) in survey.live.iter().enumerate() {
+        let left_out = live.row.is_some()
+            && taken
+                .as_ref()
+                .is_some_and(|taken| !taken.contains(&position));
+        match live.origin {
+            _ if left_out => outcome.needs_embedding.push(live.id.clone()),
+            Origin::Segment { .. } => outcome.from_segment += 1,
+            Origin::Queue(_) => outcome.from_queue += 1,
+            Origin::Sibling { .. } => outcome.from_siblings += 1,
+            Origin::Missing => outcome.needs_embedding.push(live.id.clone()),
+        }
+    }
+    outcome
+}

@@ -1,0 +1,150 @@
+//! The vectors of one collection, taken out of the files before anything is written.
+//!
+//! They wait in a temporary file: the database they come from is rewritten while they go into it, and memory does not grow with them.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+
+use loci_core::{Error, Metric, Result};
+
+use crate::directory::Directory;
+use crate::survey::{Live, Survey};
+
+/// Lengths that vectors may have.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+
+/// Vectors of one length, in the order of the records.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    file: File,
+    bytes: usize,
+    /// Positions in the survey's live records.
+    pub(super) records: Vec<usize>,
+    pub(super) digest: Digest,
+}
+
+/// What was recovered, regardless of order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Digest {
+    pub(super) count: u64,
+    sum: u128,
+}
+
+impl Digest {
+    /// Of the vectors that the stored records among `ids` have.
+    pub(super) fn of(
+        directory: &Directory,
+        survey: &Survey,
+        metric: Metric,
+        ids: &HashSet<&str>,
+    ) -> Result<Self> {
+        let mut digest = Self::default();
+        for live in survey
+            .live
+            .iter()
+            .filter(|live| ids.contains(live.id.as_str()))
+        {
+            if let Some(vector) = bytes_of(directory, survey, live, metric)? {
+                digest.add(&live.id, &vector);
+            }
+        }
+        Ok(digest)
+    }
+
+    fn add(&mut self, id: &str, vector: &[u8]) {
+        let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+        hasher.update(&(id.len() as u64).to_le_bytes());
+        hasher.update(id.as_bytes());
+        hasher.update(vector);
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(hasher.digest128());
+    }
+}
+
+impl Spool {
+    /// Takes every vector of the collection's length that stored records have. Records that only the queue knows stay there.
+    pub(super) fn fill(directory: &Directory, survey: &Survey, metric: Metric) -> Result<Self> {
+        let file = tempfile::tempfile().map_err(unspooled)?;
+        let mut writer = BufWriter::new(file);
+        let mut records = Vec::new();
+        let mut digest = Digest::default();
+        for (position, live) in survey.live.iter().enumerate() {
+            if let Some(vector) = bytes_of(directory, survey, live, metric)? {
+                writer.write_all(&vector).map_err(unspooled)?;
+                digest.add(&live.id, &vector);
+                records.push(position);
+            }
+        }
+        let file = writer
+            .into_inner()
+            .map_err(|error| unspooled(error.into_error()))?;
+        Ok(Self {
+            file,
+            bytes: survey.dimension.unwrap_or(0) * size_of::<f32>(),
+            records,
+            digest,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Gives every vector in order: the position of its record and its bytes.
+    pub(super) fn for_each(&self, each: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
+        let mut reader = BufReader::new(&self.file);
+        reader.rewind().map_err(unspooled)?;
+        let mut vector = vec![0; self.bytes];
+        for position in &self.records {
+            reader.read_exact(&mut vector).map_err(unspooled)?;
+            each(*position, &vector)?;
+        }
+        Ok(())
+    }
+}
+
+/// The vector of a stored record as the queue holds it; nothing if there is none of the right length.
+fn bytes_of(
+    directory: &Directory,
+    survey: &Survey,
+    live: &Live,
+    metric: Metric,
+) -> Result<Option<Vec<u8>>> {
+    if live.row.is_none() {
+        return Ok(None);
+    }
+    Ok(directory
+        .vector(survey, live)?
+        .filter(|vector| Some(vector.len()) == survey.dimension)
+        .map(|vector| {
+            let scale = scale(&vector, metric);
+            vector
+                .iter()
+                .flat_map(|value| ((f64::from(*value) * scale) as f32).to_le_bytes())
+                .collect()
+        }))
+}
+
+/// 1, but for a cosine vector of a length that no embedder gives what makes it 1: such a length is garbage, and ChromaDB would lose the
+/// direction when it divides by it.
+fn scale(vector: &[f32], metric: Metric) -> f64 {
+    let length = vector
+        .iter()
+        .map(|value| f64::from(*value).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    if metric == Metric::Cosine && length > 0.0 && !PLAUSIBLE.contains(&length) {
+        1.0 / length
+    } else {
+        1.0
+    }
+}
+
+fn unspooled(source: io::Error) -> Error {
+    Error::io(
+        "cannot keep vectors for a moment in",
+        std::env::temp_dir(),
+        source,
+    )
+}

@@ -1,0 +1,108 @@
+//! What happens between the steps of a repair, which from outside only a kill or a bug can show.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// A copy of a small directory that ChromaDB 0.6.3 wrote, with one header cut off.
+fn damaged() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let palace = folder.path().join("palace");
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/chroma-0.6-flushed/now");
+    copy::copy_directory(&fixture, &palace).unwrap();
+    let directory = Directory::open(&palace).unwrap();
+    let segment = directory.collections()[0].vector_segment.clone().unwrap();
+    fs::write(palace.join(segment).join("header.bin"), "cut").unwrap();
+    (folder, palace)
+}
+
+fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.clone(), fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn counts_that_do_not_add_up_put_everything_back() {
+    let (_folder, palace) = damaged();
+    let before = contents(&palace);
+    let mut prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let mut report = prepared.report(false).unwrap();
+    let spool = prepared
+        .work
+        .plans
+        .iter_mut()
+        .find_map(|plan| plan.spool.as_mut())
+        .unwrap();
+    spool.digest.count += 1;
+    let error = prepared.write(&mut report).unwrap_err();
+    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    assert!(error.to_string().contains("do not add up"), "{error}");
+    assert_eq!(contents(&palace), before);
+}
+
+#[test]
+fn a_kill_after_the_commit_loses_nothing_and_a_second_run_finishes() {
+    let (_folder, palace) = damaged();
+    let prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let mut report = prepared.report(false).unwrap();
+    let saved = report.collections[0].from_segment + report.collections[0].from_queue;
+    assert!(saved > 30);
+    prepared.commit(&mut report, "20260101-000000").unwrap();
+    // Nothing was renamed: the process is gone.
+    let report = repair(&palace, &RepairOptions::default()).unwrap();
+    assert_eq!(report.set_aside.len(), 1);
+    assert_eq!(report.collections[0].from_queue, saved);
+    assert!(!repair(&palace, &RepairOptions::default()).unwrap().changed);
+}
+
+#[test]
+fn a_write_after_the_diagnosis_stops_the_repair() {
+    let (_folder, palace) = damaged();
+    let prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let mut report = prepared.report(false).unwrap();
+    let other = rusqlite::Connection::open(palace.join(DATABASE)).unwrap();
+    other
+        .execute_batch("UPDATE max_seq_id SET seq_id = x'00000000000000FF'")
+        .unwrap();
+    drop(other);
+    let before = contents(&palace);
+    let error = prepared.write(&mut report).unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    assert_eq!(contents(&palace), before);
+}
+
+#[test]
+fn a_write_between_the_backup_and_the_lock_is_seen() {
+    let (_folder, palace) = damaged();
+    let prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let expected = database::fingerprint(prepared.directory.snapshot().connection()).unwrap();
+    let database = palace.join(DATABASE);
+    for change in [
+        "UPDATE max_seq_id SET seq_id = x'00000000000000FF'",
+        "DELETE FROM embeddings_queue",
+        "DELETE FROM embeddings WHERE id = 1",
+    ] {
+        let original = fs::read(&database).unwrap();
+        rusqlite::Connection::open(&database)
+            .unwrap()
+            .execute_batch(&format!("PRAGMA foreign_keys = OFF; {change}"))
+            .unwrap();
+        let error = transact(&database, &expected, &prepared.work).unwrap_err();
+        assert!(matches!(error, Error::Busy { .. }), "{change}: {error}");
+        fs::write(&database, original).unwrap();
+    }
+}

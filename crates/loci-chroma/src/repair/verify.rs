@@ -1,0 +1,51 @@
+//! The result read back: every record, and bit for bit every vector that was written.
+
+use loci_core::{Error, Result};
+
+use super::plan::{Plan, Work};
+use super::spool::Digest;
+use crate::directory::Directory;
+
+/// Refuses when what is there now is less than what was recovered.
+pub(super) fn verify(work: &Work) -> Result<()> {
+    let directory = Directory::open(&work.path)?;
+    for plan in &work.plans {
+        let index = directory
+            .collections()
+            .iter()
+            .position(|row| row.id == plan.row.id)
+            .ok_or_else(|| refused(work, plan, "the collection is gone"))?;
+        let survey = directory.survey(index)?;
+        if survey.live.len() < plan.live.len() {
+            let detail = format!(
+                "{} records before, {} after",
+                plan.live.len(),
+                survey.live.len()
+            );
+            return Err(refused(work, plan, &detail));
+        }
+        let Some(spool) = &plan.spool else { continue };
+        let written = spool
+            .records
+            .iter()
+            .filter_map(|position| Some(plan.live.get(*position)?.id.as_str()))
+            .collect();
+        let found = Digest::of(&directory, &survey, plan.row.metric, &written)?;
+        if found != spool.digest {
+            let detail = format!(
+                "{} vectors were recovered, {} are read back",
+                spool.digest.count, found.count
+            );
+            return Err(refused(work, plan, &detail));
+        }
+    }
+    Ok(())
+}
+
+fn refused(work: &Work, plan: &Plan, detail: &str) -> Error {
+    Error::Corrupt {
+        what: format!("the mended collection `{}`", plan.row.name),
+        path: work.path.clone(),
+        detail: format!("the counts do not add up: {detail}; everything was put back as it was"),
+    }
+}
