@@ -2,6 +2,7 @@
 //! palace; that is in [`crate::commands`].
 
 mod mining;
+mod rescue;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,9 @@ use loci_palace::{MAX_HITS, MAX_RESULTS};
 pub(crate) use self::mining::{
     MineArguments, ReadingArguments, RuleArguments, RunsArguments, SyncArguments, UndoArguments,
     WatchArguments,
+};
+pub(crate) use self::rescue::{
+    ConflictArgument, DoctorArguments, ImportArguments, QuarantineArguments, RepairArguments,
 };
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
@@ -128,15 +132,21 @@ pub(crate) enum Command {
     /// Check that everything derived agrees with the truth
     #[command(after_help = VERIFY)]
     Verify(VerifyArguments),
-    /// Fix what verify finds, losing nothing
-    #[command(after_help = REPAIR)]
-    Repair,
+    /// Fix what verify finds, losing nothing; or a ChromaDB directory
+    #[command(after_help = rescue::REPAIR)]
+    Repair(RepairArguments),
     /// Write drawers with everything they have as JSON lines
     #[command(after_help = EXPORT)]
     Export(ExportArguments),
-    /// Read drawers from a file
-    #[command(after_help = IMPORT)]
+    /// Bring in a palace of another program, or drawers from a file
+    #[command(after_help = rescue::IMPORT)]
     Import(ImportArguments),
+    /// Say what is wrong with a palace of another program; reads only
+    #[command(after_help = rescue::DOCTOR)]
+    Doctor(DoctorArguments),
+    /// Set stale index segments of a ChromaDB directory aside, keeping their vectors
+    #[command(after_help = rescue::QUARANTINE)]
+    Quarantine(QuarantineArguments),
     /// Copy the palace, also while it is in use, to one file
     #[command(after_help = BACKUP)]
     Backup(BackupArguments),
@@ -448,42 +458,6 @@ pub(crate) struct ExportArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ImportArguments {
-    /// What kind of file it is
-    #[arg(value_enum)]
-    pub(crate) format: ImportFormat,
-    /// File to read; `-` reads stdin
-    pub(crate) file: PathBuf,
-    /// Put everything into this collection, whatever the records say
-    #[arg(long, value_name = "NAME")]
-    pub(crate) collection: Option<String>,
-    /// What happens to a record whose id is taken
-    #[arg(long, value_enum, value_name = "RULE", default_value = "skip")]
-    pub(crate) on_conflict: ConflictArgument,
-    /// Take texts that were forgotten in this palace, too
-    #[arg(long)]
-    pub(crate) allow_again: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ImportFormat {
-    /// One JSON object per line: {"id", "document", "metadata", "embedding"}
-    Jsonl,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ConflictArgument {
-    /// Keep the drawer that is there
-    Skip,
-    /// Change the drawer that is there to the record
-    Update,
-    /// Add the record under a new id, unless it is the same text from the same place
-    Duplicate,
-    /// Import nothing at all
-    Error,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct BackupArguments {
     /// File to write; it must not exist
     pub(crate) file: PathBuf,
@@ -617,14 +591,6 @@ Examples:
 
 Exits with 0 only if everything agrees, with 1 if there are findings.";
 
-const REPAIR: &str = "\
-Examples:
-  loci repair
-  loci repair --json
-
-Copies or renames before it changes anything. A database that cannot be read is salvaged into a new
-palace beside it; the damaged one stays. Exits with 0 only if this palace is whole afterwards.";
-
 const EXPORT: &str = "\
 Examples:
   loci export > palace.jsonl
@@ -632,16 +598,6 @@ Examples:
   loci export --collection notes | grep Lyon
 
 `loci import jsonl` restores it exactly: ids, text, metadata, vectors, order.";
-
-const IMPORT: &str = "\
-Examples:
-  loci import jsonl palace.jsonl
-  loci import jsonl - --on-conflict update < palace.jsonl
-  loci import jsonl notes.jsonl --collection notes --on-conflict error
-
-A record is {\"id\", \"document\", \"metadata\", \"embedding\"}; an export also has \"collection\" and
-\"metric\". Each of them may be missing; a missing id is drawn. Another field is an error of its
-record. A record that is refused is reported and the rest goes on; the exit code is then 2.";
 
 const BACKUP: &str = "\
 Examples:

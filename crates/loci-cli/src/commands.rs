@@ -6,6 +6,7 @@ mod backup;
 mod bench;
 mod completions;
 mod demo;
+mod doctor;
 mod export;
 mod forget;
 mod get;
@@ -15,6 +16,7 @@ mod list;
 mod mine;
 mod mining;
 mod model;
+mod quarantine;
 mod query;
 mod reembed;
 mod repair;
@@ -51,9 +53,11 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Query(arguments) => query::run(arguments, session),
         Command::Status => status::run(session),
         Command::Verify(arguments) => verify::run(arguments, session),
-        Command::Repair => repair::run(session),
+        Command::Repair(arguments) => repair::run(arguments, session),
         Command::Export(arguments) => export::run(arguments, session),
         Command::Import(arguments) => import::run(arguments, session),
+        Command::Doctor(arguments) => doctor::run(arguments, session),
+        Command::Quarantine(arguments) => quarantine::run(arguments, session),
         Command::Backup(arguments) => backup::run(arguments, session),
         Command::Restore(arguments) => backup::restore(arguments, session),
         Command::Reembed(arguments) => reembed::run(arguments, session),

@@ -1,7 +1,7 @@
 //! One run of the program: the palace it is about, opened when a command first needs it.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use loci_palace::{Durability, OpenOptions, Palace, default_palace_path};
 
@@ -36,6 +36,11 @@ impl<'a> Session<'a> {
     pub(crate) fn created(&self) -> Result<&Palace> {
         let palace = Palace::open(&self.path()?, &self.options(true))?;
         Ok(self.palace.get_or_init(|| palace))
+    }
+
+    /// Makes another palace with the same settings, for what must leave the named one alone.
+    pub(crate) fn beside(&self, path: &Path) -> Result<Palace> {
+        Ok(Palace::open(path, &self.options(true))?)
     }
 
     /// Looks whether the palace can be opened; creates nothing and keeps nothing open.

@@ -15,6 +15,7 @@ use loci_core::{
 use serde::Serialize;
 
 use self::relations::Incoming;
+use crate::forgotten::mostly_forgotten;
 use crate::record::{JsonLine, JsonRecord, columns, new_id};
 use crate::{DEFAULT_COLLECTION, Palace};
 
@@ -269,29 +270,7 @@ impl<'a> Import<'a> {
         let (Some(collection), Some(text)) = (&self.current, &record.document) else {
             return Ok(false);
         };
-        let Some(ledger) = collection.ledger() else {
-            return Ok(false);
-        };
-        if !ledger.has_forgotten()? {
-            return Ok(false);
-        }
-        let forgotten = ledger.forgotten_lines(text)?;
-        if self.options.allow_again {
-            if !forgotten.is_empty() {
-                ledger.allow_again(text)?;
-            }
-            return Ok(false);
-        }
-        let (mut said, mut gone) = (0_u64, 0_u64);
-        for (line, number) in text.lines().zip(1..) {
-            let within = forgotten
-                .iter()
-                .any(|(start, end)| (*start..=*end).contains(&number));
-            let words = u64::from(!line.trim().is_empty());
-            said += words;
-            gone += words * u64::from(within);
-        }
-        Ok(gone > 0 && gone * 2 >= said)
+        mostly_forgotten(collection.as_ref(), text, self.options.allow_again)
     }
 
     /// The collection of a record, made when missing.
@@ -421,7 +400,7 @@ impl<'a> Import<'a> {
 
 /// Makes the patches of a batch such that the metadata becomes the record's: keys that only the
 /// stored drawer has are removed.
-fn replace_metadata(collection: &dyn Collection, batch: &mut Batch) -> Result<()> {
+pub(crate) fn replace_metadata(collection: &dyn Collection, batch: &mut Batch) -> Result<()> {
     let stored = collection.get(&Get::new(Selection::ids(batch.ids.clone())))?;
     let stored: HashMap<String, Metadata> = stored.ids.into_iter().zip(stored.metadatas).collect();
     for (id, patch) in batch.ids.iter().zip(batch.metadatas.iter_mut().flatten()) {

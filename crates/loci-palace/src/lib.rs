@@ -19,20 +19,35 @@
 mod config;
 mod embedders;
 mod export;
+mod forgotten;
 mod import;
 mod mine;
 mod palace;
 mod record;
+mod rescue;
 mod search;
+
+/// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
+pub mod chroma {
+    pub use loci_chroma::{
+        Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RepairOptions,
+        RepairReport, SetAside, quarantine, repair,
+    };
+}
 
 pub use config::{Config, default_palace_path};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
+pub use loci_chroma::{Finding as ForeignFinding, Severity};
 pub use loci_core::*;
 pub use loci_embed::{
     Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
     STATIC_NAME, StoredModel,
+};
+pub use loci_foreign::{
+    ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, Readout,
+    Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, usual_places,
 };
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;
@@ -54,4 +69,8 @@ pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};
+pub use rescue::{
+    CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
+    RescueReport, RescuedCollection, Step as RescueStep, diagnose,
+};
 pub use search::{Found, Scope, parse_moment};

@@ -55,7 +55,8 @@ fn ledger_of(memory: &Memory) -> Result<&dyn Ledger> {
         .ledger()
         .ok_or_else(|| Error::UnsupportedCapability {
             capability: "mining".into(),
-            reason: "the backend keeps no ledger of sources".into(),
+            reason: "the backend keeps no ledger of sources; `loci import` brings its palace into one that does"
+                .into(),
         })
 }
 

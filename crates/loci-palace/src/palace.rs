@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use loci_chroma::ChromaBackend;
 use loci_core::{
-    Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Embedder, Error,
-    MaintenanceState, Metric, PalaceRef, Registry, Relations, Result, Selection, Warning,
+    Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Embedder,
+    EmbedderIdentity, Error, MaintenanceState, Metric, PalaceRef, Registry, Relations, Result,
+    Selection, Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::{
@@ -13,7 +15,8 @@ use loci_sqlite::{
 };
 
 use crate::config::Config;
-use crate::embedders::{Embedders, Purpose};
+use crate::embedders::{Embedders, Purpose, Resolved};
+use crate::rescue::known_maker;
 
 /// Collection used when none is named.
 pub const DEFAULT_COLLECTION: &str = "drawers";
@@ -87,7 +90,7 @@ impl Palace {
     /// configuration, else in `LOCI_BACKEND`, else the one whose files are there, else `sqlite`.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
         let palace = Self::connect(path, options)?;
-        if options.create {
+        if options.create && palace.is_local() {
             palace.sqlite.ensure_palace(&palace.reference)?;
         } else {
             palace.backend.list_collections(&palace.reference)?;
@@ -109,6 +112,7 @@ impl Palace {
         let sqlite = Arc::new(SqliteBackend::new(durability));
         let mut registry = Registry::new();
         registry.register(Arc::clone(&sqlite) as Arc<dyn Backend>);
+        registry.register(Arc::new(ChromaBackend::new(known_maker)));
         let environment = std::env::var("LOCI_BACKEND")
             .ok()
             .filter(|name| !name.is_empty());
@@ -175,6 +179,17 @@ impl Palace {
             embedder: resolved.embedder,
         };
         Ok((memory, resolved.warnings))
+    }
+
+    /// The embedder that would write into a collection whose vectors `pinned` made.
+    pub(crate) fn embedder_for(
+        &self,
+        name: &str,
+        pinned: Option<&EmbedderIdentity>,
+        dimension: Option<usize>,
+    ) -> Result<Resolved> {
+        self.embedders
+            .resolve(name, pinned, dimension, Purpose::Write)
     }
 
     /// An embedder by name; nothing for `none`.
@@ -318,12 +333,20 @@ impl Palace {
     }
 
     pub(crate) fn local(&self) -> Result<&SqliteBackend> {
-        if self.backend.name() == loci_sqlite::BACKEND_NAME {
+        if self.is_local() {
             return Ok(&self.sqlite);
         }
         Err(Error::UnsupportedCapability {
             capability: "care of local files".into(),
-            reason: format!("backend `{}` has no local files", self.backend.name()),
+            reason: format!(
+                "a palace of backend `{}` is only read; `loci import '{}'` makes it one of ours",
+                self.backend.name(),
+                self.reference.path.display()
+            ),
         })
+    }
+
+    fn is_local(&self) -> bool {
+        self.backend.name() == loci_sqlite::BACKEND_NAME
     }
 }

@@ -46,10 +46,6 @@ fn unavoidable(case: &Case, what: Wrong) -> f64 {
         // Vectors were exchanged or changed within the tolerance of their length: ChromaDB keeps no checksum.
         ("data_vectors_scrambled", Wrong::Vectors) => 0.25,
         ("data_random_flips" | "two_writers", Wrong::Vectors) => 0.02,
-        // Records that were deleted since the index was written leave two ways to match some labels.
-        ("pickle_empty" | "pickle_deleted" | "crash_truncated_pickle", Wrong::NotFound) => 0.005,
-        // The record was deleted in the newer index, and added again.
-        ("stale_sqlite", Wrong::NotFound) => 0.005,
         // The rows are gone; the full-text index and the queue give part of them back.
         ("metadata_values_missing", Wrong::Texts) => 0.04,
         // Pages at the end are gone.
@@ -127,7 +123,11 @@ fn problems(case: &Case, scene: &Scene, expected: &Expected) -> Vec<String> {
             (Wrong::Vectors, wrong),
             (Wrong::Texts, texts),
         ] {
-            let most = unavoidable(case, what) * collection.records.len() as f64;
+            let records = collection.records.len();
+            let most = match what {
+                Wrong::NotFound => case.in_doubt(records) as f64,
+                Wrong::Vectors | Wrong::Texts => 0.0,
+            } + unavoidable(case, what) * records as f64;
             if ids.len() as f64 > most {
                 let first: Vec<_> = ids.iter().take(3).collect();
                 say(format!(

@@ -1,17 +1,27 @@
-//! `loci import`: records from a file, with a report of everything that was not taken.
+//! `loci import`: a palace of another program, or records from a file. What was typed decides which of the two; so
+//! does what is there.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+mod foreign;
+mod jsonl;
+mod places;
 
-use loci_palace::{Error, ImportOptions, ImportReport, OnConflict, validate_collection_name};
+use std::path::{Path, PathBuf};
 
-use crate::args::{ConflictArgument, ImportArguments, ImportFormat};
-use crate::failure::{Exit, Result};
-use crate::print::Printer;
+use loci_palace::{Error, ForeignKind, OnConflict, recognise, validate_collection_name};
+
+use crate::args::{ConflictArgument, ImportArguments};
+use crate::failure::{Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
+
+/// Kinds by the names that people type. MemPalace has two kinds of stores, so its files decide.
+const KINDS: [(&str, Option<ForeignKind>); 5] = [
+    ("chroma", Some(ForeignKind::Chroma)),
+    ("mempalace", None),
+    ("memtomem", Some(ForeignKind::Memtomem)),
+    ("cortexadb", Some(ForeignKind::CortexaDb)),
+    ("jsonl", Some(ForeignKind::JsonLines)),
+];
 
 /// Losses shown to people; JSON has them all.
 const SHOWN_LOSSES: usize = 20;
@@ -20,79 +30,106 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
     if let Some(name) = &arguments.collection {
         validate_collection_name(name)?;
     }
-    // The input is opened first: without it no palace is created.
-    let (input, length) = open(&arguments.file)?;
-    let options = ImportOptions {
-        collection: arguments.collection.clone(),
-        on_conflict: match arguments.on_conflict {
-            ConflictArgument::Skip => OnConflict::Skip,
-            ConflictArgument::Update => OnConflict::Update,
-            ConflictArgument::Duplicate => OnConflict::Duplicate,
-            ConflictArgument::Error => OnConflict::Error,
-        },
-        allow_again: arguments.allow_again,
-    };
-    let bar = session.printer.progress(length);
-    let mut input = BufReader::with_capacity(256 << 10, bar.wrap_read(input));
-    let palace = session.created()?;
-    let report = match arguments.format {
-        ImportFormat::Jsonl => {
-            palace.import(&mut input as &mut dyn BufRead, &options, &mut |line| {
-                if line.is_multiple_of(1_000) {
-                    bar.set_message(format!("{line} lines"));
-                }
-            })
-        }
-    };
-    bar.finish_and_clear();
-    let report = report?;
-    let text = shown(session.printer, &report);
-    Ok(Reply::new(&report, text)?
-        .warnings(&report.warnings)
-        .exit_if(report.failed > 0, Exit::Error))
+    match wanted(arguments)? {
+        None => places::run(session),
+        Some((ForeignKind::JsonLines, _)) if arguments.dry_run => Err(Failure::usage(
+            "`--dry-run` is for palaces of other programs, not for JSON lines",
+            "import into a new palace: `loci import jsonl FILE --palace DIR`",
+        )),
+        Some((ForeignKind::JsonLines, path)) => jsonl::run(&path, arguments, session),
+        Some((ForeignKind::Loci, path)) => Err(Error::invalid(
+            format!("`{}`", path.display()),
+            format!(
+                "is a palace of Loci; `loci export --palace '{}' | loci import jsonl -` copies it",
+                path.display()
+            ),
+        )
+        .into()),
+        Some((kind, path)) => foreign::run(kind, &path, arguments, session),
+    }
 }
 
-/// The input, and its length where it has one.
-fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
-    if file == Path::new("-") {
-        return Ok((Box::new(std::io::stdin()), None));
+/// What is to be imported, and of which kind it is; nothing if nothing was named.
+fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>> {
+    let Some(first) = &arguments.kind else {
+        return Ok(None);
+    };
+    let named = KINDS.iter().find(|(name, _)| first == name);
+    let Some(path) = &arguments.path else {
+        let path = PathBuf::from(first);
+        if path == Path::new("-") {
+            return Ok(Some((ForeignKind::JsonLines, path)));
+        }
+        return match named {
+            Some((name, _)) if !path.exists() => Err(Failure::usage(
+                format!("`{name}` of which file or directory?"),
+                format!("name it: `loci import {name} PATH`"),
+            )),
+            _ => recognised(&path).map(Some),
+        };
+    };
+    match named {
+        None => Err(Failure::usage(
+            format!("`{}` is no kind that can be imported", first.display()),
+            format!(
+                "kinds are {}; `loci import PATH` recognises them",
+                KINDS.map(|(name, _)| name).join(", ")
+            ),
+        )),
+        Some((_, Some(kind))) => Ok(Some((*kind, path.clone()))),
+        Some((_, None)) => recognised(path).map(Some),
     }
-    let fail = |source| Error::io("cannot read", file, source);
-    let opened = File::open(file).map_err(fail)?;
-    let metadata = opened.metadata().map_err(fail)?;
-    if metadata.is_dir() {
-        return Err(Error::invalid(format!("`{}`", file.display()), "is a directory").into());
-    }
-    let length = metadata.is_file().then_some(metadata.len());
-    Ok((Box::new(opened), length))
 }
 
-fn shown(printer: Printer, report: &ImportReport) -> String {
-    let mut text = format!(
-        "added {}, updated {}, skipped {}, failed {}\n",
-        report.added, report.updated, report.skipped, report.failed
-    );
-    if report.facts + report.links > 0 {
-        let _ = writeln!(
-            text,
-            "added {} fact(s), {} link(s)",
-            report.facts, report.links
-        );
+/// The kind of what is there, and where exactly it is.
+fn recognised(path: &Path) -> Result<(ForeignKind, PathBuf)> {
+    path.metadata()
+        .map_err(|source| Error::io("cannot read", path, source))?;
+    match recognise(path)? {
+        Some(found) => Ok((found.kind, found.path)),
+        None => Err(unknown(path)),
     }
-    for loss in report.lost.iter().take(SHOWN_LOSSES) {
-        let _ = write!(text, "lost line {}", loss.line);
-        if let Some(id) = &loss.id {
-            let _ = write!(text, " `{}`", printer.stored(id));
+}
+
+/// What to say of something that is nothing known.
+pub(crate) fn unknown(path: &Path) -> Failure {
+    let seen = seen_in(path);
+    Error::invalid(
+        format!("`{}`", path.display()),
+        format!(
+            "is nothing that loci knows: no `chroma.sqlite3` or `sqlite_exact.sqlite3` (ChromaDB, MemPalace), no memtomem \
+             database, no `cortexadb.wal`, no `palace.sqlite3`, no JSON lines; {seen}"
+        ),
+    )
+    .into()
+}
+
+/// What is there instead, in a few words.
+fn seen_in(path: &Path) -> String {
+    const NAMED: usize = 5;
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return "it is a file of another kind".into();
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    match names.len() {
+        0 => "the directory is empty".into(),
+        1..=NAMED => format!("it holds {}", names.join(", ")),
+        more => {
+            names.truncate(NAMED);
+            format!("it holds {} and {} more", names.join(", "), more - NAMED)
         }
-        let _ = writeln!(text, ": {}", printer.stored(&loss.reason));
     }
-    if let Some(more) = report
-        .lost
-        .len()
-        .checked_sub(SHOWN_LOSSES)
-        .filter(|n| *n > 0)
-    {
-        let _ = writeln!(text, "and {more} more; `--json` lists them all");
+}
+
+fn rule(conflict: ConflictArgument) -> OnConflict {
+    match conflict {
+        ConflictArgument::Skip => OnConflict::Skip,
+        ConflictArgument::Update => OnConflict::Update,
+        ConflictArgument::Duplicate => OnConflict::Duplicate,
+        ConflictArgument::Error => OnConflict::Error,
     }
-    text
 }

@@ -1,17 +1,23 @@
 //! `loci repair`: fix what verify finds, and say what was done.
 
+mod chroma;
+
 use std::fmt::Write as _;
 
 use loci_palace::{RepairReport, SalvageReport};
 use serde_json::{Value, json};
 
+use crate::args::RepairArguments;
 use crate::commands::verify::findings;
 use crate::failure::{Exit, Result};
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
+pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<Reply> {
+    if let Some(path) = &arguments.chroma {
+        return chroma::run(path, arguments, session);
+    }
     let report = session.named()?.repair()?;
     // After a salvage this palace is as damaged as before; the new one is whole.
     let whole = report.remaining.is_empty() && report.salvage.is_none();

@@ -10,6 +10,8 @@
     reason = "the helpers of tests are tests"
 )]
 
+#[path = "../worker/foreign.rs"]
+mod foreign;
 #[path = "../worker/protocol.rs"]
 mod protocol;
 
@@ -37,6 +39,7 @@ mod places;
 mod recall;
 mod reembed;
 mod relations;
+mod rescue;
 mod support;
 mod torture;
 mod truth;

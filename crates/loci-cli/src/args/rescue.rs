@@ -1,0 +1,131 @@
+//! Commands about palaces of other programs: look at them, mend them, bring them home.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// What it is: chroma, mempalace, memtomem, cortexadb or jsonl [default: recognised]
+    #[arg(value_name = "KIND", value_hint = ValueHint::AnyPath)]
+    pub(crate) kind: Option<OsString>,
+    /// The directory or file; `-` reads JSON lines from stdin; without one, the usual places are
+    /// looked at
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Option<PathBuf>,
+    /// Put everything into this collection, whatever the records say; of a palace of another
+    /// program, its main collection
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// What happens to a record whose id is taken
+    #[arg(long, value_enum, value_name = "RULE", default_value = "skip")]
+    pub(crate) on_conflict: ConflictArgument,
+    /// Take texts that were forgotten in this palace, too
+    #[arg(long)]
+    pub(crate) allow_again: bool,
+    /// Do everything but write; for palaces of other programs
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ConflictArgument {
+    /// Keep the drawer that is there
+    Skip,
+    /// Change the drawer that is there to the record
+    Update,
+    /// Add the record under a new id, unless it is the same text from the same place
+    Duplicate,
+    /// Import nothing at all
+    Error,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Directory or file of the other program, or a palace of Loci; without one, the usual places
+    /// are looked at
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QuarantineArguments {
+    /// The ChromaDB directory
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) path: PathBuf,
+    /// A segment is stale when it is so much older than the database
+    #[arg(long, value_name = "SECONDS", default_value_t = 3_600)]
+    pub(crate) stale_seconds: u64,
+    /// Also set aside segments that do not hold what the database says, whatever their age
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Only rename: ChromaDB then loses the vectors that are nowhere else
+    #[arg(long)]
+    pub(crate) rename_only: bool,
+    /// Say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RepairArguments {
+    /// Repair this ChromaDB directory instead of the palace, so that ChromaDB can use it again
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub(crate) chroma: Option<PathBuf>,
+    /// Leave the ChromaDB directory as it is and repair a copy, made here
+    #[arg(long, value_name = "DIR", requires = "chroma", value_hint = ValueHint::DirPath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Say what would be done; with `--chroma`
+    #[arg(long, requires = "chroma")]
+    pub(crate) dry_run: bool,
+}
+
+pub(super) const REPAIR: &str = "\
+Examples:
+  loci repair
+  loci repair --json
+  loci repair --chroma ~/.mempalace/palace --dry-run
+  loci repair --chroma ~/.mempalace/palace --output ./mended
+
+Copies or renames before it changes anything. A database that cannot be read is salvaged into a new
+palace beside it; the damaged one stays. Exits with 0 only if this palace is whole afterwards.
+
+With `--chroma`, a ChromaDB directory is repaired in place, after a backup of its database: all
+vectors that can be read go back into the database, from which ChromaDB builds its index anew.";
+
+pub(super) const IMPORT: &str = "\
+Examples:
+  loci import ~/.mempalace/palace
+  loci import chroma ./chroma --dry-run
+  loci import memtomem ~/.memtomem/memtomem.db --collection notes
+  loci import
+  loci import jsonl palace.jsonl
+  loci import jsonl - --on-conflict update < palace.jsonl
+
+Palaces of other programs are read from their files alone, damaged ones too, and are left as they
+are; vectors come along. A second run adds only what is new. The report has counts and digests of
+both sides. Without PATH, it lists what is found in the usual places.
+
+A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; an export also has
+\"collection\" and \"metric\". Each of them may be missing; a missing id is drawn. Another field is an
+error of its record. What is refused is reported and the rest goes on; the exit code is then 2.";
+
+pub(super) const DOCTOR: &str = "\
+Examples:
+  loci doctor ~/.mempalace/palace
+  loci doctor ./chroma --json
+  loci doctor
+
+Reads the files and never writes, also while other programs use them. Do this before you open a
+damaged directory with ChromaDB: opening it may destroy what can still be saved. Exits with 0 if
+nothing is wrong, 1 if there are findings, 2 if it cannot be read or is nothing known.";
+
+pub(super) const QUARANTINE: &str = "\
+Examples:
+  loci quarantine ~/.mempalace/palace --dry-run
+  loci quarantine ~/.mempalace/palace --check
+
+Stale segment directories are renamed to <uuid>.drift-YYYYMMDD-HHMMSS. Their vectors are first
+written back into the database, so that ChromaDB builds its index anew with all of them. Stop
+programs that use the directory first.";

@@ -1,0 +1,35 @@
+//! Texts that were forgotten do not come back by importing them.
+
+use loci_core::{Collection, Result};
+
+/// Whether most of a text was forgotten in a collection. With `allow_again` nothing counts as forgotten, and what was is
+/// no longer.
+pub(crate) fn mostly_forgotten(
+    collection: &dyn Collection,
+    text: &str,
+    allow_again: bool,
+) -> Result<bool> {
+    let Some(ledger) = collection.ledger() else {
+        return Ok(false);
+    };
+    if !ledger.has_forgotten()? {
+        return Ok(false);
+    }
+    let forgotten = ledger.forgotten_lines(text)?;
+    if allow_again {
+        if !forgotten.is_empty() {
+            ledger.allow_again(text)?;
+        }
+        return Ok(false);
+    }
+    let (mut said, mut gone) = (0_u64, 0_u64);
+    for (line, number) in text.lines().zip(1..) {
+        let within = forgotten
+            .iter()
+            .any(|(start, end)| (*start..=*end).contains(&number));
+        let words = u64::from(!line.trim().is_empty());
+        said += words;
+        gone += words * u64::from(within);
+    }
+    Ok(gone > 0 && gone * 2 >= said)
+}

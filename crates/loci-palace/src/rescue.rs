@@ -1,0 +1,199 @@
+//! Palaces of other programs into this one: records with their vectors, facts and links, and proof that they arrived.
+//!
+//! A run can be repeated and goes on where an earlier one was killed: what is there is left alone. Whatever cannot be
+//! taken is in the report with its reason; only a failing store of our own ends a run.
+
+mod doctor;
+mod drawers;
+mod fitting;
+mod intake;
+mod maker;
+mod proof;
+mod relations;
+mod report;
+mod target;
+mod twins;
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use loci_core::{DrawerRef, Error, ErrorKind, Get, Include, Result, Selection, Warning};
+use loci_foreign::{ForeignPalace, Readout, Take};
+
+pub use self::doctor::{CollectionSummary, Diagnosis, diagnose};
+use self::drawers::Drawers;
+pub(crate) use self::maker::known_maker;
+pub use self::report::{
+    FindingCounts, LostPiece, Phase, RelationsReport, RescueReport, RescuedCollection, Step,
+};
+use crate::{DEFAULT_COLLECTION, OnConflict, Palace};
+
+/// Records that are read at a time, unless [`RescueOptions::batch`] says otherwise.
+const BATCH: usize = 200;
+
+/// How to import a foreign palace.
+#[derive(Debug, Clone, Default)]
+pub struct RescueOptions {
+    /// What happens to a record whose id is taken.
+    pub on_conflict: OnConflict,
+    /// Take texts that were forgotten here, too.
+    pub allow_again: bool,
+    /// Do everything but write.
+    pub dry_run: bool,
+    /// Put the main collection there, instead of where it belongs.
+    pub collection: Option<String>,
+    /// Records per transaction; 0 for the default.
+    pub batch: usize,
+}
+
+impl RescueOptions {
+    fn batch(&self) -> usize {
+        match self.batch {
+            0 => BATCH,
+            records => records.min(loci_core::MAX_BATCH_RECORDS),
+        }
+    }
+}
+
+impl Palace {
+    /// Imports a foreign palace. What the source cannot give is reported and the rest goes on; a failing store of this
+    /// palace stops it, and a later run goes on.
+    pub fn import_foreign(
+        &self,
+        source: &dyn ForeignPalace,
+        options: &RescueOptions,
+        progress: &mut dyn FnMut(Step<'_>),
+    ) -> Result<RescueReport> {
+        if let Some(name) = &options.collection {
+            loci_core::validate_collection_name(name)?;
+        }
+        let rescue = Rescue {
+            palace: self,
+            source,
+            options,
+            forgotten: RefCell::default(),
+        };
+        if options.on_conflict == OnConflict::Error {
+            rescue.refuse_conflicts()?;
+        }
+        rescue.run(progress)
+    }
+}
+
+/// One run.
+struct Rescue<'a> {
+    palace: &'a Palace,
+    source: &'a dyn ForeignPalace,
+    options: &'a RescueOptions,
+    /// Drawers that were left out because their text was forgotten here.
+    forgotten: RefCell<HashSet<DrawerRef>>,
+}
+
+impl Rescue<'_> {
+    fn run(&self, progress: &mut dyn FnMut(Step<'_>)) -> Result<RescueReport> {
+        let mut report = RescueReport::of(self.source, self.options.dry_run);
+        for at in 0..self.source.collections().len() {
+            Drawers::new(self, at, &mut report).run(progress)?;
+        }
+        self.bring_relations(&mut report, progress)?;
+        if !self.source.still_holds() {
+            report.warnings.push(Warning::new(
+                "source_changed",
+                format!(
+                    "`{}` was written to while it was read; run the import again",
+                    self.source.path().display()
+                ),
+            ));
+        }
+        Ok(report)
+    }
+
+    /// The collection here of a collection there.
+    fn target_name(&self, at: usize) -> String {
+        let named = self.options.collection.as_ref();
+        match (named, self.source.collections().get(at)) {
+            (Some(name), _) if self.main_collection() == Some(at) => name.clone(),
+            (_, Some(collection)) => collection.target.clone(),
+            (_, None) => DEFAULT_COLLECTION.into(),
+        }
+    }
+
+    /// The collection that `--collection` is about: the one that belongs into the default collection, else the first.
+    fn main_collection(&self) -> Option<usize> {
+        let collections = self.source.collections();
+        collections
+            .iter()
+            .position(|collection| collection.target == DEFAULT_COLLECTION)
+            .or((!collections.is_empty()).then_some(0))
+    }
+
+    /// A drawer that a fact or link names, under the name its collection has here.
+    fn moved(&self, drawer: &mut DrawerRef) {
+        let collections = self.source.collections();
+        let at = collections
+            .iter()
+            .position(|collection| collection.target == drawer.collection);
+        if let Some(at) = at {
+            drawer.collection = self.target_name(at);
+        }
+    }
+
+    fn refuse_conflicts(&self) -> Result<()> {
+        for at in 0..self.source.collections().len() {
+            let name = self.target_name(at);
+            let collection = match self.palace.collection(&name, false) {
+                Ok(collection) => collection,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let (_, failed) = stream(
+                |take| self.source.for_each_record(at, self.options.batch(), take),
+                |records| {
+                    let ids = records.into_iter().map(|record| record.id);
+                    let found = collection.get(&Get {
+                        include: Include::NONE,
+                        ..Get::new(Selection::ids(ids))
+                    })?;
+                    // A damaged drawer holds its id too; it is only said in the warnings.
+                    match (found.ids.first(), found.warnings.first()) {
+                        (None, None) => Ok(()),
+                        (id, _) => Err(Error::Conflict {
+                            what: format!(
+                                "`{}` exists in `{name}`; nothing was imported",
+                                id.map_or("a damaged drawer", String::as_str)
+                            ),
+                        }),
+                    }
+                },
+            );
+            if let Some(error) = failed {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads something in batches. What reading says and what taking says are kept apart: a source that cannot be read any
+/// further is a loss, a store that cannot be written ends the run.
+fn stream<T>(
+    read: impl FnOnce(Take<'_, T>) -> Result<Readout>,
+    mut take: impl FnMut(Vec<T>) -> Result<()>,
+) -> (Result<Readout>, Option<Error>) {
+    let failed = RefCell::new(None);
+    let result = read(&mut |batch| {
+        take(batch).map_err(|error| {
+            failed.replace(Some(error));
+            Error::Internal {
+                doing: "taking what was read".into(),
+                detail: "the palace failed".into(),
+            }
+        })
+    });
+    (result, failed.into_inner())
+}
+
+/// Whether an error is about what was given and not about the store.
+fn is_of_record(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
+}

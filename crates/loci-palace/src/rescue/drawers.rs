@@ -1,0 +1,200 @@
+//! The records of one foreign collection, from reading to proof.
+
+use loci_core::{DrawerRef, Error, Result, Warning};
+use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
+
+use super::intake::Intake;
+use super::report::{Phase, RescueReport, RescuedCollection, Step};
+use super::target::Target;
+use super::{Rescue, stream};
+
+/// One collection on its way.
+pub(super) struct Drawers<'a> {
+    rescue: &'a Rescue<'a>,
+    at: usize,
+    report: &'a mut RescueReport,
+}
+
+impl<'a> Drawers<'a> {
+    pub(super) fn new(rescue: &'a Rescue<'a>, at: usize, report: &'a mut RescueReport) -> Self {
+        Self { rescue, at, report }
+    }
+
+    pub(super) fn run(mut self, progress: &mut dyn FnMut(Step<'_>)) -> Result<()> {
+        let Some(from) = self.rescue.source.collections().get(self.at) else {
+            return Ok(());
+        };
+        let mut intake = None;
+        let (read, failed) = {
+            let report = &mut *self.report;
+            let (rescue, at) = (self.rescue, self.at);
+            stream(
+                |take| {
+                    let batch = rescue.options.batch();
+                    rescue.source.for_each_record(at, batch, take)
+                },
+                |records| {
+                    let intake = match &mut intake {
+                        Some(intake) => intake,
+                        none => none.insert(open(rescue, at, from, &records)?),
+                    };
+                    for record in records {
+                        intake.take(record, report)?;
+                    }
+                    progress(Step {
+                        phase: Phase::Records,
+                        collection: &from.name,
+                        done: intake.report.records,
+                        total: from.records,
+                    });
+                    Ok(())
+                },
+            )
+        };
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let mut intake = match intake {
+            Some(intake) => intake,
+            // A collection without records is one all the same.
+            None => open(self.rescue, self.at, from, &[])?,
+        };
+        intake.flush(self.report)?;
+        let readout = self.readout(from, read);
+        self.finish(from, intake, readout, progress)
+    }
+
+    /// What reading said. A collection that could not be read to its end is said to be so.
+    fn readout(&mut self, from: &ForeignCollection, read: Result<Readout>) -> Readout {
+        read.unwrap_or_else(|error: Error| {
+            self.report.lose(
+                &from.name,
+                None,
+                format!("the rest of the collection could not be read: {error}"),
+            );
+            Readout::default()
+        })
+    }
+
+    fn finish(
+        &mut self,
+        from: &ForeignCollection,
+        intake: Intake<'_>,
+        readout: Readout,
+        progress: &mut dyn FnMut(Step<'_>),
+    ) -> Result<()> {
+        let Intake {
+            mut report,
+            proof,
+            target,
+            forgotten,
+            ..
+        } = intake;
+        let drawer = |id| DrawerRef {
+            collection: report.target.clone(),
+            id,
+        };
+        let forgotten = forgotten.into_iter().map(drawer);
+        self.rescue.forgotten.borrow_mut().extend(forgotten);
+        report.failed += readout.lost.len() as u64;
+        report.records += readout.lost.len() as u64;
+        for lost in readout.lost {
+            self.report.lose(&from.name, lost.id, lost.reason);
+        }
+        for (field, times) in readout.unmapped {
+            self.report.leave_out(field, times);
+        }
+        report.digest_source = proof.source_digest();
+        if let (Some(collection), false) = (&target.plain, self.rescue.options.dry_run) {
+            proof.compare(collection.as_ref(), &mut report, &mut |done, total| {
+                progress(Step {
+                    phase: Phase::Proof,
+                    collection: &from.name,
+                    done,
+                    total,
+                });
+            })?;
+        }
+        self.say(&report, target.warnings);
+        self.report.collections.push(report);
+        Ok(())
+    }
+
+    fn say(&mut self, collection: &RescuedCollection, warnings: Vec<Warning>) {
+        let target = &collection.target;
+        for warning in warnings {
+            // What concerns only texts without a vector need not be said when there are none.
+            let idle = collection.stand_in + collection.without_vector == 0;
+            if warning.code != "model_missing" || !idle {
+                self.report.warn(warning);
+            }
+        }
+        if collection.stand_in > 0 {
+            self.report.warn(Warning::new(
+                "stand_in",
+                format!(
+                    "{} drawer(s) of `{target}` had no vector and their model is not here: the built-in table stands in; \
+                     add the model (`loci model add`), then `loci reembed --model minilm --collection {target}`",
+                    collection.stand_in
+                ),
+            ));
+        }
+        if collection.without_vector > 0 {
+            self.report.warn(Warning::new(
+                "without_vector",
+                format!(
+                    "{} drawer(s) of `{target}` have no vector and are found by words alone",
+                    collection.without_vector
+                ),
+            ));
+        }
+        if collection.forgotten > 0 {
+            self.report.warn(Warning::new(
+                "forgotten",
+                format!(
+                    "{} record(s) of `{}` were left out: their text was forgotten here; `--allow-again` takes them all the same",
+                    collection.forgotten, collection.name
+                ),
+            ));
+        }
+        if collection.differing > 0 {
+            self.report.warn(Warning::new(
+                "differing",
+                format!(
+                    "{} drawer(s) of `{target}` differ from `{}` and were left alone, the first is `{}`; `--on-conflict update` \
+                     makes them as they are there, `--on-conflict duplicate` adds what is there under new ids",
+                    collection.differing,
+                    collection.name,
+                    collection.differing_ids.first().map_or("", String::as_str)
+                ),
+            ));
+        }
+    }
+}
+
+/// Finds or makes the collection that records go into. Where the source does not say how long its vectors are, the first
+/// records do.
+fn open<'a>(
+    rescue: &'a Rescue<'a>,
+    at: usize,
+    from: &ForeignCollection,
+    first: &[ForeignRecord],
+) -> Result<Intake<'a>> {
+    let name = rescue.target_name(at);
+    let seen = first
+        .iter()
+        .find_map(|record| record.vector.as_ref().map(Vec::len));
+    let target = Target::find(
+        rescue.palace,
+        &name,
+        (rescue.source.kind(), from),
+        from.dimension.or(seen),
+        rescue.options.dry_run,
+    )?;
+    let report = RescuedCollection {
+        name: from.name.clone(),
+        target: name,
+        ..RescuedCollection::default()
+    };
+    Ok(Intake::new(rescue.options, target, report))
+}

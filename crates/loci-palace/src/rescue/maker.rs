@@ -1,0 +1,58 @@
+//! Who made the vectors of a foreign collection, in the names that Loci knows.
+
+use loci_core::EmbedderIdentity;
+use loci_embed::{KNOWN_MODELS, MINILM_NAME};
+use loci_foreign::{ForeignCollection, Kind};
+
+const MINILM_DIMENSION: usize = 384;
+/// What others call all-MiniLM-L6-v2; `default` is ChromaDB's word for it.
+const MINILM_NAMES: [&str; 5] = [
+    "minilm",
+    "all-minilm-l6-v2",
+    "default",
+    "onnx-mini-lm-l6-v2",
+    "onnxminilm-l6-v2",
+];
+
+/// The embedder of Loci that goes by this name elsewhere and makes vectors of this length.
+pub(crate) fn known_maker(name: &str, dimension: usize) -> Option<EmbedderIdentity> {
+    let name = name.to_lowercase().replace('_', "-");
+    let model = name.rsplit('/').next().unwrap_or_default();
+    if dimension != MINILM_DIMENSION || !MINILM_NAMES.contains(&model) {
+        return None;
+    }
+    let known = KNOWN_MODELS
+        .iter()
+        .find(|known| known.name == MINILM_NAME)?;
+    Some(EmbedderIdentity {
+        name: MINILM_NAME.into(),
+        dimension,
+        digest: known.digest.into(),
+    })
+}
+
+/// Who made the vectors of a foreign collection; nothing where that is not recorded.
+pub(super) fn maker_of(
+    kind: Kind,
+    collection: &ForeignCollection,
+    dimension: Option<usize>,
+) -> Option<EmbedderIdentity> {
+    let dimension = dimension?;
+    match &collection.embedder {
+        Some(embedder) => {
+            Some(
+                known_maker(&embedder.name, dimension).unwrap_or_else(|| EmbedderIdentity {
+                    dimension,
+                    ..embedder.clone()
+                }),
+            )
+        }
+        // MemPalace's default, which it did not use to write down.
+        None if matches!(kind, Kind::Chroma | Kind::SqliteExact)
+            && collection.name.starts_with("mempalace_") =>
+        {
+            known_maker(MINILM_NAME, dimension)
+        }
+        None => None,
+    }
+}

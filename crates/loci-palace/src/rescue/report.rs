@@ -1,0 +1,237 @@
+//! What an import of a foreign palace did, in numbers, hashes and names.
+
+use std::collections::BTreeMap;
+
+use loci_chroma::Severity;
+use loci_core::Warning;
+use loci_foreign::{ForeignPalace, Kind, VectorOrigin};
+use serde::Serialize;
+
+/// Ids in a list of the report at most; the count beside it is exact. Losses are always listed whole.
+pub(super) const LISTED: usize = 1_000;
+
+/// What an import is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Records are read and written.
+    Records,
+    /// What was written is read back and compared.
+    Proof,
+    /// Facts are read and written.
+    Facts,
+    /// Links are read and written.
+    Links,
+}
+
+/// How far an import is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// What it is doing.
+    pub phase: Phase,
+    /// The collection there; empty for facts and links.
+    pub collection: &'a str,
+    /// How many are done.
+    pub done: u64,
+    /// How many there are, as far as known.
+    pub total: u64,
+}
+
+/// What an import of a foreign palace did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RescueReport {
+    /// Whose palace it was.
+    pub source: Kind,
+    /// The program and version that wrote it, as far as its files tell.
+    pub writer: String,
+    /// Where it is.
+    pub path: String,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// What is wrong with the source, counted.
+    pub findings: FindingCounts,
+    /// Each collection.
+    pub collections: Vec<RescuedCollection>,
+    /// Facts.
+    pub facts: RelationsReport,
+    /// Links.
+    pub links: RelationsReport,
+    /// Everything that is known to have been there and is not here, each with its reason.
+    pub lost: Vec<LostPiece>,
+    /// Fields and tables that have no place here, with how often they occur.
+    pub unmapped: BTreeMap<String, u64>,
+    /// What else is to be known.
+    pub warnings: Vec<Warning>,
+}
+
+/// Findings by severity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct FindingCounts {
+    /// Worth knowing.
+    pub note: u64,
+    /// Answers are or will be wrong or incomplete.
+    pub warning: u64,
+    /// The owning program refuses, crashes or loses data.
+    pub error: u64,
+}
+
+/// What became of one collection. `added + updated + known + forgotten + failed` is `records`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RescuedCollection {
+    /// Its name there.
+    pub name: String,
+    /// Its name here.
+    pub target: String,
+    /// Records that were read.
+    pub records: u64,
+    /// New drawers.
+    pub added: u64,
+    /// Records whose drawer was there.
+    pub known: u64,
+    /// Drawers changed.
+    pub updated: u64,
+    /// Records left out because their text was forgotten here.
+    pub forgotten: u64,
+    /// Records that could not be read or were refused; `lost` names each.
+    pub failed: u64,
+    /// Records that say the same as another from the same place; each is a drawer of its own, told apart by its `part`.
+    pub twins: u64,
+    /// Records whose text is longer than a drawer's may be: each became several drawers, which `records` counts.
+    pub split: u64,
+    /// Records that were added under a new id because theirs was taken.
+    pub renamed: u64,
+    /// Vectors there, by origin.
+    pub vectors: BTreeMap<&'static str, u64>,
+    /// Vectors that were there and do not fit the collection here.
+    pub vectors_not_taken: u64,
+    /// Drawers whose vector was made anew by the collection's own embedder.
+    pub re_embedded: u64,
+    /// The first of them.
+    pub re_embedded_ids: Vec<String>,
+    /// Drawers that the built-in table stands in for until `loci reembed`.
+    pub stand_in: u64,
+    /// The first of them.
+    pub stand_in_ids: Vec<String>,
+    /// Drawers that have no vector: they are found by words.
+    pub without_vector: u64,
+    /// The first of them.
+    pub without_vector_ids: Vec<String>,
+    /// Sum of the hashes of what was read: id, text, metadata and, where it was taken, vector. Order does not matter.
+    pub digest_source: String,
+    /// The same of what the palace holds under these ids; absent in a dry run.
+    pub digest_palace: Option<String>,
+    /// Whether both agree; absent in a dry run.
+    pub verified: Option<bool>,
+    /// Drawers that differ from what was read: those that were there and were left alone, and `broken` ones.
+    pub differing: u64,
+    /// Of them, those that this run wrote.
+    pub broken: u64,
+    /// The first of them.
+    pub differing_ids: Vec<String>,
+}
+
+/// What became of facts or links.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct RelationsReport {
+    /// Read.
+    pub read: u64,
+    /// New.
+    pub added: u64,
+    /// There already.
+    pub known: u64,
+    /// Left out because the text of their drawer was forgotten here.
+    pub forgotten: u64,
+    /// Refused; `lost` names each.
+    pub failed: u64,
+}
+
+/// Something that was there and is not here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LostPiece {
+    /// The collection there, or `facts` or `links`.
+    pub of: String,
+    /// Its id, where that is known.
+    pub id: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl RescueReport {
+    pub(super) fn of(source: &dyn ForeignPalace, dry_run: bool) -> Self {
+        let mut findings = FindingCounts::default();
+        for finding in source.findings() {
+            match finding.severity {
+                Severity::Note => findings.note += 1,
+                Severity::Warning => findings.warning += 1,
+                Severity::Error => findings.error += 1,
+            }
+        }
+        Self {
+            source: source.kind(),
+            writer: source.writer(),
+            path: source.path().to_string_lossy().into_owned(),
+            dry_run,
+            findings,
+            collections: Vec::new(),
+            facts: RelationsReport::default(),
+            links: RelationsReport::default(),
+            lost: Vec::new(),
+            unmapped: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Whether nothing was lost and what this run wrote is what it read.
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty() && self.collections.iter().all(|of| of.broken == 0)
+    }
+
+    /// Whether this run wrote nothing new.
+    pub fn added_nothing(&self) -> bool {
+        let relations = self.facts.added + self.links.added;
+        let drawers: u64 = self
+            .collections
+            .iter()
+            .map(|collection| collection.added + collection.updated)
+            .sum();
+        relations + drawers == 0
+    }
+
+    pub(super) fn lose(&mut self, of: &str, id: Option<String>, reason: impl Into<String>) {
+        self.lost.push(LostPiece {
+            of: of.to_owned(),
+            id,
+            reason: reason.into(),
+        });
+    }
+
+    pub(super) fn leave_out(&mut self, field: impl Into<String>, count: u64) {
+        *self.unmapped.entry(field.into()).or_default() += count;
+    }
+
+    /// Says something once.
+    pub(super) fn warn(&mut self, warning: Warning) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+/// Stable name of an origin.
+pub(super) fn origin_name(origin: VectorOrigin) -> &'static str {
+    match origin {
+        VectorOrigin::Exact => "exact",
+        VectorOrigin::Scaled => "scaled",
+        VectorOrigin::Direction => "direction",
+        VectorOrigin::SetAside => "set_aside",
+        VectorOrigin::Missing => "missing",
+    }
+}
+
+/// Counts an id and lists it, up to a limit.
+pub(super) fn count(count: &mut u64, ids: &mut Vec<String>, limit: usize, id: &str) {
+    *count += 1;
+    if ids.len() < limit {
+        ids.push(id.to_owned());
+    }
+}
