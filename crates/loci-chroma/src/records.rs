@@ -32,6 +32,8 @@ pub struct Record {
     pub vector: Option<Vec<f32>>,
     /// Where the vector was.
     pub origin: Origin,
+    /// When it was first added, in milliseconds since 1970.
+    pub added: Option<i64>,
     /// Keys whose value could not be read.
     pub unreadable: Vec<String>,
 }
@@ -82,6 +84,7 @@ struct Reader<'a> {
     metadata: Option<CachedStatement<'a>>,
     lists: Option<CachedStatement<'a>>,
     texts: Option<CachedStatement<'a>>,
+    times: Option<CachedStatement<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -107,11 +110,23 @@ impl<'a> Reader<'a> {
             } else {
                 None
             };
+        let has_time = snapshot
+            .columns("embeddings")
+            .iter()
+            .any(|column| column == "created_at");
+        let times = if has_time {
+            Some(connection.prepare_cached(
+                "SELECT CAST(strftime('%s', created_at) AS INTEGER) * 1000 FROM embeddings WHERE id = ?1",
+            )?)
+        } else {
+            None
+        };
         Ok(Self {
             connection,
             metadata: prepare("embedding_metadata", "")?,
             lists: prepare("embedding_metadata_array", " ORDER BY rowid")?,
             texts,
+            times,
         })
     }
 
@@ -128,6 +143,7 @@ impl<'a> Reader<'a> {
             metadata: Metadata::default(),
             vector: None,
             origin: live.origin,
+            added: None,
             unreadable: Vec::new(),
         };
         let found = match live.row {
@@ -192,6 +208,12 @@ impl<'a> Reader<'a> {
             for (key, values) in lists {
                 record.metadata.0.insert(key, MetaValue::List(values));
             }
+        }
+        if let Some(statement) = &mut self.times {
+            record.added = statement
+                .query_row([row], |found| found.get(0))
+                .optional()?
+                .flatten();
         }
         // The full-text index keeps a second copy of every text.
         if record.document.is_none()

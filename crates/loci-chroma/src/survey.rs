@@ -22,7 +22,7 @@ use crate::hnsw::{Segment, VectorState};
 use crate::pickle::LabelMap;
 use crate::queue;
 use crate::seq::SeqId;
-use crate::snapshot::{Access, unreadable};
+use crate::snapshot::unreadable;
 
 /// Where the vector of a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -173,15 +173,16 @@ impl Directory {
             |seq| queue::vector(self.snapshot().connection(), seq),
         )
         .map_err(failed)?;
+        let exact = replay::exact_vectors(
+            &base,
+            &queue,
+            &records,
+            vector_watermark.unwrap_or(0),
+            dimension,
+        );
         let pending = records.replay(&queue, metadata_watermark);
         let index =
             replay::index_as_chroma_has_it(&base, &queue, vector_watermark.unwrap_or(0), dimension);
-        let exact = replay::exact_vectors(&queue, &records, dimension);
-        let outdated = if matches!(self.snapshot().access(), Access::Salvaged(_)) {
-            replay::outdated(&records, &queue, vector_watermark.unwrap_or(0))
-        } else {
-            HashSet::new()
-        };
 
         let mut survey = Survey {
             live: Vec::with_capacity(records.stored.len()),
@@ -203,7 +204,6 @@ impl Directory {
             .is_some_and(|segment| dimension.is_none_or(|length| length == segment.dimension()));
         for record in &records.stored {
             let origin = match (exact.get(record.id.as_str()), index.get(record.id.as_str())) {
-                _ if outdated.contains(record.id.as_str()) => Origin::Missing,
                 (Some(seq), _) => Origin::Queue(*seq),
                 (None, Some(replay::Place::Element(element))) if fits => {
                     let disputed = segment

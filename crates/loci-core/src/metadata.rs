@@ -112,12 +112,17 @@ impl Metadata {
     /// When it was said or written, in milliseconds since 1970: the first readable date among `authored_at`, `date`
     /// and `timestamp`.
     pub fn authored_at(&self) -> Option<i64> {
-        DATE_KEYS.iter().find_map(|key| match self.get(key)? {
+        DATE_KEYS.iter().find_map(|key| self.moment(key))
+    }
+
+    /// The date that stands under a key, in milliseconds since 1970.
+    pub fn moment(&self, key: &str) -> Option<i64> {
+        match self.get(key)? {
             MetaValue::Str(text) => loci_text::when::authored(text),
             MetaValue::Int(number) => loci_text::when::authored(&number.to_string()),
             MetaValue::Float(number) => loci_text::when::authored(&format!("{number:.0}")),
             MetaValue::Bool(_) | MetaValue::List(_) => None,
-        })
+        }
     }
 
     /// Reads a JSON object. Null values are absent keys.

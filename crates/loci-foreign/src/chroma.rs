@@ -9,7 +9,7 @@ use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result};
 use crate::mempalace::{self, Companions};
 use crate::palace::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take, VectorCounts,
-    VectorOrigin,
+    VectorOrigin, added,
 };
 use crate::stamp::Stamps;
 
@@ -209,6 +209,7 @@ fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
     ForeignRecord {
         id: record.id,
         document: record.document,
+        added: added(&metadata).or(record.added),
         metadata,
         origin: match record.origin {
             Origin::Queue(_) => VectorOrigin::Exact,

@@ -84,6 +84,15 @@ pub struct ForeignRecord {
     pub vector: Option<Vec<f32>>,
     /// Where the vector comes from.
     pub origin: VectorOrigin,
+    /// When it was added there, in milliseconds since 1970.
+    pub added: Option<i64>,
+}
+
+/// When MemPalace and others say that a record was added.
+pub(crate) fn added(metadata: &Metadata) -> Option<i64> {
+    ["filed_at", "created_at"]
+        .iter()
+        .find_map(|key| metadata.moment(key))
 }
 
 /// What reading brought besides what was handed over.

@@ -156,6 +156,7 @@ mod tests {
             metadata: Metadata::default(),
             vector: Some(vector.to_vec()),
             origin: Origin::Missing,
+            added: None,
             unreadable: vec!["lost".into()],
         }
     }

@@ -24,6 +24,8 @@ pub(crate) struct Base {
     pub(crate) contradicted: Vec<String>,
     /// The order of labels was tried, and the queue proved it wrong.
     pub(crate) order_failed: bool,
+    /// Ids that were there when the files were written, as the rows and the queue tell.
+    there: HashSet<String>,
 }
 
 /// What the files are compared with.
@@ -48,10 +50,17 @@ impl Base {
         mut vector: impl FnMut(u64) -> rusqlite::Result<Option<Vec<f32>>>,
     ) -> rusqlite::Result<Self> {
         let mut base = Self::default();
+        let at = at_flush(sight);
+        base.there = at
+            .ids
+            .iter()
+            .map(|(id, _)| *id)
+            .chain(at.vanished.iter().copied())
+            .map(str::to_owned)
+            .collect();
         let Some(segment) = segment else {
             return Ok(base);
         };
-        let at = at_flush(sight);
         base.resolved = labels::resolve(segment, map, &at);
         for entry in samples(sight.queue, sight.records, sight.watermark) {
             let Some(element) = base.resolved.elements.get(&entry.id) else {
@@ -208,10 +217,12 @@ pub(crate) fn index_as_chroma_has_it<'a>(
 }
 
 /// Ids whose current vector is in the queue, with the number of its entry. The queue is only ever cut at its beginning, so the last
-/// vector in it is the current one.
+/// vector in it is the current one, but for an add of an id that was there: ChromaDB ignores that.
 pub(crate) fn exact_vectors<'a>(
+    base: &Base,
     queue: &'a [Entry],
     records: &Records,
+    watermark: u64,
     dimension: Option<usize>,
 ) -> HashMap<&'a str, u64> {
     let seqs: HashMap<&str, Option<u64>> = records
@@ -219,6 +230,7 @@ pub(crate) fn exact_vectors<'a>(
         .iter()
         .map(|record| (record.id.as_str(), record.seq))
         .collect();
+    let from_the_beginning = queue.first().is_some_and(|entry| entry.seq == 1);
     let mut exact: HashMap<&str, u64> = HashMap::new();
     let mut absent: HashSet<&str> = HashSet::new();
     for entry in queue {
@@ -228,11 +240,17 @@ pub(crate) fn exact_vectors<'a>(
             absent.insert(id);
             continue;
         }
-        let counts = match entry.operation {
-            // An add of an id that is there changes nothing.
-            Operation::Add => {
-                absent.contains(id) || !is_older(&seqs, entry) && !exact.contains_key(id)
+        let was_there = || {
+            if exact.contains_key(id) {
+                true
+            } else if entry.seq > watermark {
+                base.resolved.elements.contains_key(id) || base.there.contains(id)
+            } else {
+                !from_the_beginning && seqs.get(id) != Some(&Some(entry.seq))
             }
+        };
+        let counts = match entry.operation {
+            Operation::Add => absent.contains(id) || !was_there(),
             Operation::Update => !absent.contains(id),
             Operation::Upsert => true,
             Operation::Delete | Operation::Unknown(_) => false,
@@ -245,29 +263,4 @@ pub(crate) fn exact_vectors<'a>(
         }
     }
     exact
-}
-
-/// Whether the record was there before this entry, as its row tells.
-fn is_older(seqs: &HashMap<&str, Option<u64>>, entry: &Entry) -> bool {
-    matches!(seqs.get(entry.id.as_str()), Some(Some(seq)) if *seq < entry.seq)
-}
-
-/// Ids whose last change is not in the queue any more although it should be: it was lost with a page of the database, so an older
-/// vector may be outdated.
-pub(crate) fn outdated<'a>(
-    records: &'a Records,
-    queue: &[Entry],
-    watermark: u64,
-) -> HashSet<&'a str> {
-    let numbers: HashSet<u64> = queue.iter().map(|entry| entry.seq).collect();
-    records
-        .stored
-        .iter()
-        .filter(|record| {
-            record
-                .seq
-                .is_some_and(|seq| seq > watermark && !numbers.contains(&seq))
-        })
-        .map(|record| record.id.as_str())
-        .collect()
 }

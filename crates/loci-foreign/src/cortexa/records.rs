@@ -50,10 +50,12 @@ pub(super) fn record(
     if matches!(text, std::borrow::Cow::Owned(_)) {
         readout.leave("content_encoding");
     }
+    let metadata = metadata(entry, recovered_from, readout);
     ForeignRecord {
         id,
         document: Some(text.into_owned()),
-        metadata: metadata(entry, recovered_from, readout),
+        added: metadata.authored_at(),
+        metadata,
         origin: match vector {
             Some(_) => VectorOrigin::Exact,
             None => VectorOrigin::Missing,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::companions::Companions;
 use super::target;
 use crate::handing::Batches;
-use crate::palace::{ForeignCollection, ForeignRecord, Readout, Take, VectorOrigin};
+use crate::palace::{ForeignCollection, ForeignRecord, Readout, Take, VectorOrigin, added};
 use crate::{cells, fields, vector};
 
 /// Tables that are saved where SQLite cannot read the file.
@@ -210,6 +210,7 @@ fn record(row: &Row<'_>, dimension: Option<usize>, readout: &mut Readout) -> Opt
     Some(ForeignRecord {
         id,
         document: cells::text(row, "document"),
+        added: added(&metadata),
         metadata,
         origin: match vector {
             Some(_) => VectorOrigin::Exact,

@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::vectors::VectorTable;
 use crate::handing::Batches;
-use crate::palace::{ForeignRecord, Readout, Take, VectorOrigin};
+use crate::palace::{ForeignRecord, Readout, Take, VectorOrigin, added};
 use crate::{cells, fields};
 
 /// The namespace that chunks are in unless told otherwise.
@@ -112,6 +112,7 @@ fn record(
     Some(ForeignRecord {
         id,
         document: content,
+        added: added(&metadata),
         metadata,
         origin: match vector {
             Some(_) => VectorOrigin::Exact,

@@ -196,5 +196,5 @@ fn open<'a>(
         target: name,
         ..RescuedCollection::default()
     };
-    Ok(Intake::new(rescue.options, target, report))
+    Ok(Intake::new(rescue.palace, rescue.options, target, report))
 }

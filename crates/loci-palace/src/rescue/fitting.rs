@@ -25,6 +25,7 @@ pub(super) fn pieces_of(mut record: ForeignRecord) -> Vec<ForeignRecord> {
             metadata: record.metadata.clone(),
             vector: record.vector.take(),
             origin: record.origin,
+            added: record.added,
         };
         if number > 1 {
             next.id = format!("{}~{number}", record.id);

@@ -15,12 +15,13 @@ use super::report::{LISTED, RescueReport, RescuedCollection, count, origin_name}
 use super::target::{Makes, Target};
 use super::twins::{Places, tell_apart};
 use super::{RescueOptions, is_of_record};
-use crate::OnConflict;
 use crate::forgotten::mostly_forgotten;
 use crate::import::replace_metadata;
+use crate::{OnConflict, Palace};
 
 /// Takes the records of one collection.
 pub(super) struct Intake<'a> {
+    palace: &'a Palace,
     options: &'a RescueOptions,
     pub(super) target: Target,
     pub(super) report: RescuedCollection,
@@ -39,11 +40,13 @@ pub(super) struct Intake<'a> {
 
 impl<'a> Intake<'a> {
     pub(super) fn new(
+        palace: &'a Palace,
         options: &'a RescueOptions,
         target: Target,
         report: RescuedCollection,
     ) -> Self {
         Self {
+            palace,
             options,
             target,
             report,
@@ -250,7 +253,22 @@ impl<'a> Intake<'a> {
         } else {
             collection.add(&batch)?
         };
+        self.date(collection.name(), records)?;
         Ok(written.outcomes)
+    }
+
+    /// Drawers keep the day on which they were added elsewhere. Those that were there are dated too: a run may have been killed in between.
+    fn date(&self, collection: &str, records: &[ForeignRecord]) -> Result<()> {
+        let added: Vec<(String, i64)> = records
+            .iter()
+            .filter_map(|record| Some((record.id.clone(), record.added?)))
+            .collect();
+        match self.palace.local() {
+            Ok(local) if !added.is_empty() => {
+                local.date(self.palace.reference(), collection, &added)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn foreseen(&mut self, records: &[ForeignRecord]) -> Result<Vec<Outcome>> {

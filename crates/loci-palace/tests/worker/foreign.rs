@@ -93,6 +93,7 @@ pub fn record(n: u64, dimension: usize) -> ForeignRecord {
         metadata: Metadata::from_json(&metadata).unwrap(),
         vector: Some(Rng(n + 1).vector(dimension)),
         origin: VectorOrigin::Exact,
+        added: None,
     }
 }
 

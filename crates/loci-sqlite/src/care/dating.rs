@@ -24,7 +24,8 @@ impl SqliteBackend {
                  WHERE passages.row = d.row AND passages.authored_at = d.created_at",
             )?;
             let mut drawers = db.sql.prepare_cached(
-                "UPDATE drawers SET created_at = ?3, updated_at = ?3 WHERE collection = ?1 AND id = ?2",
+                "UPDATE drawers SET created_at = ?3, updated_at = ?3
+                 WHERE collection = ?1 AND id = ?2 AND created_at <> ?3",
             )?;
             for (id, moment) in added {
                 passages.execute((collection, id, moment))?;
