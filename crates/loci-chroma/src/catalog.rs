@@ -21,6 +21,10 @@ pub struct Version {
     pub has_migrations: bool,
 }
 
+/// Where ChromaDB puts everything unless told.
+const DEFAULT_TENANT: &str = "default_tenant";
+const DEFAULT_DATABASE: &str = "default_database";
+
 /// The migration that turns blobs of sequence ids into integers.
 const INTEGER_IDS: u32 = 5;
 
@@ -108,12 +112,58 @@ pub struct CollectionRow {
     pub vector_seq: Option<SeqId>,
     /// Operations after which ChromaDB writes the index files.
     pub sync_threshold: Option<u64>,
+    /// The catalog does not have it: its records were found without a collection, and its name is made up.
+    pub lost: bool,
 }
 
 impl CollectionRow {
+    /// A collection that only its records tell of.
+    fn lost(id: &str, metadata: Metadata) -> Self {
+        let metric = metric(&metadata, None, None);
+        Self {
+            id: id.to_owned(),
+            name: format!("lost-{}", id.get(..8).unwrap_or(id)),
+            tenant: DEFAULT_TENANT.to_owned(),
+            database: DEFAULT_DATABASE.to_owned(),
+            dimension: None,
+            metric,
+            metric_recorded: true,
+            metadata,
+            embedding_function: None,
+            metadata_segment: None,
+            vector_segment: None,
+            metadata_seq: None,
+            vector_seq: None,
+            sync_threshold: None,
+            lost: true,
+        }
+    }
+
+    fn take_segments(
+        &mut self,
+        snapshot: &Snapshot,
+        segments: Vec<(String, String)>,
+    ) -> rusqlite::Result<()> {
+        for (segment, scope) in segments {
+            let seq = watermark(snapshot, &segment)?;
+            match scope.as_str() {
+                "METADATA" => {
+                    self.metadata_segment = Some(segment);
+                    self.metadata_seq = seq;
+                }
+                "VECTOR" => {
+                    self.vector_segment = Some(segment);
+                    self.vector_seq = seq;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Whether it lies where ChromaDB puts everything unless told.
     pub fn is_in_default_database(&self) -> bool {
-        self.tenant == "default_tenant" && self.database == "default_database"
+        self.tenant == DEFAULT_TENANT && self.database == DEFAULT_DATABASE
     }
 }
 
@@ -129,7 +179,7 @@ impl Catalog {
         let read = || -> rusqlite::Result<Self> {
             Ok(Self {
                 version: Version::read(snapshot)?,
-                collections: collections(snapshot)?,
+                collections: with_lost(snapshot, collections(snapshot)?)?,
             })
         };
         read().map_err(|error| unreadable(snapshot.path(), &error))
@@ -184,8 +234,8 @@ fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
                 .get::<_, Option<i64>>(2)
                 .unwrap_or_default()
                 .and_then(|dimension| usize::try_from(dimension).ok()),
-            database: text(row, 5).unwrap_or_else(|| "default_database".to_owned()),
-            tenant: text(row, 6).unwrap_or_else(|| "default_tenant".to_owned()),
+            database: text(row, 5).unwrap_or_else(|| DEFAULT_DATABASE.to_owned()),
+            tenant: text(row, 6).unwrap_or_else(|| DEFAULT_TENANT.to_owned()),
             id,
             name,
             metadata,
@@ -193,22 +243,52 @@ fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
             vector_segment: None,
             metadata_seq: None,
             vector_seq: None,
+            lost: false,
         };
-        for (segment, scope) in segments {
-            let seq = watermark(snapshot, &segment)?;
-            match scope.as_str() {
-                "METADATA" => {
-                    collection.metadata_segment = Some(segment);
-                    collection.metadata_seq = seq;
-                }
-                "VECTOR" => {
-                    collection.vector_segment = Some(segment);
-                    collection.vector_seq = seq;
-                }
-                _ => {}
+        collection.take_segments(snapshot, segments)?;
+        found.push(collection);
+    }
+    Ok(found)
+}
+
+/// Adds what has records and no row in the catalog: collections that segments name, and records of segments that nobody names.
+fn with_lost(
+    snapshot: &Snapshot,
+    mut found: Vec<CollectionRow>,
+) -> rusqlite::Result<Vec<CollectionRow>> {
+    let names = |sql: &str| -> rusqlite::Result<Vec<String>> {
+        let mut statement = snapshot.connection().prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut names = Vec::new();
+        while let Some(row) = rows.next()? {
+            names.extend(text(row, 0));
+        }
+        Ok(names)
+    };
+    if snapshot.has_table("segments") {
+        for id in names("SELECT DISTINCT collection FROM segments ORDER BY collection")? {
+            if found.iter().all(|row| row.id != id) {
+                let metadata = collection_metadata(snapshot, &id)?;
+                let mut row = CollectionRow::lost(&id, metadata);
+                row.take_segments(snapshot, segments(snapshot, &id)?)?;
+                found.push(row);
             }
         }
-        found.push(collection);
+    }
+    // A collection whose own segment row is missing takes such records itself.
+    let all_at_home = found.iter().all(|row| row.metadata_segment.is_some());
+    if all_at_home && snapshot.has_table("embeddings") {
+        for segment in names("SELECT DISTINCT segment_id FROM embeddings ORDER BY segment_id")? {
+            let claimed = found
+                .iter()
+                .any(|row| row.metadata_segment.as_ref() == Some(&segment));
+            if !claimed {
+                let mut row = CollectionRow::lost(&segment, Metadata::default());
+                row.metadata_seq = watermark(snapshot, &segment)?;
+                row.metadata_segment = Some(segment);
+                found.push(row);
+            }
+        }
     }
     Ok(found)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use loci_core::Result;
 
 use crate::directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, counted};
 use crate::openers;
 use crate::snapshot::Access;
 use crate::survey::Survey;
@@ -122,22 +122,19 @@ fn database(directory: &Directory, found: &mut Vec<Finding>) {
     let repair = format!("loci repair --chroma {}", directory.quoted_path());
     match snapshot.access() {
         Access::Salvaged(rebuilt) => {
-            let mut finding = Finding::new(
-                "sqlite_damaged",
-                Severity::Error,
-                "SQLite cannot read the database; its rows were read page by page",
-            )
-            .file(DATABASE)
-            .list("sqlite", snapshot.damage().iter().cloned())
-            .list("pages", rebuilt.damages.iter().cloned())
-            .with("rows_left_out", rebuilt.left);
-            for (table, rows) in &rebuilt.rows {
-                finding = finding.with(&format!("rows_{table}"), *rows);
-            }
             found.push(
-                finding
-                    .then("ChromaDB refuses to open it (\"database disk image is malformed\"), or single calls hang")
-                    .fix(repair.clone()),
+                Finding::new(
+                    "sqlite_damaged",
+                    Severity::Error,
+                    "SQLite cannot read the database; its rows were read page by page",
+                )
+                .file(DATABASE)
+                .list("sqlite", snapshot.damage().iter().cloned())
+                .list("pages", rebuilt.damages.iter().cloned())
+                .with("rows_read", rebuilt.rows.values().sum::<u64>())
+                .with("rows_without_a_table", rebuilt.left)
+                .then("ChromaDB refuses to open it (\"database disk image is malformed\"), or single calls hang")
+                .fix(repair.clone()),
             );
         }
         Access::Copied { companions } if !companions.is_empty() => found.push(
@@ -227,8 +224,8 @@ fn times(directory: &Directory, found: &mut Vec<Finding>) {
                     "times_apart",
                     Severity::Note,
                     format!(
-                        "the index files are {} s older than the database; that alone means nothing",
-                        gap.as_secs()
+                        "the index files are {} older than the database; that alone means nothing",
+                        span(gap)
                     ),
                 )
                 .of(&row.name)
@@ -237,5 +234,15 @@ fn times(directory: &Directory, found: &mut Vec<Finding>) {
                 .then("nothing: the index may lag behind the queue for as long as there are few writes"),
             );
         }
+    }
+}
+
+/// A span of time in the unit that fits.
+fn span(time: Duration) -> String {
+    let minutes = time.as_secs() / 60;
+    match (minutes / (24 * 60), minutes / 60) {
+        (0, 0) => counted(minutes, "minute", "minutes"),
+        (0, hours) => counted(hours, "hour", "hours"),
+        (days, _) => counted(days, "day", "days"),
     }
 }

@@ -102,3 +102,8 @@ impl Finding {
         self
     }
 }
+
+/// A number with its word: `1 record`, `3 records`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -149,6 +149,7 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
             report.warnings.push(
                 "SQLite cannot read the database, so no vectors were saved; `loci repair --chroma` finds them where they are now".to_owned(),
             );
+            count_unsaved(report);
             return Ok(());
         }
         Ok(prepared) => prepared,
@@ -157,6 +158,7 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
             report
                 .warnings
                 .push(format!("no vectors could be saved: {error}"));
+            count_unsaved(report);
             return Ok(());
         }
     };
@@ -185,6 +187,16 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
     Ok(())
 }
 
+/// Where the database does not tell which records live, every vector that has an id counts.
+fn count_unsaved(report: &mut QuarantineReport) {
+    for directory in &mut report.directories {
+        let pickle = directory.from.join("index_metadata.pickle");
+        if let Ok(bytes) = std::fs::read(pickle) {
+            directory.vectors_unreachable = crate::pickle::read(&bytes).pairs.len() as u64;
+        }
+    }
+}
+
 fn entry_of<'a>(
     report: &'a mut QuarantineReport,
     segment: Option<&str>,
@@ -203,7 +215,7 @@ fn rename_all(report: &mut QuarantineReport) {
     for directory in &mut report.directories {
         match set_aside(&directory.from, &stamp) {
             Ok(moved) => {
-                tracing::warn!(
+                tracing::info!(
                     from = %moved.from.display(),
                     to = %moved.to.display(),
                     gap_seconds = directory.gap_seconds,

@@ -120,7 +120,17 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) fn of(path: &Path, choice: Choice<'_>) -> Result<Self> {
         let diagnosis = Diagnosis::of(path)?;
-        let findings = diagnosis.all().cloned().collect();
+        let findings: Vec<crate::Finding> = diagnosis.all().cloned().collect();
+        if findings
+            .iter()
+            .any(|finding| finding.code == "tables_missing")
+        {
+            return Err(Error::Corrupt {
+                what: "the database".into(),
+                path: path.join(DATABASE),
+                detail: "the tables of records are missing; put a backup of it in its place".into(),
+            });
+        }
         let work = Work::prepare(&diagnosis.directory, diagnosis.surveys, choice)?;
         Ok(Self {
             directory: diagnosis.directory,

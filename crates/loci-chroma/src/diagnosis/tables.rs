@@ -2,16 +2,19 @@
 
 use loci_core::Result;
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use serde_json::Value;
 
 use crate::directory::{DATABASE, Directory};
-use crate::finding::{Finding, SAMPLE, Severity};
+use crate::finding::{Finding, SAMPLE, Severity, counted};
 use crate::snapshot::{Snapshot, unreadable};
 use crate::survey::Survey;
 
-/// Rows that have no partner, with the first few of them.
+/// Rows that have no partner, with the first few of them by name or number.
+#[derive(Default)]
 struct Strays {
     count: u64,
-    rows: Vec<i64>,
+    names: Vec<Value>,
 }
 
 /// Adds what is found.
@@ -31,8 +34,8 @@ pub(super) fn check(
                 "the tables of records or of their metadata are missing",
             )
             .file(DATABASE)
-            .then("ChromaDB refuses to open it")
-            .fix(repair),
+            .then("ChromaDB refuses to open it, or starts anew and empty")
+            .fix("put a backup of chroma.sqlite3 in its place"),
         );
         return Ok(());
     }
@@ -53,49 +56,80 @@ pub(super) fn check(
                 Finding::new(
                     code,
                     Severity::Warning,
-                    format!("{} rows have metadata and no record", orphans.count),
+                    format!(
+                        "{} metadata and no record",
+                        counted(orphans.count, "row has", "rows have")
+                    ),
                 )
                 .file(DATABASE)
                 .with("rows_count", orphans.count)
-                .with("rows", orphans.rows)
+                .with("rows", orphans.names)
                 .then("row numbers are used again: a new record may come up with this old metadata")
                 .fix(repair.clone()),
             );
         }
     }
-    bare(directory, surveys, found).map_err(failed)?;
+    bare(directory, surveys, &repair, found).map_err(failed)?;
     if snapshot.has_table("embedding_fulltext_search_content") {
         full_text(snapshot, &repair, found).map_err(failed)?;
     }
     Ok(())
 }
 
-/// Records without any metadata row, in a directory whose other records have some.
+/// Records without any metadata row. A text in the full-text index shows that they had some.
 fn bare(
     directory: &Directory,
     surveys: &[Survey],
+    repair: &str,
     found: &mut Vec<Finding>,
 ) -> rusqlite::Result<()> {
-    let connection = directory.snapshot().connection();
-    let bare = strays(
-        connection,
-        "SELECT id FROM embeddings WHERE id NOT IN (SELECT id FROM embedding_metadata)",
-    )?;
+    let snapshot = directory.snapshot();
+    let bare =
+        "SELECT embedding_id FROM embeddings WHERE id NOT IN (SELECT id FROM embedding_metadata)";
+    let texts = "(SELECT id FROM embedding_fulltext_search_content WHERE c0 IS NOT NULL)";
+    let (robbed, never) = if snapshot.has_table("embedding_fulltext_search_content") {
+        (
+            strays(snapshot.connection(), &format!("{bare} AND id IN {texts}"))?,
+            strays(
+                snapshot.connection(),
+                &format!("{bare} AND id NOT IN {texts}"),
+            )?,
+        )
+    } else {
+        (Strays::default(), strays(snapshot.connection(), bare)?)
+    };
+    if robbed.count > 0 {
+        found.push(
+            Finding::new(
+                "metadata_lost",
+                Severity::Warning,
+                format!(
+                    "{} lost all metadata; only the full-text index still has the text",
+                    counted(robbed.count, "record has", "records have")
+                ),
+            )
+            .file(DATABASE)
+            .with("ids_count", robbed.count)
+            .with("ids", robbed.names)
+            .then("filters do not find them, and get gives neither text nor metadata")
+            .fix(repair),
+        );
+    }
     let total: u64 = surveys.iter().map(|survey| survey.counts.records).sum();
-    if bare.count > 0 && bare.count < total {
+    if never.count > 0 && never.count < total {
         found.push(
             Finding::new(
                 "metadata_missing",
                 Severity::Note,
                 format!(
-                    "{} of {total} records have neither text nor metadata",
-                    bare.count
+                    "{} neither text nor metadata",
+                    counted(never.count, "record has", "records have")
                 ),
             )
             .file(DATABASE)
-            .with("rows_count", bare.count)
-            .with("rows", bare.rows)
-            .then("filters do not find them; that is right only if they were written so"),
+            .with("ids_count", never.count)
+            .with("ids", never.names)
+            .then("filters do not find them; that is right if they were written so"),
         );
     }
     Ok(())
@@ -105,8 +139,9 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
     let connection = snapshot.connection();
     let unsearchable = strays(
         connection,
-        "SELECT id FROM embedding_metadata WHERE key = 'chroma:document' AND string_value IS NOT NULL \
-         AND id NOT IN (SELECT id FROM embedding_fulltext_search_content)",
+        "SELECT coalesce(e.embedding_id, m.id) FROM embedding_metadata m LEFT JOIN embeddings e ON e.id = m.id \
+         WHERE m.key = 'chroma:document' AND m.string_value IS NOT NULL \
+         AND m.id NOT IN (SELECT id FROM embedding_fulltext_search_content)",
     )?;
     if unsearchable.count > 0 {
         found.push(
@@ -114,20 +149,21 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
                 "fulltext_missing",
                 Severity::Warning,
                 format!(
-                    "{} texts are not in the full-text index",
-                    unsearchable.count
+                    "{} not in the full-text index",
+                    counted(unsearchable.count, "text is", "texts are")
                 ),
             )
             .file(DATABASE)
-            .with("rows_count", unsearchable.count)
-            .with("rows", unsearchable.rows)
+            .with("ids_count", unsearchable.count)
+            .with("ids", unsearchable.names)
             .then("$contains does not find them")
             .fix(repair),
         );
     }
     let textless = strays(
         connection,
-        "SELECT id FROM embedding_fulltext_search_content WHERE c0 IS NOT NULL AND id NOT IN \
+        "SELECT coalesce(e.embedding_id, c.id) FROM embedding_fulltext_search_content c \
+         LEFT JOIN embeddings e ON e.id = c.id WHERE c.c0 IS NOT NULL AND c.id NOT IN \
          (SELECT id FROM embedding_metadata WHERE key = 'chroma:document' AND string_value IS NOT NULL)",
     )?;
     if textless.count > 0 {
@@ -135,11 +171,14 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
             Finding::new(
                 "document_missing",
                 Severity::Warning,
-                format!("{} texts are only in the full-text index", textless.count),
+                format!(
+                    "{} only in the full-text index",
+                    counted(textless.count, "text is", "texts are")
+                ),
             )
             .file(DATABASE)
-            .with("rows_count", textless.count)
-            .with("rows", textless.rows)
+            .with("ids_count", textless.count)
+            .with("ids", textless.names)
             .then("get gives no text for them, although a copy is there")
             .fix(repair),
         );
@@ -148,16 +187,17 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
 }
 
 fn strays(connection: &Connection, query: &str) -> rusqlite::Result<Strays> {
-    let mut strays = Strays {
-        count: 0,
-        rows: Vec::new(),
-    };
+    let mut strays = Strays::default();
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         strays.count += 1;
-        if strays.rows.len() < SAMPLE {
-            strays.rows.push(row.get(0).unwrap_or_default());
+        if strays.names.len() < SAMPLE {
+            strays.names.push(match row.get_ref(0)? {
+                ValueRef::Integer(number) => number.into(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
+                _ => Value::Null,
+            });
         }
     }
     Ok(strays)

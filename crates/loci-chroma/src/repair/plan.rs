@@ -11,6 +11,7 @@ use crate::catalog::CollectionRow;
 use crate::directory::Directory;
 use crate::finding::{Finding, Severity};
 use crate::seq::SeqId;
+use crate::snapshot::Access;
 use crate::survey::{Live, Origin, Survey};
 
 /// Numbers above this were never issued.
@@ -89,6 +90,8 @@ impl Work {
             .collections()
             .iter()
             .zip(surveys)
+            // What the catalog has lost has no place there to be written back to.
+            .filter(|(row, _)| !row.lost)
             .map(|(row, survey)| Plan::prepare(directory, row, survey, choice))
             .collect::<Result<_>>()?;
         Ok(Self {
@@ -134,7 +137,13 @@ impl Plan {
         } else {
             None
         };
-        let outcome = outcome(row, &survey, spool.as_ref());
+        let mut outcome = outcome(row, &survey, spool.as_ref());
+        let gone = survey.ghosts.clone();
+        if matches!(directory.snapshot().access(), Access::Salvaged(_)) {
+            outcome.lost = gone;
+        } else {
+            outcome.ghosts = gone;
+        }
         Ok(Self {
             row: row.clone(),
             dimension: survey.dimension,
@@ -200,7 +209,6 @@ fn outcome(row: &CollectionRow, survey: &Survey, spool: Option<&Spool>) -> Colle
         name: row.name.clone(),
         records: survey.live.len() as u64,
         written_back: spool.is_some(),
-        lost: survey.ghosts.clone(),
         ..CollectionRepair::default()
     };
     for (position, live) in survey.live.iter().enumerate() {

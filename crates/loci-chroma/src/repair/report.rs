@@ -64,8 +64,10 @@ pub struct CollectionRepair {
     pub from_siblings: u64,
     /// Records whose vector is nowhere: their text must be embedded again.
     pub needs_embedding: Vec<String>,
-    /// Ids that the index knows and of which no record is left.
+    /// Ids of records that went with damaged pages of the database; only their vectors are left.
     pub lost: Vec<String>,
+    /// Ids that the index had and no record has: deleted records, taken out of it.
+    pub ghosts: Vec<String>,
 }
 
 /// A directory that was renamed.

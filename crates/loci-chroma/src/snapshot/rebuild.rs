@@ -114,7 +114,10 @@ pub(super) fn rebuild(
     rebuilt.damages = report
         .damages
         .iter()
-        .map(|damage| format!("page {}: {}", damage.page, damage.detail))
+        .map(|damage| match damage.page {
+            0 => damage.detail.clone(),
+            page => format!("page {page}: {}", damage.detail),
+        })
         .collect();
     Ok((connection, rebuilt))
 }

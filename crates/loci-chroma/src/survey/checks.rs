@@ -9,11 +9,12 @@ use super::replay::Base;
 use super::{Survey, most_common};
 use crate::catalog::{self, CollectionRow};
 use crate::directory::{Directory, INDEX_DATA};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, counted};
 use crate::hnsw::Segment;
 use crate::pickle::LabelMap;
 use crate::queue::{self, Entry, Operation};
 use crate::seq::SeqId;
+use crate::snapshot::Access;
 
 /// What ChromaDB answers while an id is in the records and not in the index.
 const UNREACHABLE: &str = "ChromaDB does not find these records by vector, and every filtered query or get with embeddings that \
@@ -56,11 +57,33 @@ impl Scene<'_> {
         format!("loci repair --chroma {}", self.directory.quoted_path())
     }
 
+    fn import(&self) -> String {
+        format!("loci import {}", self.directory.quoted_path())
+    }
+
     fn name(&self) -> &str {
         self.row.vector_segment.as_deref().unwrap_or("")
     }
 
     fn segments(&self, found: &mut Vec<Finding>) {
+        if self.row.lost {
+            let records = self.records.stored.len() as u64;
+            found.push(
+                Finding::new(
+                    "collection_lost",
+                    Severity::Error,
+                    format!(
+                        "{} to no collection: the catalog has lost it, and its name with it",
+                        counted(records, "record belongs", "records belong")
+                    ),
+                )
+                .with("collection_id", self.row.id.as_str())
+                .with("records", records)
+                .then("ChromaDB does not know that they are there")
+                .fix(self.import()),
+            );
+            return;
+        }
         for (segment, scope) in [
             (&self.row.metadata_segment, "METADATA"),
             (&self.row.vector_segment, "VECTOR"),
@@ -218,8 +241,8 @@ impl Scene<'_> {
                     "queue_dimension",
                     Severity::Error,
                     format!(
-                        "{} entries of the queue have vectors of another length",
-                        odd.len()
+                        "{} of the queue with vectors of another length",
+                        counted(odd.len() as u64, "entry", "entries")
                     ),
                 )
                 .with("expected", real)
@@ -354,7 +377,12 @@ impl Scene<'_> {
                 .filter(|entry| entry.seq > survey.vector_watermark.unwrap_or(0))
                 .filter(|entry| matches!(entry.operation, Operation::Add | Operation::Upsert))
                 .count();
-            let (severity, message, then) = if resolved.unknown.len() <= newer {
+            let last = map.pairs.last().map_or(0, |(_, label)| *label);
+            let next_in_line = resolved
+                .unknown
+                .last()
+                .is_some_and(|highest| *highest <= last.saturating_add(newer as u64));
+            let (severity, message, then) = if resolved.unknown.len() <= newer && next_in_line {
                 (
                     Severity::Note,
                     "the index holds vectors that the pickle does not know yet: a write of the index was interrupted",
@@ -363,8 +391,8 @@ impl Scene<'_> {
             } else {
                 (
                     Severity::Warning,
-                    "the index holds vectors that belong to no id",
-                    "two programs wrote at once, or files of two states were mixed; their vectors cannot be found",
+                    "the index holds vectors whose label belongs to no id",
+                    "labels are damaged, two programs wrote at once, or files of two states were mixed; these vectors cannot be found",
                 )
             };
             let finding = Finding::new("labels_unknown", severity, message)
@@ -402,7 +430,14 @@ impl Scene<'_> {
                 Finding::new(
                     "queue_unflushed",
                     Severity::Note,
-                    format!("{unflushed} entries of the queue are not in the index files yet; that is normal"),
+                    format!(
+                        "{} not in the index files yet; that is normal",
+                        counted(
+                            unflushed as u64,
+                            "entry of the queue is",
+                            "entries of the queue are"
+                        )
+                    ),
                 )
                 .with("watermark", watermark)
                 .with("entries", unflushed as u64)
@@ -414,7 +449,10 @@ impl Scene<'_> {
                 Finding::new(
                     "queue_pending",
                     Severity::Note,
-                    format!("{} acknowledged writes wait in the queue", survey.pending.len()),
+                    format!(
+                        "{} in the queue to be applied",
+                        counted(survey.pending.len() as u64, "acknowledged write waits", "acknowledged writes wait")
+                    ),
                 )
                 .with("watermark", survey.metadata_watermark)
                 .list("seq_ids", survey.pending.iter().copied())
@@ -472,8 +510,8 @@ impl Scene<'_> {
                     "queue_null_document",
                     Severity::Error,
                     format!(
-                        "{} entries of the queue say that the text is null",
-                        seqs.len()
+                        "{} of the queue where the text is null",
+                        counted(seqs.len() as u64, "entry", "entries")
                     ),
                 )
                 .list("seq_ids", seqs)
@@ -510,8 +548,8 @@ impl Scene<'_> {
                     "vectors_unreachable",
                     Severity::Error,
                     format!(
-                        "{} of {} records are not in the index",
-                        survey.unreachable.len(),
+                        "{} not in the index, of {}",
+                        counted(survey.unreachable.len() as u64, "record is", "records are"),
                         survey.live.len()
                     ),
                 )
@@ -519,17 +557,39 @@ impl Scene<'_> {
                 .with("recoverable", survey.counts.records - survey.counts.missing)
                 .with("lost", survey.counts.missing)
                 .then(UNREACHABLE)
-                .fix(self.repair()),
+                .fix(
+                    if survey.counts.missing == survey.unreachable.len() as u64 {
+                        self.import()
+                    } else {
+                        self.repair()
+                    },
+                ),
             );
         }
-        if !survey.ghosts.is_empty() {
+        let ghosts = survey.ghosts.len() as u64;
+        let salvaged = matches!(self.directory.snapshot().access(), Access::Salvaged(_));
+        if ghosts > 0 && salvaged {
+            found.push(
+                Finding::new(
+                    "records_lost",
+                    Severity::Error,
+                    format!(
+                        "{} gone with damaged pages of the database; only vectors are left of them",
+                        counted(ghosts, "record is", "records are")
+                    ),
+                )
+                .list("ids", survey.ghosts.iter().cloned())
+                .then("their texts are in no file here; a backup of chroma.sqlite3 may have them")
+                .fix(self.import()),
+            );
+        } else if ghosts > 0 {
             found.push(
                 Finding::new(
                     "ghosts",
                     Severity::Warning,
                     format!(
-                        "the index holds {} ids that no record has",
-                        survey.ghosts.len()
+                        "the index holds {} that no record has",
+                        counted(ghosts, "id", "ids")
                     ),
                 )
                 .list("ids", survey.ghosts.iter().cloned())
@@ -548,13 +608,13 @@ impl Scene<'_> {
                     "vectors_lost",
                     Severity::Error,
                     format!(
-                        "{} records have no vector in any file",
-                        survey.counts.missing
+                        "{} no vector that can be told to be theirs",
+                        counted(survey.counts.missing, "record has", "records have")
                     ),
                 )
                 .list("ids", ids)
                 .then("their texts and metadata are whole; their vectors must be made anew")
-                .fix(format!("loci import {}", self.directory.quoted_path())),
+                .fix(self.import()),
             );
         }
         let duplicates = &self.base.resolved.contested;

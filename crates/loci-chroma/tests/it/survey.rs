@@ -49,7 +49,7 @@ fn unavoidable(case: &Case, what: Wrong) -> f64 {
         // The rows are gone; the full-text index and the queue give part of them back.
         ("metadata_values_missing", Wrong::Texts) => 0.04,
         // Pages at the end are gone; where the last change of a record was on one, the vector before it is given.
-        ("sqlite_truncated", Wrong::Vectors) => 0.1,
+        ("sqlite_truncated", Wrong::Vectors) => 0.15,
         ("sqlite_truncated", Wrong::Texts | Wrong::NotFound) => 1.0,
         _ => 0.0,
     }
