@@ -151,7 +151,8 @@ impl CollectionRow {
                     self.metadata_segment = Some(segment);
                     self.metadata_seq = seq;
                 }
-                "VECTOR" => {
+                // It names a directory: a forged one must not lead out of the palace.
+                "VECTOR" if is_plain_name(&segment) => {
                     self.vector_segment = Some(segment);
                     self.vector_seq = seq;
                 }
@@ -314,6 +315,12 @@ fn segments(snapshot: &Snapshot, collection: &str) -> rusqlite::Result<Vec<(Stri
         ))
     })?;
     rows.collect()
+}
+
+/// Whether a name is that of something in a directory itself.
+fn is_plain_name(name: &str) -> bool {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    !name.is_empty() && name.len() <= 255 && !name.starts_with('.') && name.chars().all(plain)
 }
 
 /// The watermark of a segment.

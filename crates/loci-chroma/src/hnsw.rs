@@ -238,10 +238,11 @@ impl Found {
             return Ok(None);
         };
         Ok(Some(Self {
-            header: header?,
+            // Vectors can be read without these; that one is missing is a finding.
+            header: header.unwrap_or(None),
             data,
-            lengths: lengths?,
-            links: links?,
+            lengths: lengths.unwrap_or(None),
+            links: links.unwrap_or(None),
         }))
     }
 
@@ -286,7 +287,7 @@ impl Found {
         let records = *data_bytes / layout.record_bytes() as u64;
         let links = match &mut self.links {
             Some((file, _)) => {
-                let limit = certain.unwrap_or(records);
+                let limit = certain.map_or(records, |certain| certain.min(records));
                 Some(Links::read(
                     &mut BufReader::new(file),
                     layout,
@@ -377,7 +378,7 @@ fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
 fn stamps(directory: &Path) -> io::Result<Vec<Option<Stamp>>> {
     FILES
         .iter()
-        .map(|name| Stamp::at(&directory.join(name)))
+        .map(|name| Ok(Stamp::at(&directory.join(name)).unwrap_or(None)))
         .collect()
 }
 

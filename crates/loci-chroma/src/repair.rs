@@ -56,9 +56,10 @@ pub struct RepairOptions {
 pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
     let database = path.join(DATABASE);
     if !database.is_file() {
-        return Err(Error::PalaceNotFound {
-            path: path.to_owned(),
-        });
+        return Err(Error::invalid(
+            format!("directory `{}`", path.display()),
+            "there is no `chroma.sqlite3` in it",
+        ));
     }
     if options.dry_run {
         return repair_in(path, true);
@@ -99,13 +100,12 @@ pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
         return Ok(());
     }
     let openers: Vec<String> = openers.iter().map(ToString::to_string).collect();
-    Err(Error::Busy {
+    Err(Error::Conflict {
         what: format!(
             "`{}` is open in {}; stop that first",
             database.display(),
             openers.join(", ")
         ),
-        waited: Duration::ZERO,
     })
 }
 

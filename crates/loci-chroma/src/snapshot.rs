@@ -11,7 +11,7 @@ mod tests;
 
 use std::fmt::Write as _;
 use std::fs::{File, Metadata as FileInfo};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
@@ -79,7 +79,7 @@ impl Snapshot {
         let taken = stamps(&path)?;
         let companions: Vec<String> = COMPANIONS
             .iter()
-            .filter(|companion| file_len(&beside(&path, companion)) > 0)
+            .filter(|companion| is_pending(&beside(&path, companion), companion))
             .map(|companion| (*companion).to_owned())
             .collect();
         let (connection, private, taken, access) = if companions.is_empty() && !copy {
@@ -229,8 +229,24 @@ fn stamps(path: &Path) -> Result<Vec<Option<Stamp>>> {
         .collect()
 }
 
-fn file_len(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |info| info.len())
+/// Whether SQLite would look into this companion: it begins as journals or logs do.
+fn is_pending(path: &Path, companion: &str) -> bool {
+    const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    const LOGS: [[u8; 4]; 2] = [[0x37, 0x7f, 0x06, 0x82], [0x37, 0x7f, 0x06, 0x83]];
+    let mut start = [0; 8];
+    let mut read = || -> io::Result<bool> {
+        if !std::fs::metadata(path)?.is_file() {
+            return Ok(false);
+        }
+        File::open(path)?.read_exact(&mut start)?;
+        Ok(true)
+    };
+    read().unwrap_or(false)
+        && if companion == "-wal" {
+            LOGS.iter().any(|log| start.starts_with(log))
+        } else {
+            start == JOURNAL
+        }
 }
 
 fn name(path: &Path) -> &std::ffi::OsStr {

@@ -5,6 +5,7 @@
 
 mod alignment;
 mod checks;
+mod files;
 mod labels;
 mod live;
 mod replay;
@@ -19,10 +20,11 @@ use crate::catalog::CollectionRow;
 use crate::directory::Directory;
 use crate::finding::{Finding, Severity};
 use crate::hnsw::{Segment, VectorState};
-use crate::pickle::LabelMap;
 use crate::queue;
 use crate::seq::SeqId;
 use crate::snapshot::unreadable;
+
+use files::IndexFiles;
 
 /// Where the vector of a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,7 +147,11 @@ impl Directory {
             .unwrap_or(records.highest);
 
         let lengths = lengths(&queue);
-        let (segment, map) = self.index_files(row, &lengths)?;
+        let IndexFiles {
+            segment,
+            map,
+            problem,
+        } = self.index_files(row, &lengths);
         let dimension = segment
             .as_ref()
             .filter(|segment| segment.is_header_sound() && segment.count() > 0)
@@ -241,7 +247,7 @@ impl Directory {
             .map(|id| (*id).to_owned())
             .collect();
         survey.ghosts.sort_unstable();
-        siblings::search(self, row, &mut survey)?;
+        siblings::search(self, row, &mut survey);
         survey.count();
         let scene = checks::Scene {
             directory: self,
@@ -250,6 +256,7 @@ impl Directory {
             records: &records,
             segment: segment.as_ref(),
             map: map.as_ref(),
+            problem: problem.as_deref(),
             base: &base,
             lengths: &lengths,
         };
@@ -275,40 +282,16 @@ impl Directory {
         }
     }
 
-    /// The index files of a collection, and what the pickle beside them says.
-    fn index_files(
-        &self,
-        row: &CollectionRow,
-        lengths: &HashMap<usize, u64>,
-    ) -> Result<(Option<Segment>, Option<LabelMap>)> {
-        let Some(name) = &row.vector_segment else {
-            return Ok((None, None));
-        };
-        self.open_index(name, row, most_common(lengths).or(row.dimension))
-    }
-
-    /// Opens a directory of index files. A sound header tells the length of vectors; else it is `expected`.
-    fn open_index(
-        &self,
-        name: &str,
-        row: &CollectionRow,
-        expected: Option<usize>,
-    ) -> Result<(Option<Segment>, Option<LabelMap>)> {
-        let path = self.path().join(name);
-        let mut segment = Segment::open(&path, row.metric, None)?;
-        if segment
-            .as_ref()
-            .is_some_and(|segment| !segment.is_header_sound())
-        {
-            segment = Segment::open(&path, row.metric, expected)?;
+    /// The index files of a collection.
+    fn index_files(&self, row: &CollectionRow, lengths: &HashMap<usize, u64>) -> IndexFiles {
+        match &row.vector_segment {
+            Some(name) => IndexFiles::open(
+                &self.path().join(name),
+                row.metric,
+                most_common(lengths).or(row.dimension),
+            ),
+            None => IndexFiles::default(),
         }
-        let pickle = path.join("index_metadata.pickle");
-        let map = match std::fs::read(&pickle) {
-            Ok(bytes) => Some(crate::pickle::read(&bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(loci_core::Error::io("cannot read", pickle, error)),
-        };
-        Ok((segment, map))
     }
 }
 

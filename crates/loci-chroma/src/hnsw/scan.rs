@@ -93,7 +93,7 @@ impl Scan {
         }
     }
 
-    /// Takes one record in. True if there is nothing in it and nothing has to be.
+    /// Takes one record in. True if there is nothing in it: a long run of those is a hole, whatever the header says.
     fn look(&mut self, record: &Record<'_>, length: Option<f32>, terms: Terms) -> bool {
         let index = self.elements.len() as u64;
         let vector = judge(record.vector, terms.metric, length);
@@ -103,15 +103,14 @@ impl Scan {
             vector,
         });
         self.lengths.extend(length);
-        if index >= terms.certain
-            && record.label == 0
+        let is_empty = record.label == 0
             && record.neighbour_count == 0
-            && record.vector.iter().all(|byte| *byte == 0)
-        {
+            && record.vector.iter().all(|byte| *byte == 0);
+        if is_empty && index >= terms.certain {
             return true;
         }
         if index >= terms.count {
-            return false;
+            return is_empty;
         }
         let furthest = record.neighbours().max();
         self.furthest = self.furthest.max(furthest.unwrap_or(0));
@@ -129,7 +128,7 @@ impl Scan {
                 VectorState::Good | VectorState::LengthBad => {}
             }
         }
-        false
+        is_empty
     }
 }
 

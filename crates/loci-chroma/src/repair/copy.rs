@@ -15,7 +15,6 @@ pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
             ),
         });
     }
-    std::fs::create_dir_all(to).map_err(|source| Error::io("cannot create", to, source))?;
     if inside(to, from) {
         return Err(Error::invalid(
             format!("`{}`", to.display()),
@@ -25,11 +24,16 @@ pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
     copy_folder(from, to)
 }
 
+/// Whether `to`, which need not exist, would lie inside `from`: the nearest part of it that exists tells.
 fn inside(to: &Path, from: &Path) -> bool {
-    match (to.canonicalize(), from.canonicalize()) {
-        (Ok(to), Ok(from)) => to.starts_with(from),
-        _ => false,
-    }
+    let Ok(from) = from.canonicalize() else {
+        return false;
+    };
+    let absolute = std::path::absolute(to).unwrap_or_else(|_| to.to_owned());
+    absolute
+        .ancestors()
+        .find_map(|part| part.canonicalize().ok())
+        .is_some_and(|part| part.starts_with(&from))
 }
 
 /// A ChromaDB directory is two levels deep; an explicit list keeps any depth harmless.

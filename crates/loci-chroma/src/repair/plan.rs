@@ -9,7 +9,7 @@ use super::report::{CollectionRepair, RepairReport};
 use super::spool::Spool;
 use crate::catalog::CollectionRow;
 use crate::directory::Directory;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, counted};
 use crate::seq::SeqId;
 use crate::snapshot::Access;
 use crate::survey::{Live, Origin, Survey};
@@ -103,6 +103,22 @@ impl Work {
         })
     }
 
+    /// What ChromaDB does with records that have no vector.
+    fn without_vectors(&self) -> Option<String> {
+        let count: usize = self
+            .plans
+            .iter()
+            .map(|plan| plan.outcome.needs_embedding.len())
+            .sum();
+        (count > 0).then(|| {
+            format!(
+                "{} still without a vector: until they get one (by `collection.update` with their text), ChromaDB fails with \
+                 \"Error finding id\" where a filter or get with embeddings touches one; `loci import` brings them all",
+                counted(count as u64, "record is", "records are")
+            )
+        })
+    }
+
     pub(super) fn report(&self, findings: Vec<Finding>, dry_run: bool) -> RepairReport {
         let notes = self.blob_ids_pending.then(|| {
             "sequence ids are blobs and stay so: ChromaDB converts them itself when it next opens the directory".to_owned()
@@ -112,7 +128,7 @@ impl Work {
             dry_run,
             findings,
             collections: self.plans.iter().map(|plan| plan.outcome.clone()).collect(),
-            notes: notes.into_iter().collect(),
+            notes: notes.into_iter().chain(self.without_vectors()).collect(),
             ..RepairReport::default()
         }
     }

@@ -28,6 +28,8 @@ pub(super) struct Scene<'a> {
     pub(super) records: &'a Records,
     pub(super) segment: Option<&'a Segment>,
     pub(super) map: Option<&'a LabelMap>,
+    /// Why the index files cannot be read although they are there.
+    pub(super) problem: Option<&'a str>,
     pub(super) base: &'a Base,
     pub(super) lengths: &'a HashMap<usize, u64>,
 }
@@ -258,6 +260,20 @@ impl Scene<'_> {
         let Some(name) = &self.row.vector_segment else {
             return;
         };
+        if let Some(problem) = self.problem {
+            found.push(
+                Finding::new(
+                    "index_unreadable",
+                    Severity::Error,
+                    "the index files are there and cannot be read",
+                )
+                .file(format!("{name}/{INDEX_DATA}"))
+                .with("problem", problem)
+                .then("ChromaDB refuses every call on the collection, or takes it for empty")
+                .fix("make the files readable for you, then `loci doctor` again"),
+            );
+            return;
+        }
         let Some(segment) = self.segment else {
             let lost = survey.unreachable.len();
             if survey.vector_watermark.is_some() && !survey.live.is_empty() {
@@ -281,7 +297,12 @@ impl Scene<'_> {
             }
             return;
         };
-        found.extend(segment.findings().iter().map(|finding| {
+        // Labels that stand twice are told once, as what they mean.
+        let others = segment
+            .findings()
+            .iter()
+            .filter(|finding| finding.code != "labels_duplicate");
+        found.extend(others.map(|finding| {
             let fix = (finding.severity > Severity::Note).then(|| self.repair());
             Finding {
                 fix: finding.fix.clone().or(fix),

@@ -3,20 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use loci_core::Result;
-
 use super::alignment::Place;
+use super::files::IndexFiles;
 use super::labels::{self, AtFlush};
 use super::{Origin, Survey, usable};
 use crate::catalog::CollectionRow;
 use crate::directory::Directory;
 
 /// Fills in what other directories still hold.
-pub(super) fn search(
-    directory: &Directory,
-    row: &CollectionRow,
-    survey: &mut Survey,
-) -> Result<()> {
+pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Survey) {
     let mut missing: HashMap<String, usize> = survey
         .live
         .iter()
@@ -25,10 +20,11 @@ pub(super) fn search(
         .map(|(at, live)| (live.id.clone(), at))
         .collect();
     if missing.is_empty() {
-        return Ok(());
+        return;
     }
     for name in directory.set_aside(row.vector_segment.as_deref()) {
-        let (Some(segment), Some(map)) = directory.open_index(&name, row, survey.dimension)? else {
+        let files = IndexFiles::open(&directory.path().join(&name), row.metric, survey.dimension);
+        let (Some(segment), Some(map)) = (files.segment, files.map) else {
             continue;
         };
         if survey
@@ -77,5 +73,4 @@ pub(super) fn search(
             break;
         }
     }
-    Ok(())
 }

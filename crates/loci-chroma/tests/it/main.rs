@@ -16,6 +16,7 @@ mod catalogue;
 mod contract;
 mod damage;
 mod expected;
+mod hostile;
 mod peer;
 mod quarantine;
 mod repair;

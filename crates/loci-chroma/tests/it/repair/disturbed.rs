@@ -138,7 +138,7 @@ fn nothing_is_written_while_another_program_has_the_database_open() {
     holder.kill().unwrap();
     holder.wait().unwrap();
     let error = refused.unwrap_err();
-    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    assert!(matches!(error, Error::Conflict { .. }), "{error}");
     assert!(error.to_string().contains("sleep"), "{error}");
     assert!(
         error.to_string().contains(&holder.id().to_string()),
@@ -225,6 +225,6 @@ fn whatever_bytes_are_wrong_a_repair_ends_and_a_second_one_changes_nothing() {
 fn a_directory_without_a_database_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let error = repair(folder.path(), &RepairOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::PalaceNotFound { .. }), "{error}");
+    assert!(matches!(error, Error::InvalidInput { .. }), "{error}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -1,0 +1,82 @@
+//! The index files of one directory. What cannot be read is told, and never keeps the rest from being read.
+
+use std::io::Read;
+use std::path::Path;
+
+use loci_core::Metric;
+
+use crate::hnsw::Segment;
+use crate::pickle::{self, LabelMap};
+
+/// What the ids of so many elements may take in the pickle, twice and with labels.
+const PICKLE_BYTES_PER_ELEMENT: u64 = 4096;
+/// No pickle is longer than this.
+const MOST_PICKLE_BYTES: u64 = 1 << 30;
+/// Pickles of small indexes may be so long all the same.
+const FEW_ELEMENTS: u64 = 1024;
+
+/// What a directory of index files gives.
+#[derive(Debug, Default)]
+pub(crate) struct IndexFiles {
+    pub(crate) segment: Option<Segment>,
+    pub(crate) map: Option<LabelMap>,
+    /// Why the vectors cannot be read although they are there.
+    pub(crate) problem: Option<String>,
+}
+
+impl IndexFiles {
+    /// Opens a directory. A sound header tells the length of vectors; else it is `expected`.
+    pub(crate) fn open(path: &Path, metric: Metric, expected: Option<usize>) -> Self {
+        let mut files = Self::default();
+        let opened = match Segment::open(path, metric, None) {
+            Ok(Some(segment)) if !segment.is_header_sound() => {
+                Segment::open(path, metric, expected)
+            }
+            other => other,
+        };
+        match opened {
+            Ok(segment) => files.segment = segment,
+            Err(error) => files.problem = Some(error.to_string()),
+        }
+        let elements = files
+            .segment
+            .as_ref()
+            .map_or(0, |segment| segment.elements().len() as u64);
+        files.map = read_pickle(&path.join("index_metadata.pickle"), elements);
+        files
+    }
+}
+
+/// What the pickle says; nothing if there is none. Anything but a regular file of a plausible length is damage.
+fn read_pickle(path: &Path, elements: u64) -> Option<LabelMap> {
+    let damaged = |problem: String| {
+        Some(LabelMap {
+            damage: Some(problem),
+            ..LabelMap::default()
+        })
+    };
+    let info = match std::fs::metadata(path) {
+        Ok(info) => info,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return damaged(error.to_string()),
+    };
+    // Opening a pipe could wait for ever.
+    if !info.is_file() {
+        return damaged("it is no regular file".to_owned());
+    }
+    let most = (elements + FEW_ELEMENTS)
+        .saturating_mul(PICKLE_BYTES_PER_ELEMENT)
+        .min(MOST_PICKLE_BYTES);
+    if info.len() > most {
+        return damaged(format!(
+            "{} bytes are more than the ids of {elements} vectors can take",
+            info.len()
+        ));
+    }
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Some(pickle::read(&bytes)),
+        Err(error) => damaged(error.to_string()),
+    }
+}
