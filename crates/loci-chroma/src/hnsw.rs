@@ -38,6 +38,8 @@ const FILES: [&str; 4] = [
 /// farther. A hundred thousand real vectors of 384 numbers were off by 7e-7 at most.
 const TOLERANCE: f64 = 1e-5;
 const TOLERANCE_PER_NUMBER: f64 = 5e-8;
+/// Entries of link lists that are looked at however short the data are: a file that was cut has more entries than data.
+const FEW_ENTRIES: u64 = 1 << 20;
 /// Lengths that a vector may have had. Outside of them multiplying would cost the direction.
 const LENGTHS: std::ops::RangeInclusive<f32> = 1e-12..=1e12;
 /// Bytes that are read at once when vectors are asked for one after the other.
@@ -287,7 +289,9 @@ impl Found {
         let records = *data_bytes / layout.record_bytes() as u64;
         let links = match &mut self.links {
             Some((file, _)) => {
-                let limit = certain.map_or(records, |certain| certain.min(records));
+                let limit = certain.map_or(records, |certain| {
+                    certain.min(records.saturating_mul(4).saturating_add(FEW_ENTRIES))
+                });
                 Some(Links::read(
                     &mut BufReader::new(file),
                     layout,

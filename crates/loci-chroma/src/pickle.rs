@@ -8,6 +8,8 @@ mod machine;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use machine::{MAPS, Machine, Value};
@@ -36,8 +38,21 @@ pub(crate) struct LabelMap {
     pub(crate) total_elements_added: Option<u64>,
     /// Nothing if no dictionary could be read.
     pub(crate) form: Option<Form>,
+    /// Labels of the pairs that stand in both maps. Kept only where something is wrong: one map alone may have got out of step.
+    pub(crate) confirmed: HashSet<u64>,
     /// Where and why the reading stopped, or what is wrong with a file that could be read to its end.
     pub(crate) damage: Option<String>,
+}
+
+impl LabelMap {
+    /// Whether the file only ends too early: what was read before is as it was written.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        self.disputed == 0
+            && self
+                .damage
+                .as_ref()
+                .is_some_and(|damage| damage.contains(input::ENDS))
+    }
 }
 
 /// Reads the whole file.
@@ -56,7 +71,11 @@ pub(crate) fn read(bytes: &[u8]) -> LabelMap {
             found.push((id, *label));
         }
     }
-    let (pairs, disputed) = agreed(found);
+    let damage = machine.damage().map(str::to_owned).or_else(|| {
+        let absent = by_id.is_none() && by_label.is_none();
+        absent.then(|| "it holds neither `id_to_label` nor `label_to_id`".to_owned())
+    });
+    let (pairs, disputed) = agreed(found.clone());
     let whole = |name| match machine.field(name) {
         Some(Value::Whole(number)) => Some(number),
         _ => None,
@@ -68,11 +87,23 @@ pub(crate) fn read(bytes: &[u8]) -> LabelMap {
         dimensionality: whole("dimensionality"),
         total_elements_added: whole("total_elements_added"),
         form: machine.form(),
-        damage: machine.damage().map(str::to_owned).or_else(|| {
-            let absent = by_id.is_none() && by_label.is_none();
-            absent.then(|| "it holds neither `id_to_label` nor `label_to_id`".to_owned())
-        }),
+        confirmed: if damage.is_some() || disputed > 0 {
+            twice(&found)
+        } else {
+            HashSet::new()
+        },
+        damage,
     }
+}
+
+/// Labels of the pairs that were found twice.
+fn twice(found: &[(&str, u64)]) -> HashSet<u64> {
+    let mut once = HashSet::new();
+    found
+        .iter()
+        .filter(|pair| !once.insert(**pair))
+        .map(|(_, label)| *label)
+        .collect()
 }
 
 /// The pairs that share neither id nor label with another one, ascending by label, and how many do.

@@ -151,19 +151,23 @@ impl<'a> Reader<'a> {
             None => false,
         };
         // Rows that have lost all their metadata may still have it in the queue.
+        let mut gone = false;
         for entry in entries
             .iter()
             .filter(|entry| !found || entry.seq > watermark)
         {
             match entry.operation {
                 Operation::Delete => {
+                    gone = true;
                     record.document = None;
                     record.uri = None;
                     record.metadata = Metadata::default();
                 }
                 Operation::Unknown(_) => {}
-                // An add of a record that is there changes nothing.
-                Operation::Add if found => {}
+                // An add of a record that is there changes nothing; an old one counts only if it is what the row says came last.
+                Operation::Add if found && !gone => {}
+                Operation::Add
+                    if entry.seq <= watermark && !gone && live.seq != Some(entry.seq) => {}
                 Operation::Add | Operation::Update | Operation::Upsert => {
                     if let Some(json) = queue::metadata(self.connection, entry.seq)? {
                         merge(&mut record, &json);

@@ -210,7 +210,7 @@ impl Prepared {
             let made = fresh::write(&self.directory, &self.work, &path)?;
             drop(self.directory);
             report.changes = made;
-            let backup = backup::move_away(&database, stamp)?;
+            let backup = backup::second_name(&database, stamp)?;
             backup::put_in_place(&path, &database)?;
             return Ok((self.work, backup));
         }

@@ -3,7 +3,6 @@
 //! The verdict is a comparison of sets: the index at its watermark with the queue's newer entries on top, against the records
 //! at theirs. Times of files decide nothing.
 
-mod alignment;
 mod checks;
 mod files;
 mod labels;
@@ -58,6 +57,8 @@ pub struct Live {
     pub id: String,
     /// Where its vector is.
     pub origin: Origin,
+    /// Number of its last change.
+    pub seq: Option<u64>,
     /// The queue makes or changes it after the records' watermark.
     pub pending: bool,
 }
@@ -227,6 +228,7 @@ impl Directory {
                 row: record.row,
                 id: record.id.clone(),
                 origin,
+                seq: record.seq,
                 pending: record.pending,
             });
         }

@@ -3,7 +3,7 @@
 /// Why something could not be taken.
 pub(super) type Problem = &'static str;
 
-const ENDS: Problem = "the file ends here";
+pub(super) const ENDS: Problem = "the file ends here";
 
 /// What is left of the file.
 #[derive(Debug)]

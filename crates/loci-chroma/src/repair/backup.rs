@@ -20,13 +20,18 @@ pub(super) fn make(database: &Path, stamp: &str) -> Result<PathBuf> {
     Ok(backup)
 }
 
-/// Renames the database and its companions.
-pub(super) fn move_away(database: &Path, stamp: &str) -> Result<PathBuf> {
+/// Gives the database a second name, and its companions another: one rename over the first name then replaces it, so that there is a
+/// database at every moment.
+pub(super) fn second_name(database: &Path, stamp: &str) -> Result<PathBuf> {
     let backup = free_name(database, &format!(".backup-{stamp}"))?;
-    // The companions first: a database without its journal is refused by nobody.
-    for (from, to) in pairs(database, &backup).into_iter().rev() {
+    if std::fs::hard_link(database, &backup).is_err() {
+        copy_durably(database, &backup)?;
+    }
+    // A journal must not lie beside the new database: SQLite would undo the new one with it.
+    for (from, to) in pairs(database, &backup).into_iter().skip(1) {
         rename(&from, &to)?;
     }
+    sync_parent(database)?;
     Ok(backup)
 }
 

@@ -135,23 +135,14 @@ fn make_tables(
         let own = schema
             .iter()
             .find(|entry| entry.kind == "table" && entry.name == table.name)
-            .and_then(|entry| entry.sql.as_deref())
-            .filter(|sql| {
-                sql.trim_start()
-                    .to_ascii_lowercase()
-                    .starts_with("create table")
-            });
-        // `execute` takes one statement alone: a forged schema cannot smuggle in another.
-        if own.is_none_or(|sql| connection.execute(sql, []).is_err()) {
-            connection.execute_batch(table.sql)?;
+            .and_then(|entry| entry.sql.as_deref());
+        connection.execute_batch(table.sql)?;
+        let mut columns = columns_of(connection, table.name)?;
+        if let Some(theirs) = own.and_then(|sql| as_in_the_file(sql, table.name, &columns)) {
+            connection.execute_batch(&format!("DROP TABLE \"{}\"", table.name))?;
+            connection.execute(&theirs.sql, [])?;
+            columns = theirs.columns;
         }
-        let mut statement =
-            connection.prepare("SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid")?;
-        let columns: Vec<(String, String, i64)> = statement
-            .query_map([table.name], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })?
-            .collect::<rusqlite::Result<_>>()?;
         let keys = columns.iter().filter(|(_, _, key)| *key > 0).count();
         let rowid_column = columns.iter().position(|(_, kind, key)| {
             keys == 1 && *key == 1 && kind.eq_ignore_ascii_case("integer")
@@ -182,6 +173,43 @@ fn make_tables(
         );
     }
     Ok(made)
+}
+
+/// Name, type and place in the primary key of a column.
+type Column = (String, String, i64);
+
+fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<Vec<Column>> {
+    connection
+        .prepare("SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid")?
+        .query_map([table], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+/// A table as the file itself makes it.
+struct Theirs {
+    sql: String,
+    columns: Vec<Column>,
+}
+
+/// The file's own statement, tried apart, if it makes this table with columns that are known, or with all that are: a damaged or forged
+/// one makes another table, misspells columns, or does more than make a table.
+fn as_in_the_file(sql: &str, table: &str, known: &[Column]) -> Option<Theirs> {
+    let lower = sql.trim_start().to_ascii_lowercase();
+    if !lower.starts_with("create table") || lower.contains("select") || lower.contains("values") {
+        return None;
+    }
+    let apart = Connection::open_in_memory().ok()?;
+    apart.pragma_update(None, "foreign_keys", false).ok()?;
+    // `execute` takes one statement alone: nothing can be smuggled in behind it.
+    apart.execute(sql, []).ok()?;
+    let columns = columns_of(&apart, table).ok()?;
+    let has = |columns: &[Column], name: &str| columns.iter().any(|(column, _, _)| column == name);
+    let all_known = columns.iter().all(|(name, _, _)| has(known, name));
+    let all_there = known.iter().all(|(name, _, _)| has(&columns, name));
+    (!columns.is_empty() && (all_known || all_there)).then(|| Theirs {
+        sql: sql.to_owned(),
+        columns,
+    })
 }
 
 fn insert(

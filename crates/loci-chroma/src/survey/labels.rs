@@ -3,9 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::alignment::{Place, align};
 use crate::hnsw::{Segment, VectorState};
 use crate::pickle::LabelMap;
+
+/// Where a record stands among those of its collection: its row number, less the rows of other collections before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) row: i64,
+}
 
 /// What is known of the records at the moment the index was written.
 pub(crate) struct AtFlush<'a> {
@@ -15,6 +20,8 @@ pub(crate) struct AtFlush<'a> {
     pub(crate) vanished: HashSet<&'a str>,
     /// Whether labels were given out in that order.
     pub(crate) ordered: bool,
+    /// Every id that a record or an entry of the queue has.
+    pub(crate) named: HashSet<&'a str>,
 }
 
 /// The elements by id.
@@ -72,15 +79,18 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
         }
     }
     let complete = map.is_some_and(|map| map.damage.is_none() && map.disputed == 0);
-    let there: HashSet<&str> = at.ids.iter().map(|(id, _)| *id).collect();
     let mut used: HashSet<u64> = HashSet::new();
+    let is_known = |id: &str| at.named.contains(id);
+    // A length that swallows other entries puts the rest out of step: ids then stand beside their neighbours' labels.
+    let in_step =
+        map.is_some_and(LabelMap::is_cut_short) && pairs.iter().all(|(id, _)| is_known(id));
+    let believed = |id: &str, label: u64| {
+        let confirmed = map.is_some_and(|map| map.confirmed.contains(&label));
+        complete || is_known(id) && (in_step || confirmed)
+    };
     for (id, label) in pairs {
         match by_label.get(label) {
-            // An id that a flipped bit made up would take the label of a real one.
-            Some(_)
-                if !complete
-                    && !there.contains(id.as_str())
-                    && !at.vanished.contains(id.as_str()) => {}
+            Some(_) if !believed(id, *label) => {}
             Some(element) => {
                 used.insert(*label);
                 resolved.elements.insert(id.clone(), *element);
@@ -113,43 +123,74 @@ pub(crate) fn resolve(segment: &Segment, map: Option<&LabelMap>, at: &AtFlush<'_
     resolved
 }
 
-/// Labels for the ids that have none yet, as far as they are certain; empty if the numbers do not fit.
+/// Labels for the ids that have none yet, as far as they are certain: between two neighbours whose labels are known, where there are as many
+/// labels as ids, and all of them where row numbers and labels keep one distance throughout.
 fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> Vec<(&'a str, u64)> {
-    let rest: Vec<(&str, Place)> = at
-        .ids
-        .iter()
-        .copied()
-        .filter(|(id, _)| !known.contains_key(id))
-        .collect();
-    let gone = at
-        .vanished
-        .iter()
-        .filter(|id| !known.contains_key(**id))
-        .count();
-    if rest.len() + gone != free.len() {
+    if !rises(at, known) {
         return Vec::new();
     }
-    let rows: Vec<Place> = rest.iter().map(|(_, place)| *place).collect();
-    let filled: HashMap<&str, u64> = rest
-        .iter()
-        .zip(align(&rows, free))
-        .filter_map(|((id, _), place)| Some((*id, *free.get(place?)?)))
-        .collect();
-    if !rises(at, known, &filled) {
-        return Vec::new();
+    let mut found = Vec::new();
+    let mut open: Vec<(&str, Place)> = Vec::new();
+    let mut last = None;
+    let anchors = at.ids.iter().map(|entry| Some(*entry)).chain([None]);
+    for entry in anchors {
+        let (next, is_end) = match entry {
+            Some((id, place)) => match known.get(id) {
+                Some(label) => (Some(*label), false),
+                None => {
+                    open.push((id, place));
+                    continue;
+                }
+            },
+            None => (None, true),
+        };
+        let between: Vec<u64> = free
+            .iter()
+            .copied()
+            .filter(|label| last.is_none_or(|last| *label > last))
+            .filter(|label| next.is_none_or(|next| *label < next))
+            .collect();
+        let ids = std::mem::take(&mut open);
+        let only = last.is_none() && is_end;
+        if ids.len() == between.len() {
+            found.extend(ids.into_iter().map(|(id, _)| id).zip(between));
+        } else if only && at.vanished.len() + ids.len() == between.len() {
+            found.extend(by_distance(&ids, &between));
+        }
+        last = next.or(last);
     }
-    rest.into_iter()
-        .filter_map(|(id, _)| Some((id, *filled.get(id)?)))
+    found
+}
+
+/// Row numbers and labels both count what was added. Where nothing else shifted either, they differ by one number throughout; nothing if no
+/// number fits, or more than one.
+fn by_distance<'a>(ids: &[(&'a str, Place)], labels: &[u64]) -> Vec<(&'a str, u64)> {
+    let set: HashSet<i64> = labels.iter().map(|label| *label as i64).collect();
+    let Some((_, first)) = ids.first() else {
+        return Vec::new();
+    };
+    let spare = labels.len().saturating_sub(ids.len());
+    let mut fitting = labels
+        .iter()
+        .take(spare + 1)
+        .map(|label| (*label as i64).wrapping_sub(first.row))
+        .filter(|distance| {
+            ids.iter()
+                .all(|(_, place)| set.contains(&place.row.wrapping_add(*distance)))
+        });
+    let (Some(distance), None) = (fitting.next(), fitting.next()) else {
+        return Vec::new();
+    };
+    ids.iter()
+        .map(|(id, place)| (*id, place.row.wrapping_add(distance) as u64))
         .collect()
 }
 
-/// Whether labels rise with the order of the records once the rest is put in.
-fn rises(at: &AtFlush<'_>, known: &HashMap<&str, u64>, filled: &HashMap<&str, u64>) -> bool {
+/// Whether the labels that are known rise with the order of the records.
+fn rises(at: &AtFlush<'_>, known: &HashMap<&str, u64>) -> bool {
     let mut last = None;
-    at.ids
-        .iter()
-        .all(|(id, _)| match filled.get(id).or_else(|| known.get(id)) {
-            Some(label) => last.replace(*label).is_none_or(|last| last < *label),
-            None => true,
-        })
+    at.ids.iter().all(|(id, _)| match known.get(id) {
+        Some(label) => last.replace(*label).is_none_or(|last| last < *label),
+        None => true,
+    })
 }

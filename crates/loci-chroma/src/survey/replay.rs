@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::alignment::Place as At;
 use super::labels::{self, AtFlush, Resolved};
 use super::live::Records;
 use crate::hnsw::Segment;
@@ -127,17 +126,26 @@ fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
         .map(|record| {
             let row = record.row.unwrap_or(i64::MAX);
             let before = others.partition_point(|other| *other < row);
-            let place = At {
+            let place = labels::Place {
                 row: row.saturating_sub(before as i64),
-                seq: record.seq.unwrap_or(0),
             };
             (record.id.as_str(), place)
         })
         .collect();
+    // An update of an id that was not there is ignored; whether it was, nothing tells of a record that came late.
+    let certain = records.stored.iter().all(|record| {
+        record.row <= newest_row || first.get(record.id.as_str()) != Some(&Operation::Update)
+    });
     AtFlush {
         ids,
         vanished: deleted.into_iter().filter(|id| changed(id)).collect(),
-        ordered,
+        ordered: ordered && certain,
+        named: records
+            .stored
+            .iter()
+            .map(|record| record.id.as_str())
+            .chain(queue.iter().map(|entry| entry.id.as_str()))
+            .collect(),
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::alignment::Place;
 use super::files::IndexFiles;
-use super::labels::{self, AtFlush};
+use super::labels::{self, AtFlush, Place};
 use super::{Origin, Survey, usable};
 use crate::catalog::CollectionRow;
 use crate::directory::Directory;
@@ -22,6 +21,7 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
     if missing.is_empty() {
         return;
     }
+    let named: HashSet<String> = survey.live.iter().map(|live| live.id.clone()).collect();
     for name in directory.set_aside(row.vector_segment.as_deref()) {
         let files = IndexFiles::open(&directory.path().join(&name), row.metric, survey.dimension);
         let (Some(segment), Some(map)) = (files.segment, files.map) else {
@@ -38,10 +38,11 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
             ids: map
                 .pairs
                 .iter()
-                .map(|(id, _)| (id.as_str(), Place { row: 0, seq: 0 }))
+                .map(|(id, _)| (id.as_str(), Place { row: 0 }))
                 .collect(),
             vanished: HashSet::new(),
             ordered: false,
+            named: named.iter().map(String::as_str).collect(),
         };
         let resolved = labels::resolve(&segment, Some(&map), &at);
         let number = survey.aside.len() as u32;

@@ -206,7 +206,7 @@ cases! {
     }
     mended: true {
         crash_header_only crash_after_hnsw_save
-        crash_mid_hnsw_save crash_truncated_pickle pickle_empty pickle_bitflip pickle_deleted segment_dir_deleted
+        crash_mid_hnsw_save crash_truncated_pickle pickle_empty pickle_empty_calm pickle_deleted_calm pickle_bitflip pickle_deleted segment_dir_deleted
         segment_renamed_drift stale_segment stale_sqlite two_writers header_deleted header_count_huge header_truncated
         header_count_low header_count_plus500 data_truncated_half data_empty data_links_out_of_range data_random_flips
         linklists_bitflips data_links_zeroed linklists_empty linklists_truncated
