@@ -17,6 +17,7 @@ mod queue;
 mod records;
 mod repair;
 mod seq;
+mod shown;
 mod snapshot;
 mod survey;
 mod tables;

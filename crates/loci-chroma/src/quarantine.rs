@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::directory::{DATABASE, Directory};
 use crate::repair::{Choice, Prepared, refuse_while_open, set_aside, timestamp};
+use crate::shown;
 use crate::survey::Origin;
 use candidates::Candidate;
 
@@ -48,6 +49,7 @@ pub struct QuarantineReport {
     /// The directories.
     pub directories: Vec<Quarantined>,
     /// The database as it was before vectors were written into its queue.
+    #[serde(serialize_with = "shown::option")]
     pub backup: Option<PathBuf>,
     /// Things to know.
     pub warnings: Vec<String>,
@@ -57,8 +59,10 @@ pub struct QuarantineReport {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Quarantined {
     /// Its path before.
+    #[serde(serialize_with = "shown::path")]
     pub from: PathBuf,
     /// Its path now; absent in a dry run and when the rename failed.
+    #[serde(serialize_with = "shown::option")]
     pub to: Option<PathBuf>,
     /// How much older its vectors are than the database, in seconds.
     pub gap_seconds: u64,

@@ -88,6 +88,13 @@ fn repair_in(path: &Path, dry_run: bool) -> Result<RepairReport> {
 
 /// Refuses while another process has the database open: a running ChromaDB writes its own image of the index over what was mended.
 pub(crate) fn refuse_while_open(database: &Path) -> Result<()> {
+    // A journal lies beside the file itself, and so must the backup.
+    if database.is_symlink() {
+        return Err(Error::invalid(
+            format!("database `{}`", database.display()),
+            "is a link; put the file itself there, with the journal that may lie beside it",
+        ));
+    }
     let mut openers = openers::of(database);
     for _ in 1..LOOKS {
         if openers.is_empty() {

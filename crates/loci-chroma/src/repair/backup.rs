@@ -83,7 +83,11 @@ fn copy_durably(from: &Path, to: &Path) -> Result<()> {
         target.set_permissions(source.metadata()?.permissions())?;
         target.sync_all()
     };
-    copy().map_err(|source| Error::io("cannot back up", from, source))
+    copy().map_err(|source| {
+        // Half a copy must not be taken for a backup.
+        let _ = std::fs::remove_file(to);
+        Error::io("cannot back up", from, source)
+    })
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

@@ -31,7 +31,8 @@ const NOT_OF_THE_INDEX: [&str; 10] = [
     "seq_id_poisoned",
 ];
 /// Findings that a new index mends only as far as vectors can be found.
-const OF_MISSING_VECTORS: [&str; 4] = [
+const OF_MISSING_VECTORS: [&str; 5] = [
+    "index_stale",
     "labels_missing",
     "segment_row_missing",
     "vectors_lost",

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::Finding;
+use crate::{Finding, shown};
 
 /// What was done, or in a dry run would be.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RepairReport {
     /// The directory that was mended.
+    #[serde(serialize_with = "shown::path")]
     pub path: PathBuf,
     /// Whether this only says what would be done.
     pub dry_run: bool,
@@ -24,6 +25,7 @@ pub struct RepairReport {
     /// Things to know that are no damage.
     pub notes: Vec<String>,
     /// The database as it was.
+    #[serde(serialize_with = "shown::option")]
     pub backup: Option<PathBuf>,
     /// Segment directories that were renamed.
     pub set_aside: Vec<SetAside>,
@@ -74,7 +76,9 @@ pub struct CollectionRepair {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetAside {
     /// Its path before.
+    #[serde(serialize_with = "shown::path")]
     pub from: PathBuf,
     /// Its path now.
+    #[serde(serialize_with = "shown::path")]
     pub to: PathBuf,
 }

@@ -562,6 +562,38 @@ impl Scene<'_> {
         }
     }
 
+    /// Vectors of files that were written before the watermark may be older than their records.
+    fn age(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        if survey.counts.in_sibling > 0 {
+            found.push(
+                Finding::new(
+                    "vectors_from_aside",
+                    Severity::Note,
+                    format!(
+                        "{} only in files that were set aside",
+                        counted(survey.counts.in_sibling, "vector is", "vectors are")
+                    ),
+                )
+                .list("directories", survey.siblings.iter().cloned())
+                .then("they are as of the day the files were set aside; records that were changed since have outdated ones"),
+            );
+        }
+        let whole = self.map.is_some_and(|map| map.damage.is_none()) && self.segment.is_some();
+        if whole && !survey.unreachable.is_empty() && survey.vector_watermark.is_some() {
+            found.push(
+                Finding::new(
+                    "index_stale",
+                    Severity::Warning,
+                    "the index files are older than their watermark says: they were put back from a copy, or written by two programs",
+                )
+                .with("watermark", survey.vector_watermark.unwrap_or(0))
+                .with("unreachable", survey.unreachable.len() as u64)
+                .then("vectors of records that were changed since are outdated, and nothing tells which")
+                .fix(self.import()),
+            );
+        }
+    }
+
     fn sets(&self, survey: &Survey, found: &mut Vec<Finding>) {
         if !survey.unreachable.is_empty() {
             found.push(
@@ -638,6 +670,7 @@ impl Scene<'_> {
                 .fix(self.import()),
             );
         }
+        self.age(survey, found);
         let duplicates = &self.base.resolved.contested;
         if !duplicates.is_empty() {
             let mut labels: Vec<u64> = duplicates.iter().copied().collect();

@@ -225,3 +225,58 @@ fn the_vector_of_an_ignored_add_is_not_taken() {
         live.origin
     );
 }
+
+/// A view of that name answered for ever.
+#[test]
+fn a_view_in_place_of_a_table_is_not_read() {
+    let scene = scene();
+    scene
+        .sql()
+        .execute_batch(
+            "DROP TABLE embedding_metadata;
+             CREATE VIEW embedding_metadata (id, key, string_value, int_value, float_value, bool_value) AS
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+             SELECT i, 'k', 'v', NULL, NULL, NULL FROM n;",
+        )
+        .unwrap();
+    let diagnosis = Diagnosis::of(&scene.directory).unwrap();
+    let mut records = 0;
+    for (number, survey) in diagnosis.surveys.iter().enumerate() {
+        diagnosis
+            .directory
+            .for_each_record(number, survey, 100, &mut |batch| {
+                records += batch.len();
+                Ok(())
+            })
+            .unwrap();
+    }
+    assert!(records > 0);
+}
+
+/// The statement that makes a table was run, whatever it did besides; one with another name left no table at all.
+#[test]
+fn statements_in_a_damaged_schema_are_not_trusted() {
+    let healthy = read(&scene().directory);
+    for forged in [
+        "CREATE TABLE embedding_metadata AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "CREATE TABLE embedding_metabata (id INTEGER, key TEXT, string_value TEXT)",
+        "CREATE TABLE embedding_metadata (id INTEGER, kez TEXT, string_value TEXT, int_value INTEGER, float_value REAL, bool_value INTEGER)",
+    ] {
+        let scene = scene();
+        let sql = scene.sql();
+        sql.pragma_update(None, "writable_schema", true).unwrap();
+        sql.execute(
+            "UPDATE sqlite_schema SET sql = ?1 WHERE name = 'embedding_metadata'",
+            [forged],
+        )
+        .unwrap();
+        // A page that SQLite refuses makes it a matter of salvage.
+        sql.execute(
+            "UPDATE sqlite_schema SET sql = 'damaged' WHERE name = 'maintenance_log'",
+            [],
+        )
+        .unwrap();
+        drop(sql);
+        assert_eq!(read(&scene.directory).0, healthy.0, "{forged}");
+    }
+}
