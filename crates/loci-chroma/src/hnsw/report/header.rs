@@ -6,6 +6,9 @@ use crate::hnsw::FILES;
 use crate::hnsw::header::{HEADER_BYTES, Header};
 use crate::hnsw::layout::Layout;
 
+/// Elements that every index has room for; ChromaDB up to 0.6 began with a thousand.
+const FEW: u64 = 1000;
+
 impl Facts<'_> {
     pub(super) fn header_file(&self, found: &mut Vec<Finding>) {
         let finding = match self.header_bytes {
@@ -104,6 +107,11 @@ impl Facts<'_> {
         let (message, consequence) = if header.count > header.max_elements {
             (
                 "the header counts more elements than it has room for",
+                REFUSES,
+            )
+        } else if header.max_elements > header.count.max(elements).max(FEW).saturating_mul(64) {
+            (
+                "the header claims room for far more elements than there are",
                 REFUSES,
             )
         } else if !header.is_count_possible() {

@@ -29,6 +29,16 @@ fn saved(segment: &Segment) -> usize {
         .count()
 }
 
+/// ChromaDB allocates what the header claims; a flipped bit made it fail on every call.
+#[test]
+fn room_for_far_too_many_elements_is_told() {
+    let fixture = Fixture::new(Metric::Cosine, 6, 4, &vectors(40, 6));
+    let mut header = fixture.read("header.bin");
+    header[16] ^= 1;
+    fixture.write("header.bin", &header);
+    assert_eq!(codes(&fixture.open(Some(6))), ["header_count"]);
+}
+
 #[test]
 fn a_short_header_is_told_and_all_vectors_are_saved() {
     let (_, segment) = damaged(|fixture| fixture.stretch("header.bin", 60));
