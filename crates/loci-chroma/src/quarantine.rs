@@ -157,7 +157,8 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
             return Ok(());
         }
         Ok(prepared) => prepared,
-        Err(error) if error.kind() == ErrorKind::Busy => return Err(error),
+        // Only what is wrong with the files themselves lets them be set aside unsaved.
+        Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
         Err(error) => {
             report
                 .warnings

@@ -120,3 +120,24 @@ pub(crate) fn null_documents(
     })?;
     rows.collect()
 }
+
+/// Entries after `watermark` that ChromaDB 1.x cannot read: metadata that is no JSON object, an unknown encoding, an id that is no text.
+pub(crate) fn unreadable_entries(
+    snapshot: &Snapshot,
+    collection: &str,
+    watermark: u64,
+) -> rusqlite::Result<Vec<u64>> {
+    if !snapshot.has_table("embeddings_queue") {
+        return Ok(Vec::new());
+    }
+    let mut statement = snapshot.connection().prepare(
+        "SELECT seq_id FROM embeddings_queue WHERE substr(topic, -length(?1)) = ?1 AND seq_id > ?2 \
+         AND (typeof(id) <> 'text' OR (metadata IS NOT NULL AND (typeof(metadata) <> 'text' OR NOT json_valid(metadata) \
+              OR json_type(metadata) <> 'object')) \
+              OR (vector IS NOT NULL AND coalesce(encoding, '') <> 'FLOAT32')) ORDER BY seq_id",
+    )?;
+    let rows = statement.query_map((collection, watermark as i64), |row| {
+        Ok(row.get::<_, i64>(0)? as u64)
+    })?;
+    rows.collect()
+}

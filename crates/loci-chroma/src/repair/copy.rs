@@ -38,6 +38,7 @@ fn inside(to: &Path, from: &Path) -> bool {
 
 /// A ChromaDB directory is two levels deep; an explicit list keeps any depth harmless.
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    let top = from;
     let mut folders = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = folders.pop() {
         std::fs::create_dir_all(&to).map_err(|source| Error::io("cannot create", &to, source))?;
@@ -50,7 +51,8 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
             let kind = entry
                 .file_type()
                 .map_err(|source| Error::io("cannot look at", &path, source))?;
-            if kind.is_dir() {
+            // Segments may lie on another disk; what links lead to is followed from the directory itself alone.
+            if kind.is_dir() || kind.is_symlink() && path.is_dir() && from == top {
                 folders.push((path, target));
             } else if path.is_file() {
                 std::fs::copy(&path, &target)

@@ -525,6 +525,23 @@ impl Scene<'_> {
             &self.row.id,
             survey.vector_watermark.unwrap_or(0),
         )?;
+        let watermark = survey.vector_watermark.unwrap_or(0);
+        let broken = queue::unreadable_entries(self.directory.snapshot(), &self.row.id, watermark)?;
+        if !broken.is_empty() {
+            found.push(
+                Finding::new(
+                    "queue_unreadable",
+                    Severity::Error,
+                    format!(
+                        "{} of the queue with metadata, encoding or id that cannot be read",
+                        counted(broken.len() as u64, "entry", "entries")
+                    ),
+                )
+                .list("seq_ids", broken)
+                .then("ChromaDB cannot read its queue and refuses every call, on other collections too")
+                .fix(self.repair()),
+            );
+        }
         if !seqs.is_empty() {
             found.push(
                 Finding::new(
