@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
         let checkpoint_gaps = checkpoint.map(|read| read.gaps.as_slice());
         Self {
             checkpoint,
-            log_damaged: !gaps.is_empty(),
+            log_damaged: state.log.is_none() || !gaps.is_empty(),
             written_later: written_later(state),
             lost_in_log: Stretches::new(&state.log_bytes, gaps, BEFORE_ENTRY),
             lost_in_checkpoint: Stretches::new(
@@ -130,6 +130,14 @@ fn written_later(state: &State) -> Option<usize> {
         .flat_map(|checkpoint| &checkpoint.entries)
         .filter_map(|range| Some(Entry::exactly(state.checkpoint_bytes.get(range.clone())?)?.id))
         .collect();
+    if state.log.is_none() {
+        // Opening rewrites the segments from the checkpoint: what stands behind the last memory of it came later.
+        return state
+            .segments
+            .copies
+            .iter()
+            .rposition(|copy| before.contains(&copy.id));
+    }
     state.segments.copies.iter().position(|copy| {
         let alive = state.memories.get(&copy.id);
         !before.contains(&copy.id)

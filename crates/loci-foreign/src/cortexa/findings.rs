@@ -31,7 +31,20 @@ pub(super) fn of(path: &Path, state: &State, dimension: Option<usize>) -> Vec<Fi
 }
 
 fn log(state: &State, findings: &mut Vec<Finding>) {
-    let Some(log) = &state.log else { return };
+    let Some(log) = &state.log else {
+        if state.checkpoint.is_some() {
+            findings.push(
+                Finding::new(
+                    "wal_missing",
+                    Severity::Error,
+                    "the log is gone: what was written or deleted since the checkpoint is known from segments alone",
+                )
+                .file("cortexadb.wal")
+                .then("CortexaDB opens the state of the checkpoint, without a word"),
+            );
+        }
+        return;
+    };
     let mut gaps = log.gaps.as_slice();
     if log.tail_cut
         && let Some((tail, before)) = gaps.split_last()

@@ -3,6 +3,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -117,10 +118,32 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
     if fs::metadata(path).is_ok_and(|info| !info.is_file()) {
         return Ok(None);
     }
-    match fs::read(path) {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let file = fs::File::open(path)?;
+        let mut bytes = Vec::new();
+        let most = plausible_bytes(&file.metadata()?);
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("cannot read", path, error)),
+    }
+}
+
+/// How much of a file is worth reading: a file that is mostly a hole was forged or cut, and must not become memory.
+fn plausible_bytes(info: &fs::Metadata) -> u64 {
+    #[cfg(unix)]
+    {
+        const SLACK: u64 = 64 << 20;
+        let stored = std::os::unix::fs::MetadataExt::blocks(info) * 512;
+        info.len()
+            .min(stored.saturating_mul(4).saturating_add(SLACK))
+    }
+    #[cfg(not(unix))]
+    {
+        info.len()
     }
 }
 
