@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::error::ErrorKind as ClapErrorKind;
 use indicatif::{ProgressBar, ProgressStyle};
+use loci_palace::Warning;
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -88,6 +89,15 @@ impl Printer {
             }
         }
         failure.exit()
+    }
+
+    /// Tells people what to know before something is done; programs find it in the answer.
+    pub(crate) fn warn(self, warnings: &[Warning]) {
+        if !self.json {
+            for warning in warnings {
+                to_stderr(&self.told(&format!("warning: {}", warning.message)));
+            }
+        }
     }
 
     /// Text that was stored by somebody. On a terminal, control characters are shown and not obeyed.

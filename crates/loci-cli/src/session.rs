@@ -3,7 +3,10 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use loci_palace::{Durability, OpenOptions, Palace, default_palace_path};
+use loci_palace::{
+    Durability, Error, ForeignKind, OpenOptions, Palace, default_palace_path, recognise,
+    shell_quoted,
+};
 
 use crate::args::{DurabilityArgument, GlobalArguments};
 use crate::failure::Result;
@@ -28,13 +31,17 @@ impl<'a> Session<'a> {
 
     /// Opens the palace; creates nothing.
     pub(crate) fn existing(&self) -> Result<&Palace> {
-        let palace = Palace::open(&self.path()?, &self.options(false))?;
+        let path = self.path()?;
+        refuse_foreign(&path)?;
+        let palace = Palace::open(&path, &self.options(false))?;
         Ok(self.palace.get_or_init(|| palace))
     }
 
     /// Opens the palace, making it if it is missing.
     pub(crate) fn created(&self) -> Result<&Palace> {
-        let palace = Palace::open(&self.path()?, &self.options(true))?;
+        let path = self.path()?;
+        refuse_foreign(&path)?;
+        let palace = Palace::open(&path, &self.options(true))?;
         Ok(self.palace.get_or_init(|| palace))
     }
 
@@ -45,7 +52,9 @@ impl<'a> Session<'a> {
 
     /// Looks whether the palace can be opened; creates nothing and keeps nothing open.
     pub(crate) fn look(&self) -> Result<()> {
-        Palace::open(&self.path()?, &self.options(false))?.close()?;
+        let path = self.path()?;
+        refuse_foreign(&path)?;
+        Palace::open(&path, &self.options(false))?.close()?;
         Ok(())
     }
 
@@ -88,4 +97,23 @@ impl<'a> Session<'a> {
             tracing::warn!("closing the palace: {error}");
         }
     }
+}
+
+/// Refuses the directory of another program: it is no palace that can be opened, and none may be made inside it. A ChromaDB
+/// directory has a backend that reads it.
+fn refuse_foreign(path: &Path) -> Result<()> {
+    let found = match recognise(path) {
+        Ok(Some(found)) if path.is_dir() => found,
+        _ => return Ok(()),
+    };
+    let has_a_backend = found.kind == ForeignKind::Chroma && found.path == path;
+    if has_a_backend || found.kind == ForeignKind::Loci {
+        return Ok(());
+    }
+    let problem = format!(
+        "a palace of {}, not of Loci; `loci import {}` brings it into one",
+        found.writer,
+        shell_quoted(path)
+    );
+    Err(Error::invalid(format!("`{}`", path.display()), problem).into())
 }

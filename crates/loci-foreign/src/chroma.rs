@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use loci_chroma::{CollectionRow, Diagnosis, Finding, Origin, Record};
-use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result};
+use loci_chroma::{Access, CollectionRow, Diagnosis, Finding, Origin, Record};
+use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result, validate_collection_name};
 
 use crate::mempalace::{self, Companions};
 use crate::palace::{
@@ -15,6 +15,8 @@ use crate::stamp::Stamps;
 
 /// Where an address goes that ChromaDB keeps beside the metadata.
 const URI: &str = "uri";
+/// Letters of a name at most, where it cannot be taken as it is: they fit whatever the letters are.
+const LONGEST_NAME: usize = 100;
 
 /// A ChromaDB directory, diagnosed and ready to be read.
 pub struct ChromaPalace {
@@ -35,7 +37,7 @@ impl ChromaPalace {
         let mut seen: HashMap<String, usize> = HashMap::new();
         let mut collections = Vec::new();
         for (row, survey) in rows.iter().zip(&diagnosis.surveys) {
-            let mut target = target(row, rows.len());
+            let mut target = target(row);
             let times = seen.entry(target.clone()).or_default();
             *times += 1;
             if *times > 1 {
@@ -70,14 +72,27 @@ impl ChromaPalace {
     }
 }
 
-/// The collection that the records belong into. MemPalace's drawers and the only collection of a directory are what `search` looks at.
-fn target(row: &CollectionRow, collections: usize) -> String {
-    if row.name == mempalace::DRAWERS || collections == 1 && row.name != mempalace::CLOSETS {
+/// The collection that the records belong into. It follows from the collection alone and never from its neighbours, so that a later
+/// import of a directory that has grown finds everything where it was put.
+fn target(row: &CollectionRow) -> String {
+    let name = if !row.is_in_default_database() {
+        let tenant = (row.tenant != "default_tenant").then_some(row.tenant.as_str());
+        let parts = [tenant, Some(&row.database), Some(&row.name)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(".")
+    } else if row.name == mempalace::DRAWERS {
         mempalace::TARGET.to_owned()
-    } else if row.is_in_default_database() {
-        row.name.clone()
     } else {
-        format!("{}.{}", row.database, row.name)
+        row.name.clone()
+    };
+    if validate_collection_name(&name).is_ok() {
+        return name;
+    }
+    // A damaged catalog may hold any name.
+    let letters = name.chars().filter(|letter| !letter.is_control());
+    let name: String = letters.take(LONGEST_NAME).collect();
+    match name.trim() {
+        "" => format!("unnamed-{}", row.id),
+        name => name.to_owned(),
     }
 }
 
@@ -123,10 +138,15 @@ impl ForeignPalace for ChromaPalace {
             .collections
             .iter()
             .any(|collection| collection.name == mempalace::DRAWERS);
-        if is_mempalace {
-            format!("MemPalace on ChromaDB {release}")
+        let program = if is_mempalace {
+            "MemPalace on ChromaDB"
         } else {
-            format!("ChromaDB {release}")
+            "ChromaDB"
+        };
+        if release.starts_with(|first: char| first.is_ascii_digit()) {
+            format!("{program} {release}")
+        } else {
+            format!("{program}, {release}")
         }
     }
 
@@ -169,9 +189,20 @@ impl ForeignPalace for ChromaPalace {
                         .collect(),
                 )
             })?;
+        if matches!(
+            self.diagnosis.directory.snapshot().access(),
+            Access::Salvaged(_)
+        ) {
+            for id in &survey.ghosts {
+                readout.lose(
+                    Some(id.clone()),
+                    "its record went with damaged pages of the database; only its vector is left",
+                );
+            }
+        }
         if let Some(row) = self.diagnosis.directory.collections().get(collection) {
             for key in row.metadata.0.keys() {
-                readout.leave(&format!("collection metadata `{key}`"));
+                leave_collection_metadata(key, &mut readout);
             }
         }
         if collection == 0 {
@@ -191,6 +222,15 @@ impl ForeignPalace for ChromaPalace {
     fn still_holds(&self) -> bool {
         self.diagnosis.still_holds()
             && Stamps::of(mempalace::companion_files(self.path())) == self.stamps
+    }
+}
+
+/// The metric comes along, and how ChromaDB tunes its index is one thing, not a list of losses.
+fn leave_collection_metadata(key: &str, readout: &mut Readout) {
+    match key.strip_prefix("hnsw:") {
+        Some("space") => {}
+        Some(_) => readout.leave("settings of ChromaDB's index"),
+        None => readout.leave(&format!("collection metadata `{key}`")),
     }
 }
 

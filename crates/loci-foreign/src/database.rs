@@ -4,6 +4,8 @@ use std::path::Path;
 
 use loci_chroma::{Access, Finding, SAMPLE, Severity, Snapshot};
 
+use crate::quoting::shell_quoted;
+
 /// What SQLite's own check and the salvage found. `program` is who owns the file.
 pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -60,8 +62,8 @@ pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
 /// Importing is what mends everything that is worse than a note.
 pub(crate) fn fixed_by_import(path: &Path, findings: &mut [Finding]) {
     for finding in findings {
-        if finding.severity > Severity::Note {
-            finding.fix = Some(format!("loci import {}", path.display()));
+        if finding.severity > Severity::Note && finding.fix.is_none() {
+            finding.fix = Some(format!("loci import {}", shell_quoted(path)));
         }
     }
 }

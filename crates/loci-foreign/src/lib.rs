@@ -11,6 +11,7 @@ mod mempalace;
 mod memtomem;
 mod opening;
 mod palace;
+mod quoting;
 mod recognise;
 mod stamp;
 mod vector;
@@ -24,4 +25,5 @@ pub use palace::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
     VectorOrigin,
 };
-pub use recognise::{Recognised, recognise, usual_places};
+pub use quoting::shell_quoted;
+pub use recognise::{Recognised, recognise, recognise_as, usual_places};

@@ -9,16 +9,20 @@ use crate::cortexa::CortexaPalace;
 use crate::mempalace::ExactPalace;
 use crate::memtomem::MemtomemPalace;
 use crate::palace::{ForeignPalace, Kind};
-use crate::recognise::recognise;
+use crate::recognise::{recognise, recognise_as};
 
 /// Opens the palace at `path`, as `kind` where one is given, else as what it is recognised as.
 pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
     let recognised = recognise(path)?;
-    let inner = recognised
-        .as_ref()
-        .filter(|found| kind.is_none_or(|kind| kind == found.kind));
-    let place = inner.map_or(path, |found| found.path.as_path());
-    match kind.or(inner.map(|found| found.kind)) {
+    let found = match kind {
+        None => recognised,
+        Some(kind) => match recognise_as(path, kind)? {
+            Some(found) => Some(found),
+            None => return Err(kind.not_at(path, recognised.as_ref())),
+        },
+    };
+    let place = found.as_ref().map_or(path, |found| found.path.as_path());
+    match found.as_ref().map(|found| found.kind) {
         Some(Kind::CortexaDb) => Ok(Box::new(CortexaPalace::open(place)?)),
         Some(Kind::Memtomem) => Ok(Box::new(MemtomemPalace::open(place)?)),
         Some(Kind::SqliteExact) => Ok(Box::new(ExactPalace::open(place)?)),
@@ -29,7 +33,7 @@ pub fn open(path: &Path, kind: Option<Kind>) -> Result<Box<dyn ForeignPalace>> {
         }),
         None => Err(Error::invalid(
             format!("`{}`", path.display()),
-            "is no palace that is known; known are ChromaDB, MemPalace, memtomem, CortexaDB, Loci and JSON lines",
+            "no palace that is known; known are ChromaDB, MemPalace, memtomem, CortexaDB, Loci and JSON lines",
         )),
     }
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_chroma::Finding;
-use loci_core::{EmbedderIdentity, Fact, Link, Metadata, Metric, Result};
+use loci_core::{EmbedderIdentity, Error, Fact, Link, Metadata, Metric, Result};
 use serde::Serialize;
 
-/// Whose palace it is.
+use crate::recognise::Recognised;
+
+/// Whose palace it is. Programs get the word that `loci import` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -18,11 +20,54 @@ pub enum Kind {
     /// A memtomem database.
     Memtomem,
     /// A CortexaDB directory.
+    #[serde(rename = "cortexadb")]
     CortexaDb,
     /// A palace of Loci.
     Loci,
     /// JSON lines, one record each.
+    #[serde(rename = "jsonl")]
     JsonLines,
+}
+
+impl Kind {
+    /// The program that such a palace is of.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Chroma => "ChromaDB",
+            Self::SqliteExact => "MemPalace",
+            Self::Memtomem => "memtomem",
+            Self::CortexaDb => "CortexaDB",
+            Self::Loci => "Loci",
+            Self::JsonLines => "JSON lines",
+        }
+    }
+
+    /// What makes a place one of this kind.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Chroma => "`chroma.sqlite3`",
+            Self::SqliteExact => "`sqlite_exact.sqlite3`",
+            Self::Memtomem => "`memtomem.db`",
+            Self::CortexaDb => "`cortexadb.wal`, `cortexadb.ckpt` or segment",
+            Self::Loci => "`palace.sqlite3`",
+            Self::JsonLines => "line of JSON",
+        }
+    }
+
+    /// The error for a place that is none of this kind.
+    pub(crate) fn not_at(self, path: &Path, instead: Option<&Recognised>) -> Error {
+        let instead = instead.map_or_else(String::new, |found| {
+            format!("; it looks like {}: leave the kind away", found.writer)
+        });
+        Error::invalid(
+            format!("`{}`", path.display()),
+            format!(
+                "nothing of {}: no {} is there{instead}",
+                self.program(),
+                self.mark()
+            ),
+        )
+    }
 }
 
 /// A collection of a foreign palace.

@@ -1,11 +1,15 @@
-//! Whose files these are, by names and first bytes alone: nothing is opened.
+//! Whose files these are, by names and first bytes alone: no palace is opened. Only MemPalace's configuration is read, which says where
+//! its palace is.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use loci_chroma::DATABASE;
 use loci_core::{Error, Result};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 
 use crate::mempalace::EXACT;
 use crate::palace::Kind;
@@ -14,6 +18,10 @@ use crate::palace::Kind;
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Bytes of a file that are looked at: the schema of a small database begins within them.
 const LOOKED_AT: u64 = 4 << 20;
+/// A palace of Loci.
+const LOCI: &str = "palace.sqlite3";
+/// Where MemPalace keeps its palace within its own directory.
+const INNER: &str = "palace";
 /// memtomem's database.
 const MEMTOMEM: &str = "memtomem.db";
 /// Files of which one makes a directory CortexaDB's.
@@ -46,21 +54,55 @@ pub fn recognise(path: &Path) -> Result<Option<Recognised>> {
     if !info.is_dir() {
         return Ok(None);
     }
-    if let Some(found) = directory(path)? {
-        return Ok(Some(found));
+    let elsewhere = || directory(&configured(path)?);
+    Ok(directory(path)
+        .or_else(|| directory(&path.join(INNER)))
+        .or_else(elsewhere))
+}
+
+/// Where MemPalace's configuration in this directory says that the palace is.
+fn configured(home: &Path) -> Option<PathBuf> {
+    let file = home.join("config.json");
+    let bytes = file.is_file().then(|| beginning(&file).ok()).flatten()?;
+    let configuration: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let named = configuration.get("palace_path")?.as_str()?;
+    let path = match named.strip_prefix("~/") {
+        Some(below) => PathBuf::from(variable("HOME")?).join(below),
+        None => PathBuf::from(named),
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// A variable that is set and not empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// What is at `path` as something of this kind, whatever else is there too. A file that is said to be memtomem's or JSON lines is
+/// believed to be.
+pub fn recognise_as(path: &Path, kind: Kind) -> Result<Option<Recognised>> {
+    let info = std::fs::metadata(path).map_err(|error| Error::io("cannot look at", path, error))?;
+    if info.is_dir() {
+        return Ok(directory_of(kind, path).or_else(|| directory_of(kind, &path.join(INNER))));
     }
-    let inner = path.join("palace");
-    if inner.is_dir() {
-        return directory(&inner);
+    if matches!(kind, Kind::Memtomem | Kind::JsonLines) {
+        return Ok(info.is_file().then(|| Recognised {
+            kind,
+            path: path.to_owned(),
+            writer: kind.program().to_owned(),
+        }));
     }
-    Ok(None)
+    let around = around(path);
+    let name = path.file_name().unwrap_or_default();
+    Ok((kind_of_file(name) == Some(kind))
+        .then(|| directory_of(kind, around))
+        .flatten())
 }
 
 /// Default places of the programs that hold something recognisable.
 pub fn usual_places() -> Vec<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let home = named("HOME").map(PathBuf::from);
-    let configuration = named("XDG_CONFIG_HOME")
+    let home = variable("HOME").map(PathBuf::from);
+    let configuration = variable("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| home.as_ref().map(|home| home.join(".config")));
@@ -70,13 +112,15 @@ pub fn usual_places() -> Vec<PathBuf> {
         "MEMPALACE_CONFIG_DIR",
     ]
     .iter()
-    .filter_map(|name| named(name).map(PathBuf::from))
+    .filter_map(|name| variable(name).map(PathBuf::from))
     .collect();
     if let Some(home) = &home {
         let below = [".mempalace", ".memtomem", ".cortexadb", ".chroma"];
         places.extend(below.iter().map(|name| home.join(name)));
     }
     places.extend(configuration.map(|path| path.join("mempalace")));
+    let elsewhere: Vec<PathBuf> = places.iter().filter_map(|home| configured(home)).collect();
+    places.extend(elsewhere);
     places_among(places)
 }
 
@@ -93,33 +137,43 @@ fn places_among(places: Vec<PathBuf>) -> Vec<PathBuf> {
     found
 }
 
-fn directory(path: &Path) -> Result<Option<Recognised>> {
+/// What a directory of several kinds is: the first of them.
+const KINDS: [Kind; 5] = [
+    Kind::Loci,
+    Kind::Chroma,
+    Kind::SqliteExact,
+    Kind::CortexaDb,
+    Kind::Memtomem,
+];
+
+fn directory(path: &Path) -> Option<Recognised> {
+    KINDS.iter().find_map(|kind| directory_of(*kind, path))
+}
+
+/// The directory as one of this kind, if it holds its files.
+fn directory_of(kind: Kind, path: &Path) -> Option<Recognised> {
     let holds = |name: &str| path.join(name).is_file();
-    let recognised = |kind, path: PathBuf, writer: &str| {
-        let writer = writer.to_owned();
-        Ok(Some(Recognised { kind, path, writer }))
+    let (is_so, file) = match kind {
+        Kind::Loci => (holds(LOCI), None),
+        Kind::Chroma => (holds(DATABASE), None),
+        Kind::SqliteExact => (holds(EXACT), None),
+        Kind::CortexaDb => (
+            CORTEXA.iter().any(|name| holds(name)) || holds_segments(path),
+            None,
+        ),
+        Kind::Memtomem => (holds(MEMTOMEM), Some(MEMTOMEM)),
+        Kind::JsonLines => (false, None),
     };
-    if holds("palace.sqlite3") {
-        return recognised(Kind::Loci, path.to_owned(), "Loci");
-    }
-    if holds("chroma.sqlite3") {
-        let writer = if MEMPALACE.iter().any(|name| holds(name)) {
-            "MemPalace on ChromaDB"
+    let is_mempalace = kind == Kind::Chroma && MEMPALACE.iter().any(|name| holds(name));
+    is_so.then(|| Recognised {
+        kind,
+        path: file.map_or_else(|| path.to_owned(), |file| path.join(file)),
+        writer: if is_mempalace {
+            "MemPalace on ChromaDB".to_owned()
         } else {
-            "ChromaDB"
-        };
-        return recognised(Kind::Chroma, path.to_owned(), writer);
-    }
-    if holds(EXACT) {
-        return recognised(Kind::SqliteExact, path.to_owned(), "MemPalace");
-    }
-    if CORTEXA.iter().any(|name| holds(name)) || holds_segments(path) {
-        return recognised(Kind::CortexaDb, path.to_owned(), "CortexaDB");
-    }
-    if holds(MEMTOMEM) {
-        return recognised(Kind::Memtomem, path.join(MEMTOMEM), "memtomem");
-    }
-    Ok(None)
+            kind.program().to_owned()
+        },
+    })
 }
 
 /// Segments alone are left when log and checkpoint were lost.
@@ -137,10 +191,13 @@ fn holds_segments(path: &Path) -> bool {
 fn file(path: &Path) -> Result<Option<Recognised>> {
     let bytes = beginning(path).map_err(|error| Error::io("cannot read", path, error))?;
     let name = path.file_name().unwrap_or_default();
-    let around = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let recognised = |kind, path: PathBuf, writer: &str| {
-        let writer = writer.to_owned();
-        Ok(Some(Recognised { kind, path, writer }))
+    let around = around(path);
+    let recognised = |kind: Kind| {
+        Ok(Some(Recognised {
+            kind,
+            path: path.to_owned(),
+            writer: kind.program().to_owned(),
+        }))
     };
     if bytes.starts_with(SQLITE) {
         let mentions = |text: &str| {
@@ -148,30 +205,55 @@ fn file(path: &Path) -> Result<Option<Recognised>> {
             bytes.windows(text.len()).any(|window| window == text)
         };
         if mentions("_memtomem_meta") && mentions("chunks") {
-            return recognised(Kind::Memtomem, path.to_owned(), "memtomem");
+            return recognised(Kind::Memtomem);
         }
     }
     // A palace may be named by the file that holds it, also where its first page is damaged.
     if name == MEMTOMEM {
-        return recognised(Kind::Memtomem, path.to_owned(), "memtomem");
+        return recognised(Kind::Memtomem);
     }
-    let of_a_directory = ["palace.sqlite3", "chroma.sqlite3", EXACT];
-    if of_a_directory
-        .iter()
-        .chain(&CORTEXA)
-        .any(|known| name == *known)
-    {
-        return directory(&around);
+    if let Some(kind) = kind_of_file(name) {
+        return Ok(directory_of(kind, around));
     }
     let lines = path
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl") || extension == "ndjson");
-    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    if lines || first == Some(&b'{') {
-        return recognised(Kind::JsonLines, path.to_owned(), "JSON lines");
+    if lines || begins_with_a_record(&bytes) {
+        return recognised(Kind::JsonLines);
     }
     Ok(None)
+}
+
+/// The directory that a file lies in.
+fn around(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// The kind of directory that a file of this name makes.
+fn kind_of_file(name: &OsStr) -> Option<Kind> {
+    let named = [
+        (LOCI, Kind::Loci),
+        (DATABASE, Kind::Chroma),
+        (EXACT, Kind::SqliteExact),
+    ];
+    let cortexa = CORTEXA.map(|file| (file, Kind::CortexaDb));
+    named
+        .into_iter()
+        .chain(cortexa)
+        .find(|(file, _)| name == *file)
+        .map(|(_, kind)| kind)
+}
+
+/// Whether the first line is a JSON object. Of one that is longer than what was read, the first byte decides.
+fn begins_with_a_record(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let text = text.trim_ascii_start();
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_cut = line.len() == text.len() && bytes.len() as u64 == LOOKED_AT;
+    line.starts_with(b"{") && (is_cut || serde_json::from_slice::<IgnoredAny>(line).is_ok())
 }
 
 fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {

@@ -47,7 +47,8 @@ pub use loci_embed::{
 };
 pub use loci_foreign::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, Readout,
-    Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, usual_places,
+    Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, recognise_as,
+    shell_quoted, usual_places,
 };
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;

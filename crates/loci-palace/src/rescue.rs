@@ -96,6 +96,7 @@ impl Rescue<'_> {
             Drawers::new(self, at, &mut report).run(progress)?;
         }
         self.bring_relations(&mut report, progress)?;
+        report.lose_all_if_nothing_was_read();
         if !self.source.still_holds() {
             report.warnings.push(Warning::new(
                 "source_changed",

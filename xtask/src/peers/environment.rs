@@ -57,7 +57,11 @@ static PEERS: [Peer; 6] = [
         name: "memtomem-0.4.0",
         variable: "LOCI_PEER_MEMTOMEM",
         minor: 12,
-        packages: &["memtomem==0.4.0"],
+        // memtomem loads an extension into SQLite, which the sqlite3 of many Pythons cannot.
+        packages: &[
+            "memtomem==0.4.0",
+            "pysqlite3-binary==0.5.4.post2; sys_platform == 'linux' and platform_machine == 'x86_64'",
+        ],
     },
     Peer {
         name: "cortexadb-1.0.1",

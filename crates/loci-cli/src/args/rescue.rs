@@ -92,7 +92,8 @@ Copies or renames before it changes anything. A database that cannot be read is 
 palace beside it; the damaged one stays. Exits with 0 only if this palace is whole afterwards.
 
 With `--chroma`, a ChromaDB directory is repaired in place, after a backup of its database: all
-vectors that can be read go back into the database, from which ChromaDB builds its index anew.";
+vectors that can be read go back into the database, from which ChromaDB builds its index anew. Exits
+with 1 if something is wrong all the same, and says what.";
 
 pub(super) const IMPORT: &str = "\
 Examples:
@@ -105,7 +106,11 @@ Examples:
 
 Palaces of other programs are read from their files alone, damaged ones too, and are left as they
 are; vectors come along. A second run adds only what is new. The report has counts and digests of
-both sides. Without PATH, it lists what is found in the usual places.
+both sides: what was read from there and what is here. Vectors are as they were given, or from the
+index of the other program, where they stand normalised beside their length; those that are missing
+are made anew if their model is here. Without PATH, it lists what is found in the usual places
+(~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace and what MEMPALACE_PALACE_PATH
+names) and imports nothing. Exits with 0 if everything came, 2 if something was lost.
 
 A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; an export also has
 \"collection\" and \"metric\". Each of them may be missing; a missing id is drawn. Another field is an
@@ -119,7 +124,9 @@ Examples:
 
 Reads the files and never writes, also while other programs use them. Do this before you open a
 damaged directory with ChromaDB: opening it may destroy what can still be saved. Exits with 0 if
-nothing is wrong, 1 if there are findings, 2 if it cannot be read or is nothing known.";
+nothing is wrong, 1 if there are findings, 2 if it cannot be read or is nothing known. Without PATH,
+it looks at ~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace and what
+MEMPALACE_PALACE_PATH names, and exits with 1 if nothing is there.";
 
 pub(super) const QUARANTINE: &str = "\
 Examples:
@@ -128,4 +135,5 @@ Examples:
 
 Stale segment directories are renamed to <uuid>.drift-YYYYMMDD-HHMMSS. Their vectors are first
 written back into the database, so that ChromaDB builds its index anew with all of them. Stop
-programs that use the directory first.";
+programs that use the directory first. Exits with 0 also if there was nothing to do, 2 if a
+directory could not be renamed.";

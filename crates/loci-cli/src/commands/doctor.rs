@@ -1,13 +1,20 @@
 //! `loci doctor`: what is wrong with a palace of another program, from its files alone.
 
+mod findings;
+mod glance;
+mod lines;
+
 use std::fmt::Write as _;
 use std::path::Path;
 
 use loci_palace::{
-    CollectionSummary, Diagnosis, Error, ForeignFinding, ForeignKind, Palace, Severity, diagnose,
-    recognise, usual_places,
+    CollectionSummary, Diagnosis, Error, ForeignKind, Palace, diagnose, recognise, shell_quoted,
 };
-use serde_json::{Value, json};
+use serde_json::json;
+
+pub(crate) use findings::grave;
+use findings::{describe, harmed_by_opening};
+pub(crate) use glance::{PLACES, usual as usual_places};
 
 use crate::args::DoctorArguments;
 use crate::commands::import::unknown;
@@ -35,14 +42,7 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
 fn look(kind: ForeignKind, path: &Path, session: &Session<'_>) -> Result<Reply> {
     match kind {
         ForeignKind::Loci => own(path, session),
-        ForeignKind::JsonLines => {
-            let text = format!(
-                "`{}`: JSON lines; `loci import jsonl` names each line that it cannot take",
-                path.display()
-            );
-            let answer = json!({"kind": kind, "path": path.to_string_lossy(), "healthy": true, "findings": []});
-            Reply::new(&answer, text)
-        }
+        ForeignKind::JsonLines => lines::run(path),
         ForeignKind::Chroma
         | ForeignKind::SqliteExact
         | ForeignKind::Memtomem
@@ -87,24 +87,23 @@ fn own(path: &Path, session: &Session<'_>) -> Result<Reply> {
 
 /// Everything in the usual places, a line each.
 fn usual(session: &Session<'_>) -> Result<Reply> {
-    let (mut answers, mut text, mut exit) = (Vec::new(), String::new(), Exit::Done);
-    for place in usual_places() {
-        let Some(found) = recognise(&place)? else {
-            continue;
-        };
-        let (answer, line, outcome) = glance(found.kind, &found.path);
+    let found = glance::usual()?;
+    let (mut text, mut exit) = (String::new(), Exit::Done);
+    for one in &found {
+        let line = format!("{}: {}", one.path.display(), one.words);
         let _ = writeln!(text, "{}", session.printer.stored(&line));
-        answers.push(answer);
-        exit = worse(exit, outcome);
+        exit = worse(exit, one.exit);
     }
-    if answers.is_empty() {
-        text.push_str(
-            "no palace of another program is in the usual places; name one: `loci doctor PATH`\n",
+    if found.is_empty() {
+        let _ = writeln!(
+            text,
+            "no palace of another program is in the usual places ({PLACES}); name one: `loci doctor PATH`"
         );
         exit = Exit::Nothing;
     } else {
         text.push_str("`loci doctor PATH` tells more of each\n");
     }
+    let answers: Vec<_> = found.into_iter().map(|one| one.answer).collect();
     Ok(Reply::new(&json!({ "found": answers }), text)?.exit_if(true, exit))
 }
 
@@ -114,51 +113,6 @@ fn worse(one: Exit, other: Exit) -> Exit {
         (Exit::Nothing, _) | (_, Exit::Nothing) => Exit::Nothing,
         _ => Exit::Done,
     }
-}
-
-fn glance(kind: ForeignKind, path: &Path) -> (Value, String, Exit) {
-    let place = path.display();
-    match diagnose(path, Some(kind)) {
-        Err(error) => (
-            json!({"kind": kind, "path": path.to_string_lossy(), "error": error.to_string()}),
-            format!("{place}: cannot be read: {error}"),
-            Exit::Error,
-        ),
-        Ok(diagnosis) => {
-            let records: u64 = diagnosis.collections.iter().map(|of| of.records).sum();
-            let verdict = if diagnosis.healthy {
-                "healthy".to_owned()
-            } else {
-                format!("{} finding(s)", grave(&diagnosis.findings).count())
-            };
-            (
-                json!({
-                    "kind": kind,
-                    "path": path.to_string_lossy(),
-                    "writer": diagnosis.writer,
-                    "healthy": diagnosis.healthy,
-                    "records": records,
-                    "findings": diagnosis.findings.len(),
-                }),
-                format!(
-                    "{place}: {}, {records} record(s), {verdict}",
-                    diagnosis.writer
-                ),
-                if diagnosis.healthy {
-                    Exit::Done
-                } else {
-                    Exit::Nothing
-                },
-            )
-        }
-    }
-}
-
-/// Findings that are more than notes.
-fn grave(findings: &[ForeignFinding]) -> impl Iterator<Item = &ForeignFinding> {
-    findings
-        .iter()
-        .filter(|finding| finding.severity > Severity::Note)
 }
 
 fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
@@ -172,24 +126,29 @@ fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
         summary(printer, collection, &mut text);
     }
     for finding in &diagnosis.findings {
-        one(printer, finding, &mut text);
+        describe(printer, finding, &mut text);
     }
     if diagnosis.changed {
         text.push_str("the files were written to while they were read: look again\n");
     }
-    let _ = if diagnosis.healthy {
-        writeln!(
+    let import = printer.stored(&shell_quoted(Path::new(&diagnosis.path)));
+    if diagnosis.healthy {
+        let _ = writeln!(
             text,
-            "healthy; `loci import '{path}'` brings it into a palace of Loci"
-        )
+            "healthy; `loci import {import}` brings it into a palace of Loci"
+        );
+        return text;
+    }
+    let harm = if harmed_by_opening(&diagnosis.findings) {
+        "do not open it with its own program before it is saved: "
     } else {
-        writeln!(
-            text,
-            "{} finding(s); do not open it with its own program before it is saved: `loci import '{path}'` brings home what \
-             can be read",
-            grave(&diagnosis.findings).count()
-        )
+        ""
     };
+    let _ = writeln!(
+        text,
+        "{} finding(s); {harm}`loci import {import}` brings home what can be read",
+        grave(&diagnosis.findings).count()
+    );
     text
 }
 
@@ -207,6 +166,9 @@ fn summary(printer: Printer, of: &CollectionSummary, text: &mut String) {
     if let Some(embedder) = &of.embedder {
         let _ = write!(text, ", by {}", printer.stored(embedder));
     }
+    if of.target != of.name {
+        let _ = write!(text, "; comes as `{}`", printer.stored(&of.target));
+    }
     text.push('\n');
     if let Some(vectors) = &of.vectors {
         let _ = writeln!(
@@ -214,32 +176,5 @@ fn summary(printer: Printer, of: &CollectionSummary, text: &mut String) {
             "  vectors: {} in the index, {} in the queue, {} set aside, {} missing",
             vectors.in_index, vectors.in_queue, vectors.set_aside, vectors.missing
         );
-    }
-}
-
-fn one(printer: Printer, finding: &ForeignFinding, text: &mut String) {
-    let severity = match finding.severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    };
-    let _ = write!(text, "{} {}", printer.strong(severity), finding.code);
-    for part in [&finding.collection, &finding.file].into_iter().flatten() {
-        let _ = write!(text, " `{}`", printer.stored(part));
-    }
-    let _ = writeln!(text, "\n  {}", printer.stored(&finding.message));
-    let evidence: Vec<String> = finding
-        .evidence
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
-    if !evidence.is_empty() {
-        let _ = writeln!(text, "  evidence: {}", printer.stored(&evidence.join(", ")));
-    }
-    if !finding.consequence.is_empty() {
-        let _ = writeln!(text, "  then: {}", printer.stored(&finding.consequence));
-    }
-    if let Some(fix) = &finding.fix {
-        let _ = writeln!(text, "  fix: {}", printer.stored(fix));
     }
 }

@@ -5,19 +5,23 @@ mod foreign;
 mod jsonl;
 mod places;
 
+use std::fs::ReadDir;
 use std::path::{Path, PathBuf};
 
-use loci_palace::{Error, ForeignKind, OnConflict, recognise, validate_collection_name};
+use loci_palace::{
+    Error, ForeignKind, OnConflict, recognise, shell_quoted, validate_collection_name,
+};
 
 use crate::args::{ConflictArgument, ImportArguments};
 use crate::failure::{Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// Kinds by the names that people type. MemPalace has two kinds of stores, so its files decide.
-const KINDS: [(&str, Option<ForeignKind>); 5] = [
+/// Kinds by the names that people type, `doctor`'s among them. MemPalace has two kinds of stores, so its files decide.
+const KINDS: [(&str, Option<ForeignKind>); 6] = [
     ("chroma", Some(ForeignKind::Chroma)),
     ("mempalace", None),
+    ("sqlite_exact", Some(ForeignKind::SqliteExact)),
     ("memtomem", Some(ForeignKind::Memtomem)),
     ("cortexadb", Some(ForeignKind::CortexaDb)),
     ("jsonl", Some(ForeignKind::JsonLines)),
@@ -40,8 +44,8 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
         Some((ForeignKind::Loci, path)) => Err(Error::invalid(
             format!("`{}`", path.display()),
             format!(
-                "is a palace of Loci; `loci export --palace '{}' | loci import jsonl -` copies it",
-                path.display()
+                "a palace of Loci; `loci export --palace {} | loci import jsonl -` copies it",
+                shell_quoted(&path)
             ),
         )
         .into()),
@@ -93,11 +97,15 @@ fn recognised(path: &Path) -> Result<(ForeignKind, PathBuf)> {
 
 /// What to say of something that is nothing known.
 pub(crate) fn unknown(path: &Path) -> Failure {
-    let seen = seen_in(path);
+    let seen = match std::fs::read_dir(path) {
+        Ok(entries) => seen_among(entries),
+        Err(error) if path.is_dir() => return Error::io("cannot read", path, error).into(),
+        Err(_) => "it is a file of another kind".into(),
+    };
     Error::invalid(
         format!("`{}`", path.display()),
         format!(
-            "is nothing that loci knows: no `chroma.sqlite3` or `sqlite_exact.sqlite3` (ChromaDB, MemPalace), no memtomem \
+            "nothing that loci knows: no `chroma.sqlite3` or `sqlite_exact.sqlite3` (ChromaDB, MemPalace), no memtomem \
              database, no `cortexadb.wal`, no `palace.sqlite3`, no JSON lines; {seen}"
         ),
     )
@@ -105,11 +113,8 @@ pub(crate) fn unknown(path: &Path) -> Failure {
 }
 
 /// What is there instead, in a few words.
-fn seen_in(path: &Path) -> String {
+fn seen_among(entries: ReadDir) -> String {
     const NAMED: usize = 5;
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return "it is a file of another kind".into();
-    };
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())

@@ -1,6 +1,8 @@
 //! `loci init`: a palace with a collection in it.
 
-use loci_palace::{CollectionOptions, ErrorKind, Metric};
+use loci_palace::{
+    CollectionOptions, Error, ErrorKind, ForeignKind, Metric, recognise, shell_quoted,
+};
 use serde_json::json;
 
 use crate::args::{InitArguments, MetricArgument};
@@ -26,6 +28,16 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
     // A name that cannot be a collection's must not leave an empty palace behind.
     loci_palace::validate_collection_name(&arguments.collection)?;
     let palace = session.created()?;
+    if matches!(recognise(palace.path()), Ok(Some(found)) if found.kind == ForeignKind::Chroma) {
+        return Err(Error::UnsupportedCapability {
+            capability: "making a palace here".into(),
+            reason: format!(
+                "this is a ChromaDB directory, which Loci only reads; `loci import {}` brings it into a palace of Loci",
+                shell_quoted(palace.path())
+            ),
+        }
+        .into());
+    }
     let known = palace.collections()?;
     let added = known.iter().all(|known| known.name != arguments.collection);
     let collection = palace.collection_with(&arguments.collection, true, &options)?;

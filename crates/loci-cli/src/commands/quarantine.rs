@@ -1,10 +1,11 @@
 //! `loci quarantine`: stale index segments of a ChromaDB directory out of its sight, their vectors kept.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use loci_palace::Warning;
 use loci_palace::chroma::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
+use loci_palace::{ForeignKind, Warning, recognise_as};
 
 use crate::args::QuarantineArguments;
 use crate::failure::{Exit, Result};
@@ -12,59 +13,70 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
+/// What makes a directory ChromaDB's.
+pub(crate) const DATABASE: &str = "chroma.sqlite3";
+
 pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Result<Reply> {
+    let path = chroma_directory(&arguments.path);
     let options = QuarantineOptions {
         stale: Duration::from_secs(arguments.stale_seconds),
         check: arguments.check,
         dry_run: arguments.dry_run,
         rename_only: arguments.rename_only,
     };
-    let report = quarantine(&arguments.path, &options)?;
+    let mut told = Vec::new();
+    if options.rename_only && !options.dry_run {
+        // What a plain rename costs is said before it is done.
+        let foreseen = quarantine(
+            &path,
+            &QuarantineOptions {
+                dry_run: true,
+                ..options.clone()
+            },
+        )?;
+        told = warnings_of(&foreseen);
+        session.printer.warn(&told);
+    }
+    let report = quarantine(&path, &options)?;
     let failed = report
         .directories
         .iter()
         .any(|directory| directory.problem.is_some());
-    let text = shown(session.printer, &report);
-    let mut warnings: Vec<Warning> = report
-        .warnings
-        .iter()
-        .map(|warning| Warning::new("quarantine", warning.as_str()))
-        .collect();
-    warnings.extend(unreachable(&report));
+    let text = shown(session.printer, &path, &report);
+    let mut warnings = warnings_of(&report);
+    warnings.retain(|warning| !told.contains(warning));
     Ok(Reply::new(&report, text)?
         .warnings(&warnings)
         .exit_if(failed, Exit::Error))
 }
 
-/// What a plain rename costs.
-fn unreachable(report: &QuarantineReport) -> Option<Warning> {
-    let vectors: u64 = report
-        .directories
-        .iter()
-        .map(|directory| directory.vectors_unreachable)
-        .sum();
-    let become_so = if report.dry_run {
-        "would become"
-    } else {
-        "are now"
-    };
-    (vectors > 0).then(|| {
-        Warning::new(
-            "unreachable",
-            format!(
-                "{vectors} vector(s) {become_so} unreachable for ChromaDB; without `--rename-only` they are kept, and \
-                 `loci repair --chroma` brings them back"
-            ),
-        )
-    })
+/// The ChromaDB directory that is meant: the one named, the one inside it, or the one around a file. Nothing of the kind: as
+/// named.
+pub(crate) fn chroma_directory(path: &Path) -> PathBuf {
+    match recognise_as(path, ForeignKind::Chroma) {
+        Ok(Some(found)) => found.path,
+        _ => path.to_owned(),
+    }
 }
 
-fn shown(printer: Printer, report: &QuarantineReport) -> String {
+fn warnings_of(report: &QuarantineReport) -> Vec<Warning> {
+    report
+        .warnings
+        .iter()
+        .map(|warning| Warning::new("quarantine", warning.as_str()))
+        .collect()
+}
+
+fn shown(printer: Printer, path: &Path, report: &QuarantineReport) -> String {
     let mut text = String::new();
     for directory in &report.directories {
         one(printer, directory, report.dry_run, &mut text);
     }
     if report.directories.is_empty() {
+        if !path.join(DATABASE).is_file() {
+            let place = path.to_string_lossy();
+            let _ = write!(text, "no `{DATABASE}` in `{}`: ", printer.stored(&place));
+        }
         text.push_str("nothing to set aside\n");
     }
     if let Some(backup) = &report.backup {
@@ -90,16 +102,60 @@ fn one(printer: Printer, of: &Quarantined, dry_run: bool, text: &mut String) {
         (None, None) if dry_run => write!(text, "would rename `{from}`"),
         (None, None) => write!(text, "left `{from}`"),
     };
-    let _ = write!(text, "\n  {} s older than the database", of.gap_seconds);
+    let age = span(of.gap_seconds);
+    let _ = write!(text, "\n  {age} older than the database");
     if of.damaged {
         text.push_str(", damaged");
     }
     if let Some(collection) = &of.collection {
         let _ = write!(text, ", of `{}`", printer.stored(collection));
     }
+    if of.problem.is_some() {
+        let _ = writeln!(text, "; {} vector(s) written back", of.vectors_saved);
+        return;
+    }
+    let (written, unreachable) = if dry_run {
+        ("would be written back", "would become unreachable")
+    } else {
+        ("written back", "unreachable for ChromaDB")
+    };
     let _ = writeln!(
         text,
-        "; {} vector(s) written back, {} unreachable",
+        "; {} vector(s) {written}, {} {unreachable}",
         of.vectors_saved, of.vectors_unreachable
     );
+}
+
+/// A span of time in the unit that fits.
+fn span(seconds: u64) -> String {
+    let minutes = seconds / 60;
+    let (count, unit) = match (minutes / (24 * 60), minutes / 60, minutes) {
+        (0, 0, 0) => (seconds, "second"),
+        (0, 0, minutes) => (minutes, "minute"),
+        (0, hours, _) => (hours, "hour"),
+        (days, _, _) => (days, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_told_in_the_unit_that_fits() {
+        let told = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
+        assert_eq!(
+            told,
+            [
+                "0 seconds",
+                "1 second",
+                "59 seconds",
+                "1 minute",
+                "2 hours",
+                "1 day",
+                "2 days"
+            ]
+        );
+    }
 }

@@ -62,7 +62,10 @@ fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
     let dir = Dir::new();
     let flag = dir.error(2, &["add", "x", "--backend", "nonsense"]);
     assert!(
-        flag["message"].as_str().unwrap().contains("known: sqlite"),
+        flag["message"]
+            .as_str()
+            .unwrap()
+            .contains("known: chroma, sqlite"),
         "{flag}"
     );
     let output = dir
@@ -73,7 +76,7 @@ fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        String::from_utf8_lossy(&output.stderr).contains("known: sqlite"),
+        String::from_utf8_lossy(&output.stderr).contains("known: chroma, sqlite"),
         "{output:?}"
     );
     assert!(!dir.palace().exists());

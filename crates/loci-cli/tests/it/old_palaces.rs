@@ -8,7 +8,7 @@ use crate::rescue::{Old, copy};
 use crate::support::{Dir, texts};
 
 /// A copy of a fixture of crates/loci-foreign, and what its own program said was in it.
-fn fixture(dir: &Dir, name: &str) -> (PathBuf, Value) {
+pub(crate) fn fixture(dir: &Dir, name: &str) -> (PathBuf, Value) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../loci-foreign/tests/fixtures")
         .join(name);

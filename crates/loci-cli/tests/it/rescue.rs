@@ -52,7 +52,7 @@ impl Old {
         self.collections[collection]["records"].as_array().unwrap()
     }
 
-    fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.path.join("chroma.sqlite3")
     }
 
@@ -373,6 +373,23 @@ fn a_doctor_verifies_a_palace_of_our_own() {
 }
 
 #[test]
+fn a_palace_that_the_configuration_of_mempalace_names_is_found() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "home/elsewhere/pal", "chroma-0.6-queued");
+    std::fs::create_dir(dir.path("home/.mempalace")).unwrap();
+    dir.write(
+        "home/.mempalace/config.json",
+        r#"{"palace_path": "~/elsewhere/pal"}"#,
+    );
+    let found = dir.json(0, &["import"])["found"].clone();
+    assert_eq!(texts(&found, "path"), [old.name()]);
+    let home = dir.path("home/.mempalace");
+    let ran = dir.run(&["doctor", home.to_str().unwrap(), "--json"]);
+    let diagnosis: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(diagnosis["path"], old.name());
+}
+
+#[test]
 fn the_usual_places_are_listed_with_what_to_do() {
     let dir = Dir::new();
     for command in ["import", "doctor"] {
@@ -386,12 +403,16 @@ fn the_usual_places_are_listed_with_what_to_do() {
     );
     let words = dir.run(&["import"]).ok().stdout;
     assert!(
-        words.contains(&format!("loci import '{}'", old.name())),
+        words.contains(&format!("loci import {}\n", old.name())) && words.contains("82 record(s)"),
         "{words}"
     );
     let ran = dir.run(&["doctor", "--json"]);
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(answer["found"][0]["records"], 82);
+    assert_eq!(
+        answer["found"][0]["findings"] == 0,
+        answer["found"][0]["healthy"] == true
+    );
     assert_eq!(ran.code, i32::from(answer["found"][0]["healthy"] == false));
     assert!(!dir.palace().exists());
 }
@@ -445,7 +466,7 @@ fn json_lines_are_recognised_and_imported_as_ever() {
         dir.error(2, &["import", "missing.jsonl"])["kind"],
         "unavailable"
     );
-    assert_eq!(dir.json(0, &["doctor", "a.jsonl"])["kind"], "json_lines");
+    assert_eq!(dir.json(0, &["doctor", "a.jsonl"])["kind"], "jsonl");
 }
 
 #[test]
@@ -481,6 +502,8 @@ fn forgotten_texts_stay_away_unless_they_may_come_again() {
     let old = Old::queued(&dir);
     dir.json(0, &["import", old.name()]);
     dir.json(0, &["forget", "drawers-00000"]);
+    let words = dir.run(&["import", old.name()]).ok().stdout;
+    assert!(words.contains("1 forgotten here"), "{words}");
     let report = dir.json(0, &["import", old.name()]);
     assert_eq!(
         (
@@ -500,8 +523,19 @@ fn nothing_to_quarantine_is_no_error_and_repair_wants_a_directory() {
         dir.json(0, &["quarantine", "missing"])["directories"],
         json!([])
     );
-    let error = dir.error(2, &["repair", "--chroma", "missing"]);
-    assert_eq!(error["kind"], "not_found");
+    let words = dir.run(&["quarantine", "missing"]).ok().stdout;
+    assert!(
+        words.contains("no `chroma.sqlite3` in `missing`"),
+        "{words}"
+    );
+    dir.write("home/letter.txt", "dear palace");
+    for place in ["missing", "home"] {
+        let error = dir.error(2, &["repair", "--chroma", place]);
+        assert_eq!(error["kind"], "invalid_input");
+        let said = error["message"].as_str().unwrap();
+        assert!(said.contains("no `chroma.sqlite3`"), "{said}");
+        assert_eq!(error["help"], Value::Null);
+    }
     for arguments in [&["repair", "--dry-run"][..], &["repair", "--output", "x"]] {
         assert_eq!(dir.error(64, arguments)["kind"], "usage");
     }

@@ -10,8 +10,9 @@ use loci_core::{EmbedderIdentity, Fact, Link, MAX_DIMENSION, Result};
 use serde_json::Value;
 
 use super::{graph, tunnels};
+use crate::database;
 use crate::handing::Batches;
-use crate::palace::{Readout, Take};
+use crate::palace::{LostRecord, Readout, Take};
 
 /// Bytes of a JSON file at most; MemPalace's own are a few hundred kilobytes.
 const LARGEST: u64 = 64 << 20;
@@ -38,7 +39,9 @@ pub struct Companions {
     pub links: Vec<Link>,
     /// The embedder of each collection, as far as it is recorded. The digest is empty.
     pub embedders: BTreeMap<String, EmbedderIdentity>,
-    /// What could not be read or has no place in Loci.
+    /// Tunnels that could not be read.
+    pub lost_links: Vec<LostRecord>,
+    /// What else could not be read or has no place in Loci.
     pub readout: Readout,
     /// What is wrong with it, or worth knowing.
     pub findings: Vec<Finding>,
@@ -71,6 +74,7 @@ impl Companions {
         }
         Ok(Readout {
             read: batches.finish()?,
+            lost: self.lost_links.clone(),
             ..Readout::default()
         })
     }
@@ -90,14 +94,19 @@ pub fn companions(directory: &Path) -> Companions {
         graph::read(&path, &mut found);
     }
     for path in homes(directory).map(|home| home.join("tunnels.json")) {
-        if let Some(value) = json(&path, &mut found) {
-            tunnels::read(&path, &value, &mut found);
-            break;
+        match json(&path, &mut found) {
+            Ok(Some(value)) => {
+                tunnels::read(&path, &value, &mut found);
+                break;
+            }
+            Ok(None) => {}
+            Err(lost) => found.lost_links.push(lost),
         }
     }
-    if let Some(value) = json(&directory.join(EMBEDDER), &mut found) {
+    if let Ok(Some(value)) = json(&directory.join(EMBEDDER), &mut found) {
         found.embedders = embedders(&value);
     }
+    database::fixed_by_import(directory, &mut found.findings);
     for home in homes(directory) {
         for name in UNMAPPED {
             if home.join(name).exists() {
@@ -135,10 +144,10 @@ fn graph_file(directory: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// A JSON file; nothing if there is none. One that cannot be read is a finding.
-fn json(path: &Path, found: &mut Companions) -> Option<Value> {
+/// A JSON file; nothing if there is none. One that cannot be read is a finding, and a loss of what is in it.
+fn json(path: &Path, found: &mut Companions) -> Result<Option<Value>, LostRecord> {
     if !path.is_file() {
-        return None;
+        return Ok(None);
     }
     let read = || -> std::result::Result<Value, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
@@ -150,7 +159,7 @@ fn json(path: &Path, found: &mut Companions) -> Option<Value> {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
     match read() {
-        Ok(value) => Some(value),
+        Ok(value) => Ok(Some(value)),
         Err(problem) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             found.findings.push(
@@ -160,10 +169,14 @@ fn json(path: &Path, found: &mut Companions) -> Option<Value> {
                     format!("`{name}` cannot be read: {problem}"),
                 )
                 .file(name.clone())
-                .then("MemPalace goes on as if it were empty"),
+                .with("bytes", path.metadata().map_or(0, |file| file.len()))
+                .then("MemPalace goes on as if it were empty")
+                .fix(format!("put a backup of `{name}` in its place")),
             );
-            found.readout.lose(None, format!("`{name}`: {problem}"));
-            None
+            Err(LostRecord {
+                id: None,
+                reason: format!("`{name}`: {problem}"),
+            })
         }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::TARGET;
 use super::companions::Companions;
 use crate::fields;
+use crate::palace::LostRecord;
 
 /// Keys that make the link itself.
 const STRUCTURE: [&str; 3] = ["source", "target", "label"];
@@ -22,7 +23,10 @@ pub(super) fn read(path: &Path, value: &Value, found: &mut Companions) {
             Some(link) => found.links.push(link),
             None => {
                 unreadable += 1;
-                found.readout.lose(None, "a tunnel lacks an end");
+                found.lost_links.push(LostRecord {
+                    id: None,
+                    reason: "a tunnel lacks an end".into(),
+                });
             }
         }
     }

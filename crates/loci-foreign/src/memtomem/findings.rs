@@ -17,14 +17,14 @@ pub(super) fn of(path: &Path, snapshot: &Snapshot, vectors: &VectorTable) -> Vec
     vector_rows(&seen, vectors, &mut findings);
     words(snapshot, &seen, &mut findings);
     let dangling = links::dangling(snapshot);
-    if dangling > 0 {
+    if !dangling.is_empty() {
         findings.push(
             Finding::new(
                 "links_dangling",
                 Severity::Note,
                 "links name chunks that are gone",
             )
-            .with("links", dangling)
+            .list("links", dangling)
             .then("memtomem keeps them until its clean-up of dangling links runs"),
         );
     }
@@ -130,10 +130,15 @@ fn vector_rows(seen: &Seen, vectors: &VectorTable, findings: &mut Vec<Finding>) 
     missing.sort();
     if !missing.is_empty() {
         findings.push(
+            // memtomem itself writes chunks so when it has no vector for them.
             Finding::new(
                 "vectors_missing",
-                Severity::Warning,
-                "chunks have no vector",
+                Severity::Note,
+                format!(
+                    "{} of {} chunks have no vector",
+                    missing.len(),
+                    seen.rows.len()
+                ),
             )
             .list("ids", missing.into_iter().cloned())
             .then("memtomem finds them by words alone"),

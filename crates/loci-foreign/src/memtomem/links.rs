@@ -43,7 +43,7 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
                 Ok(Some(row)) => match link(row, label, &chunks) {
                     Some(link) => batches.push(link)?,
                     None => readout.lose(
-                        None,
+                        Some(ends(row)),
                         format!("a row of `{table}` names a chunk that is gone"),
                     ),
                 },
@@ -59,10 +59,17 @@ pub(super) fn read(snapshot: &Snapshot, batch: usize, take: Take<'_, Link>) -> R
     Ok(readout)
 }
 
-/// How many links name a chunk that is gone.
-pub(super) fn dangling(snapshot: &Snapshot) -> u64 {
+/// Links that name a chunk that is gone.
+pub(super) fn dangling(snapshot: &Snapshot) -> Vec<String> {
     let mut none = |_| Ok(());
-    read(snapshot, 1000, &mut none).map_or(0, |readout| readout.lost.len() as u64)
+    let lost = read(snapshot, 1000, &mut none).map_or_else(|_| Vec::new(), |readout| readout.lost);
+    lost.into_iter().filter_map(|lost| lost.id).collect()
+}
+
+/// The ids of both ends, for people.
+fn ends(row: &Row<'_>) -> String {
+    let end = |column| cells::text(row, column).unwrap_or_default();
+    format!("{} -> {}", end("source_id"), end("target_id"))
 }
 
 fn ids(snapshot: &Snapshot) -> HashSet<String> {

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use loci_chroma::{Finding, Severity};
 use loci_core::Result;
-use loci_foreign::{ForeignPalace, Kind, VectorCounts};
+use loci_foreign::{ForeignCollection, ForeignPalace, Kind, VectorCounts};
 use serde::Serialize;
+
+use super::maker::{contradiction, maker_of};
 
 /// A foreign palace as the doctor sees it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,7 +41,7 @@ pub struct CollectionSummary {
     pub dimension: Option<usize>,
     /// How distances are measured.
     pub metric: &'static str,
-    /// What made its vectors, as far as it is recorded.
+    /// What made its vectors, as far as it is recorded and can be true, by the name that Loci has for it.
     pub embedder: Option<String>,
     /// Where its vectors are; absent where the kind of palace keeps them in one place only.
     pub vectors: Option<VectorCounts>,
@@ -55,6 +57,7 @@ impl Diagnosis {
     /// What an opened palace shows.
     pub fn of(palace: &dyn ForeignPalace) -> Self {
         let mut findings = palace.findings().to_vec();
+        findings.extend(palace.collections().iter().filter_map(misnamed));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         let collections = palace.collections().iter().enumerate();
         Self {
@@ -71,10 +74,8 @@ impl Diagnosis {
                     records: collection.records,
                     dimension: collection.dimension,
                     metric: collection.metric.as_str(),
-                    embedder: collection
-                        .embedder
-                        .as_ref()
-                        .map(|embedder| embedder.name.clone()),
+                    embedder: maker_of(palace.kind(), collection, collection.dimension)
+                        .map(|embedder| embedder.name),
                     vectors: palace.vector_counts(at),
                 })
                 .collect(),
@@ -82,4 +83,14 @@ impl Diagnosis {
             changed: !palace.still_holds(),
         }
     }
+}
+
+/// A name of an embedder that cannot be true.
+fn misnamed(collection: &ForeignCollection) -> Option<Finding> {
+    let message = contradiction(collection, collection.dimension)?;
+    Some(
+        Finding::new("embedder_contradicted", Severity::Note, message)
+            .of(&collection.name)
+            .then("the vectors come along; without their model, texts are searched by words alone"),
+    )
 }

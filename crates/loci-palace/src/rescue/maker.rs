@@ -16,9 +16,7 @@ const MINILM_NAMES: [&str; 5] = [
 
 /// The embedder of Loci that goes by this name elsewhere and makes vectors of this length.
 pub(crate) fn known_maker(name: &str, dimension: usize) -> Option<EmbedderIdentity> {
-    let name = name.to_lowercase().replace('_', "-");
-    let model = name.rsplit('/').next().unwrap_or_default();
-    if dimension != MINILM_DIMENSION || !MINILM_NAMES.contains(&model) {
+    if dimension != MINILM_DIMENSION || !is_minilm(name) {
         return None;
     }
     let known = KNOWN_MODELS
@@ -31,7 +29,28 @@ pub(crate) fn known_maker(name: &str, dimension: usize) -> Option<EmbedderIdenti
     })
 }
 
-/// Who made the vectors of a foreign collection; nothing where that is not recorded.
+fn is_minilm(name: &str) -> bool {
+    let name = name.to_lowercase().replace('_', "-");
+    let model = name.rsplit('/').next().unwrap_or_default();
+    MINILM_NAMES.contains(&model)
+}
+
+/// What is wrong with the name that is recorded, where the length of the vectors shows that another model made them.
+pub(super) fn contradiction(
+    collection: &ForeignCollection,
+    dimension: Option<usize>,
+) -> Option<String> {
+    let (embedder, dimension) = (collection.embedder.as_ref()?, dimension?);
+    (is_minilm(&embedder.name) && dimension != MINILM_DIMENSION).then(|| {
+        format!(
+            "`{}` is recorded as the embedder, which makes vectors of {MINILM_DIMENSION} numbers; these have {dimension}, so \
+             another one made them",
+            embedder.name
+        )
+    })
+}
+
+/// Who made the vectors of a foreign collection; nothing where that is not recorded, or cannot be true.
 pub(super) fn maker_of(
     kind: Kind,
     collection: &ForeignCollection,
@@ -39,6 +58,7 @@ pub(super) fn maker_of(
 ) -> Option<EmbedderIdentity> {
     let dimension = dimension?;
     match &collection.embedder {
+        Some(_) if contradiction(collection, Some(dimension)).is_some() => None,
         Some(embedder) => {
             Some(
                 known_maker(&embedder.name, dimension).unwrap_or_else(|| EmbedderIdentity {

@@ -1,14 +1,57 @@
 //! What an import of a foreign palace did, in numbers, hashes and names.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use loci_chroma::Severity;
+use loci_chroma::{Finding, Severity};
 use loci_core::Warning;
-use loci_foreign::{ForeignPalace, Kind, VectorOrigin};
+use loci_foreign::{ForeignPalace, Kind, VectorOrigin, shell_quoted};
 use serde::Serialize;
 
 /// Ids in a list of the report at most; the count beside it is exact. Losses are always listed whole.
 pub(super) const LISTED: usize = 1_000;
+
+/// Findings that the warning about a damaged source names.
+const NAMED_FINDINGS: usize = 3;
+
+/// Findings after which less comes than was there, or not all of it is sure. The others are troubles of the program that owns the
+/// files alone.
+const LOSSES: [&str; 33] = [
+    "checkpoint_altered",
+    "checkpoint_damaged",
+    "collection_lost",
+    "companion_damaged",
+    "content_altered",
+    "data_short",
+    "database_damaged",
+    "document_missing",
+    "documents_orphaned",
+    "graph_damaged",
+    "index_missing",
+    "labels_unknown",
+    "length_short",
+    "metadata_damaged",
+    "metadata_lost",
+    "order_contradicted",
+    "pickle_damaged",
+    "pickle_disputed",
+    "pickle_missing",
+    "queue_gap",
+    "queue_unreadable",
+    "records_lost",
+    "segment_damaged",
+    "segments_only",
+    "sqlite_damaged",
+    "tables_missing",
+    "tunnels_damaged",
+    "two_writers",
+    "vectors_damaged",
+    "vectors_lost",
+    "wal_damaged",
+    "wal_missing",
+    "wal_tail_cut",
+];
 
 /// What an import is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -166,6 +209,7 @@ impl RescueReport {
                 Severity::Error => findings.error += 1,
             }
         }
+        let warnings = damage(source).into_iter().collect();
         Self {
             source: source.kind(),
             writer: source.writer(),
@@ -177,13 +221,21 @@ impl RescueReport {
             links: RelationsReport::default(),
             lost: Vec::new(),
             unmapped: BTreeMap::new(),
-            warnings: Vec::new(),
+            warnings,
         }
     }
 
     /// Whether nothing was lost and what this run wrote is what it read.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty() && self.collections.iter().all(|of| of.broken == 0)
+    }
+
+    /// A source that is damaged and gave no record has lost them all.
+    pub(super) fn lose_all_if_nothing_was_read(&mut self) {
+        let read = self.collections.iter().any(|of| of.records > 0);
+        if !read && self.findings.error > 0 && self.lost.is_empty() {
+            self.lose("records", None, "no record could be read");
+        }
     }
 
     /// Whether this run wrote nothing new.
@@ -215,6 +267,35 @@ impl RescueReport {
             self.warnings.push(warning);
         }
     }
+}
+
+/// Says that the source is damaged: what was read from it is here, what was in it may not be.
+fn damage(source: &dyn ForeignPalace) -> Option<Warning> {
+    let mut findings: Vec<&Finding> = source
+        .findings()
+        .iter()
+        .filter(|finding| finding.severity > Severity::Note && LOSSES.contains(&finding.code))
+        .collect();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    let grave: Vec<&str> = findings
+        .iter()
+        .map(|finding| finding.message.as_str())
+        .collect();
+    let more = grave.len().saturating_sub(NAMED_FINDINGS);
+    let mut named = grave.get(..grave.len() - more)?.join("; ");
+    if named.is_empty() {
+        return None;
+    }
+    if more > 0 {
+        let _ = write!(named, "; and {more} more");
+    }
+    Some(Warning::new(
+        "source_damaged",
+        format!(
+            "the source is damaged: {named}; `loci doctor {}` tells it all",
+            shell_quoted(source.path())
+        ),
+    ))
 }
 
 /// Stable name of an origin.

@@ -8,7 +8,7 @@ use loci_core::{
 };
 use loci_foreign::{ForeignCollection, Kind};
 
-use super::maker::maker_of;
+use super::maker::{contradiction, maker_of};
 use crate::embedders::Resolved;
 use crate::{MINILM_NAME, Palace};
 
@@ -57,7 +57,16 @@ impl Target {
         let maker = maker_of(kind, from, dimension);
         let standing = Standing::of(palace, name)?;
         let fresh = standing.pinned.is_none() && standing.dimension.is_none();
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Warning> = contradiction(from, dimension)
+            .map(|message| {
+                let message = format!(
+                    "`{}`: {message}; its texts are searched by words alone",
+                    from.name
+                );
+                Warning::new("embedder_contradicted", message)
+            })
+            .into_iter()
+            .collect();
         let takes_vectors = match &standing.collection {
             None => true,
             Some(collection) => {

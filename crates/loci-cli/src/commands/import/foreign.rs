@@ -1,12 +1,13 @@
 //! A palace of another program: every record with its vector, facts and links, and what did not come along.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use indicatif::ProgressBar;
 use loci_palace::{
-    ErrorKind, ForeignKind, ForeignPalace, Phase, RelationsReport, RescueOptions, RescueReport,
-    RescueStep, RescuedCollection, open_foreign,
+    DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, LostPiece, Phase, RelationsReport,
+    RescueOptions, RescueReport, RescueStep, RescuedCollection, open_foreign, shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -15,6 +16,9 @@ use crate::failure::{Exit, Failure, Result};
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
+
+/// Ids of one loss that people see; JSON has them all.
+const SHOWN_IDS: usize = 5;
 
 pub(super) fn run(
     kind: ForeignKind,
@@ -25,8 +29,9 @@ pub(super) fn run(
     let spinner = session.printer.spinner();
     spinner.set_message(format!("reading {}", path.display()));
     // The source is opened first: without it no palace is created.
-    let source = open_foreign(path, Some(kind))?;
+    let source = open_foreign(path, Some(kind));
     spinner.finish_and_clear();
+    let source = source?;
     let options = RescueOptions {
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
@@ -96,17 +101,7 @@ fn shown(printer: Printer, report: &RescueReport) -> String {
     }
     of_relations("facts", report.facts, &mut text);
     of_relations("links", report.links, &mut text);
-    for lost in report.lost.iter().take(SHOWN_LOSSES) {
-        let _ = write!(text, "lost from {}", printer.stored(&lost.of));
-        if let Some(id) = &lost.id {
-            let _ = write!(text, " `{}`", printer.stored(id));
-        }
-        let _ = writeln!(text, ": {}", printer.stored(&lost.reason));
-    }
-    if report.lost.len() > SHOWN_LOSSES {
-        let more = report.lost.len() - SHOWN_LOSSES;
-        let _ = writeln!(text, "and {more} more; `--json` lists them all");
-    }
+    losses(printer, &report.lost, &mut text);
     let left_out: Vec<String> = report
         .unmapped
         .iter()
@@ -118,11 +113,12 @@ fn shown(printer: Printer, report: &RescueReport) -> String {
     if report.added_nothing() {
         text.push_str("nothing new\n");
     }
+    where_to_search(printer, report, &mut text);
     text
 }
 
 fn of_collection(printer: Printer, of: &RescuedCollection, text: &mut String) {
-    let _ = writeln!(
+    let _ = write!(
         text,
         "{} -> {}: {} record(s), {} added, {} known, {} updated, {} failed",
         printer.stored(&of.name),
@@ -133,37 +129,35 @@ fn of_collection(printer: Printer, of: &RescuedCollection, text: &mut String) {
         of.updated,
         of.failed
     );
-    let mut parts: Vec<String> = of
+    if of.forgotten > 0 {
+        let _ = write!(text, ", {} forgotten here", of.forgotten);
+    }
+    text.push('\n');
+    let there = of
         .vectors
         .iter()
-        .map(|(origin, count)| format!("{count} {}", origin.replace('_', " ")))
-        .collect();
-    let others = [
+        .map(|(origin, count)| (*count, origin_words(origin)));
+    listed("vectors there", there, text);
+    let here = [
         (of.vectors_not_taken, "not taken"),
         (of.re_embedded, "made anew"),
-        (of.stand_in, "stood in for"),
-        (of.without_vector, "drawer(s) without one"),
+        (of.stand_in, "stood in for by the built-in table"),
     ];
-    parts.extend(
-        others
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}")),
-    );
-    if !parts.is_empty() {
-        let _ = writeln!(text, "  vectors: {}", parts.join(", "));
-    }
+    listed("vectors here", here, text);
     if of.twins + of.renamed > 0 {
         let _ = writeln!(
             text,
-            "  {} of the same text from the same place, {} under a new id",
+            "  {} with the text and place of another, kept apart by `part`; {} under a new id",
             of.twins, of.renamed
         );
+    }
+    if of.records == 0 {
+        return;
     }
     let _ = match (of.verified, &of.digest_palace) {
         (Some(true), _) => writeln!(
             text,
-            "  proved: both sides have digest {}",
+            "  proved: what was read is here, both sides have digest {}",
             of.digest_source
         ),
         (Some(false), Some(here)) => writeln!(
@@ -173,6 +167,91 @@ fn of_collection(printer: Printer, of: &RescuedCollection, text: &mut String) {
         ),
         _ => writeln!(text, "  digest {}", of.digest_source),
     };
+}
+
+/// What was lost, by reason: a line each, with the first ids.
+fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
+    let mut groups: Vec<(&LostPiece, u64, Vec<String>)> = Vec::new();
+    let mut places = HashMap::new();
+    for piece in lost {
+        let at = *places
+            .entry((&piece.of, &piece.reason))
+            .or_insert(groups.len());
+        if at == groups.len() {
+            groups.push((piece, 0, Vec::new()));
+        }
+        let Some((_, count, ids)) = groups.get_mut(at) else {
+            continue;
+        };
+        *count += 1;
+        if ids.len() < SHOWN_IDS {
+            ids.extend(
+                piece
+                    .id
+                    .as_ref()
+                    .map(|id| format!("`{}`", printer.stored(id))),
+            );
+        }
+    }
+    for (piece, count, ids) in groups.iter().take(SHOWN_LOSSES) {
+        let _ = write!(text, "lost from {}", printer.stored(&piece.of));
+        if *count > 1 {
+            let _ = write!(text, " {count}:");
+        }
+        if !ids.is_empty() {
+            let _ = write!(text, " {}", ids.join(", "));
+        }
+        let more = count.saturating_sub(ids.len() as u64);
+        if more > 0 && !ids.is_empty() {
+            let _ = write!(text, " and {more} more");
+        }
+        let _ = writeln!(text, ": {}", printer.stored(&piece.reason));
+    }
+    let shown: u64 = groups
+        .iter()
+        .take(SHOWN_LOSSES)
+        .map(|of| of.2.len() as u64)
+        .sum();
+    if lost.len() as u64 > shown && groups.iter().any(|of| !of.2.is_empty()) {
+        text.push_str("`--json` lists everything that was lost\n");
+    }
+}
+
+/// Counts that are not zero, on a line.
+fn listed<'a>(name: &str, counts: impl IntoIterator<Item = (u64, &'a str)>, text: &mut String) {
+    let parts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if !parts.is_empty() {
+        let _ = writeln!(text, "  {name}: {}", parts.join(", "));
+    }
+}
+
+/// Where vectors come from, in words.
+fn origin_words(origin: &str) -> &str {
+    match origin {
+        "exact" => "as they were given",
+        "scaled" => "from the index, with their length",
+        "direction" => "from the index, their length lost",
+        "set_aside" => "from an index that was set aside",
+        other => other,
+    }
+}
+
+/// How to search what has not gone where `search` looks by itself.
+fn where_to_search(printer: Printer, report: &RescueReport, text: &mut String) {
+    let found_at_once = report
+        .collections
+        .iter()
+        .any(|of| of.target == DEFAULT_COLLECTION);
+    // Of equals, the first.
+    let largest = report.collections.iter().rev().max_by_key(|of| of.records);
+    if let (false, Some(largest)) = (found_at_once, largest) {
+        let name = printer.stored(&shell_quoted(Path::new(&largest.target)));
+        let _ = writeln!(text, "search it: `loci search WORDS --collection {name}`");
+    }
 }
 
 fn of_relations(name: &str, of: RelationsReport, text: &mut String) {

@@ -51,7 +51,11 @@ fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
     let opened = File::open(file).map_err(fail)?;
     let metadata = opened.metadata().map_err(fail)?;
     if metadata.is_dir() {
-        return Err(Error::invalid(format!("`{}`", file.display()), "is a directory").into());
+        return Err(Error::invalid(
+            format!("`{}`", file.display()),
+            "a directory, not a file of JSON lines",
+        )
+        .into());
     }
     let length = metadata.is_file().then_some(metadata.len());
     Ok((Box::new(opened), length))

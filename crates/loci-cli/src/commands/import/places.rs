@@ -2,44 +2,35 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{recognise, usual_places};
+use loci_palace::shell_quoted;
 use serde_json::json;
 
+use crate::commands::doctor::{PLACES, usual_places};
 use crate::failure::{Exit, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
 /// Lists them. Nothing is imported that was not named.
 pub(super) fn run(session: &Session<'_>) -> Result<Reply> {
-    let mut found = Vec::new();
-    for place in usual_places() {
-        if let Some(known) = recognise(&place)? {
-            found.push(known);
-        }
-    }
-    let listed: Vec<_> = found
-        .iter()
-        .map(|known| {
-            json!({
-                "kind": known.kind,
-                "path": known.path.to_string_lossy(),
-                "command": format!("loci import '{}'", known.path.display()),
-            })
-        })
-        .collect();
-    let mut text = String::new();
-    for known in &found {
-        let path = session.printer.stored(&known.path.to_string_lossy());
+    let (mut found, mut text) = (Vec::new(), String::new());
+    for one in usual_places()? {
+        let place = one.path.to_string_lossy();
+        let quoted = session.printer.stored(&shell_quoted(&one.path));
         let _ = writeln!(
             text,
-            "{}\n  look:   loci doctor '{path}'\n  import: loci import '{path}'",
-            session.printer.strong(&path)
+            "{}: {}\n  look:   loci doctor {quoted}\n  import: loci import {quoted}",
+            session.printer.strong(&place),
+            session.printer.stored(&one.words),
         );
+        found.push(one.answer);
     }
     if found.is_empty() {
-        text.push_str(
-            "no palace of another program is in the usual places; name one: `loci import PATH`\n",
+        let _ = writeln!(
+            text,
+            "no palace of another program is in the usual places ({PLACES}); name one: `loci import PATH`"
         );
+    } else {
+        text.push_str("nothing was imported: name one of them\n");
     }
-    Ok(Reply::new(&json!({ "found": listed }), text)?.exit_if(found.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&json!({ "found": found }), text)?.exit_if(found.is_empty(), Exit::Nothing))
 }

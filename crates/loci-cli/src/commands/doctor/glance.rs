@@ -1,0 +1,74 @@
+//! One line of each palace in the usual places.
+
+use std::path::{Path, PathBuf};
+
+use loci_palace::{ForeignKind, diagnose, recognise, shell_quoted, usual_places};
+use serde_json::{Value, json};
+
+use super::findings::grave;
+use crate::failure::{Exit, Result};
+
+/// Where palaces of other programs are looked for.
+pub(crate) const PLACES: &str =
+    "~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace";
+
+/// A palace at a glance.
+pub(crate) struct Glance {
+    /// For programs.
+    pub(crate) answer: Value,
+    /// What it is, for people.
+    pub(crate) words: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// How bad it is.
+    pub(crate) exit: Exit,
+}
+
+/// Everything in the usual places.
+pub(crate) fn usual() -> Result<Vec<Glance>> {
+    let mut found = Vec::new();
+    for place in usual_places() {
+        let known = recognise(&place)?.filter(|known| known.kind != ForeignKind::Loci);
+        if let Some(known) = known {
+            found.push(glance(known.kind, &known.path));
+        }
+    }
+    Ok(found)
+}
+
+fn glance(kind: ForeignKind, path: &Path) -> Glance {
+    let (place, path) = (path.to_string_lossy(), path.to_owned());
+    let command = format!("loci import {}", shell_quoted(&path));
+    match diagnose(&path, Some(kind)) {
+        Err(error) => Glance {
+            answer: json!({"kind": kind, "path": place, "command": command, "error": error.to_string()}),
+            words: format!("cannot be read: {error}"),
+            exit: Exit::Error,
+            path,
+        },
+        Ok(diagnosis) => {
+            let records: u64 = diagnosis.collections.iter().map(|of| of.records).sum();
+            let findings = grave(&diagnosis.findings).count();
+            let (verdict, exit) = if diagnosis.healthy {
+                ("healthy".to_owned(), Exit::Done)
+            } else {
+                (format!("{findings} finding(s)"), Exit::Nothing)
+            };
+            Glance {
+                answer: json!({
+                    "kind": kind,
+                    "path": place,
+                    "command": command,
+                    "writer": diagnosis.writer,
+                    "healthy": diagnosis.healthy,
+                    "records": records,
+                    "findings": findings,
+                    "notes": diagnosis.findings.len() - findings,
+                }),
+                words: format!("{}, {records} record(s), {verdict}", diagnosis.writer),
+                exit,
+                path,
+            }
+        }
+    }
+}

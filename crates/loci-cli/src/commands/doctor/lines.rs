@@ -1,0 +1,86 @@
+//! JSON lines: each line is looked at, none is kept.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use loci_palace::{Error, ForeignKind, shell_quoted};
+use serde_json::json;
+
+use crate::commands::import::unknown;
+use crate::failure::{Exit, Result};
+use crate::reply::Reply;
+
+/// Lines that the answer names.
+const NAMED: usize = 10;
+
+/// What the lines are.
+#[derive(Default)]
+struct Lines {
+    objects: u64,
+    others: u64,
+    /// Numbers of the first lines that are no JSON objects.
+    named: Vec<u64>,
+}
+
+pub(super) fn run(path: &Path) -> Result<Reply> {
+    let lines = read(path).map_err(|source| Error::io("cannot read", path, source))?;
+    if lines.objects == 0 && lines.others > 0 {
+        return Err(unknown(path));
+    }
+    let healthy = lines.others == 0;
+    let command = format!("loci import jsonl {}", shell_quoted(path));
+    let mut text = format!(
+        "`{}`: JSON lines, {} record(s)\n",
+        path.display(),
+        lines.objects
+    );
+    if healthy {
+        let _ = writeln!(
+            text,
+            "each line is a JSON object; `{command}` takes them and names each that does not fit"
+        );
+    } else {
+        let named: Vec<String> = lines.named.iter().map(u64::to_string).collect();
+        let _ = writeln!(
+            text,
+            "{} line(s) are no JSON objects, the first: {}; `{command}` takes the rest",
+            lines.others,
+            named.join(", ")
+        );
+    }
+    let answer = json!({
+        "kind": ForeignKind::JsonLines,
+        "path": path.to_string_lossy(),
+        "healthy": healthy,
+        "records": lines.objects,
+        "findings": lines.named.iter().map(|line| json!({"code": "no_object", "line": line})).collect::<Vec<_>>(),
+    });
+    Ok(Reply::new(&answer, text)?.exit_if(!healthy, Exit::Nothing))
+}
+
+fn read(path: &Path) -> std::io::Result<Lines> {
+    let mut input = BufReader::with_capacity(256 << 10, File::open(path)?);
+    let (mut lines, mut number, mut line) = (Lines::default(), 0, Vec::new());
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(lines);
+        }
+        number += 1;
+        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
+        let text = text.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        if text.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok() {
+            lines.objects += 1;
+        } else {
+            lines.others += 1;
+            if lines.named.len() < NAMED {
+                lines.named.push(number);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `quarantine` and `repair --chroma`: which directory is meant, what is said before and after.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::rescue::Old;
+use crate::support::{Dir, texts};
+
+/// A directory whose index files are five hours older than the database.
+fn stale(dir: &Dir, place: &str) -> Old {
+    let old = Old::copy(dir, place, "chroma-0.6-flushed");
+    let before = SystemTime::now() - Duration::from_secs(5 * 3_600);
+    for file in indexes(&old).iter().flat_map(|index| Dir::files(index)) {
+        let file = File::options().write(true).open(file).unwrap();
+        file.set_modified(before).unwrap();
+    }
+    old
+}
+
+/// Directories of index files.
+fn indexes(old: &Old) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(&old.path).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn a_quarantine_finds_the_directory_as_a_doctor_does() {
+    let dir = Dir::new();
+    let old = stale(&dir, "home/.mempalace/palace");
+    let home = dir.path("home/.mempalace");
+    let database = old.database();
+    for place in [&home, &old.path, &database] {
+        let report = dir.json(0, &["quarantine", place.to_str().unwrap(), "--dry-run"]);
+        let found = report["directories"].as_array().unwrap();
+        assert_eq!(found.len(), indexes(&old).len(), "{place:?}");
+    }
+    let words = dir
+        .run(&["quarantine", old.name(), "--dry-run"])
+        .ok()
+        .stdout;
+    assert!(words.contains("hours older than the database"), "{words}");
+    assert!(words.contains("would be written back"), "{words}");
+    let report = dir.json(
+        0,
+        &["repair", "--chroma", home.to_str().unwrap(), "--dry-run"],
+    );
+    assert_eq!(report["path"], old.name());
+}
+
+#[test]
+fn a_plain_rename_warns_once_and_before_it_is_done() {
+    let dir = Dir::new();
+    let old = stale(&dir, "old");
+    let held = rusqlite::Connection::open(old.database()).unwrap();
+    held.query_row("SELECT count(*) FROM collections", [], |_| Ok(()))
+        .unwrap();
+    let refused = dir.run(&["quarantine", old.name(), "--rename-only"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.starts_with("warning: "), "{refused:?}");
+    drop(held);
+    let ran = dir.run(&["quarantine", old.name(), "--rename-only"]).ok();
+    assert_eq!(ran.stderr.matches("vectors").count(), 1, "{ran:?}");
+}
+
+#[test]
+fn a_repair_that_leaves_something_wrong_says_what_and_what_to_do_each_time() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
+    for index in indexes(&old) {
+        std::fs::remove_dir_all(index).unwrap();
+    }
+    for _ in 0..2 {
+        let ran = dir.run(&["repair", "--chroma", old.name()]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        for part in [
+            "still wrong",
+            "vectors_lost",
+            "need a new vector",
+            "loci import",
+        ] {
+            assert!(ran.stdout.contains(part), "{part}: {ran:?}");
+        }
+    }
+    let report = dir.json(1, &["repair", "--chroma", old.name()]);
+    assert_eq!(report["changed"], false);
+    assert!(texts(&report["remaining"], "code").contains(&"vectors_lost".to_owned()));
+}
+
+#[test]
+fn a_repaired_directory_has_nothing_left_to_repair() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
+    for index in indexes(&old) {
+        std::fs::remove_file(index.join("header.bin")).unwrap();
+    }
+    let report = dir.json(0, &["repair", "--chroma", old.name()]);
+    assert_eq!(
+        (&report["changed"], &report["remaining"]),
+        (&json!(true), &json!([]))
+    );
+    let again = dir.json(0, &["repair", "--chroma", old.name()]);
+    assert_eq!(
+        (&again["changed"], &again["remaining"]),
+        (&json!(false), &json!([]))
+    );
+}
+
+#[test]
+fn a_copy_of_a_healthy_directory_is_said_to_be_one() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
+    let first = dir.run(&["repair", "--chroma", old.name()]);
+    assert!(first.code < 2, "{first:?}");
+    let ran = dir.run(&["repair", "--chroma", old.name(), "--output", "mended"]);
+    assert!(
+        ran.stdout.contains("mended`, a copy: nothing to repair"),
+        "{ran:?}"
+    );
+    assert!(dir.path("mended/chroma.sqlite3").is_file());
+}
+
+#[test]
+fn a_database_without_tables_is_not_said_to_be_repaired() {
+    let dir = Dir::new();
+    let old = Old::copy(&dir, "old", "chroma-0.6-flushed");
+    std::fs::write(old.database(), "").unwrap();
+    let ran = dir.run(&["repair", "--chroma", old.name(), "--json"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let error: Value = serde_json::from_str(&ran.stderr).unwrap();
+    assert!(
+        error["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("backup"),
+        "{error}"
+    );
+}
