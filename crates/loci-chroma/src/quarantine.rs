@@ -12,6 +12,7 @@ use loci_core::{ErrorKind, Result};
 use serde::Serialize;
 
 use crate::directory::{DATABASE, Directory};
+use crate::finding::counted;
 use crate::repair::{Choice, Prepared, refuse_while_open, set_aside, timestamp};
 use crate::shown;
 use crate::survey::Origin;
@@ -136,7 +137,9 @@ fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
         .sum();
     if total > 0 {
         report.warnings.push(format!(
-            "{total} vectors lie only in these directories: ChromaDB does not find them any more"
+            "{} only in these directories and become unreachable for ChromaDB; without `--rename-only` they are kept, and \
+             `loci repair --chroma` brings them back",
+            counted(total, "vector lies", "vectors lie")
         ));
     }
 }

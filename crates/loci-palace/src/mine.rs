@@ -126,6 +126,8 @@ impl Palace {
     /// Mines what changes below some roots until told to stop. Catches up first with what changed before. Files that are
     /// deleted go, unless most of them do at once.
     pub fn watch(&self, watching: &Watching<'_>, tell: &mut dyn FnMut(Told)) -> Result<()> {
+        // A palace that cannot be mined into will not be by waiting.
+        self.local()?;
         // Roots must exist before anything is promised.
         Tree::new(watching.roots, watching.reading.clone())?;
         let roots: Vec<PathBuf> = names_of(watching.roots)?
