@@ -76,7 +76,12 @@ impl<'a> Machine<'a> {
             let offset = self.input.offset();
             match self.step() {
                 Ok(true) => {}
-                Ok(false) => return,
+                Ok(false) => {
+                    if self.input.left() > 0 {
+                        self.note(self.input.offset(), "bytes follow the end");
+                    }
+                    return;
+                }
                 Err(problem) => {
                     self.note(offset, problem);
                     break;

@@ -373,6 +373,24 @@ impl Scene<'_> {
         let Some(map) = self.map.filter(|map| map.damage.is_none()) else {
             return;
         };
+        let highest = map.pairs.last().map_or(0, |(_, label)| *label);
+        if map
+            .total_elements_added
+            .is_some_and(|total| total < highest)
+        {
+            found.push(
+                Finding::new(
+                    "labels_restart",
+                    Severity::Error,
+                    "the pickle counts fewer labels than it has given out",
+                )
+                .file(format!("{}/index_metadata.pickle", self.name()))
+                .with("counted", map.total_elements_added.unwrap_or(0))
+                .with("highest", highest)
+                .then("ChromaDB gives labels out again and cannot apply its queue")
+                .fix(self.repair()),
+            );
+        }
         let resolved = &self.base.resolved;
         if !resolved.missing.is_empty() {
             found.push(

@@ -258,7 +258,10 @@ pub(crate) fn exact_vectors<'a>(
             }
         };
         let counts = match entry.operation {
-            Operation::Add => absent.contains(id) || !was_there(),
+            // The row tells which add made the record, whatever an id that was damaged in another entry says.
+            Operation::Add => {
+                absent.contains(id) || seqs.get(id) == Some(&Some(entry.seq)) || !was_there()
+            }
             Operation::Update => !absent.contains(id),
             Operation::Upsert => true,
             Operation::Delete | Operation::Unknown(_) => false,
