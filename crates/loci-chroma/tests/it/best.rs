@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::expected::close;
-use crate::scene::{DATA, Scene};
+use super::expected::close;
+use super::scene::{DATA, Scene};
 
 /// Which records of the first collection still have their vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,17 @@
 //! The catalogue of damages: one function for each way in which directories are found broken, and one flat table of them.
 
+// With their paths, so that another crate can take this file in.
+#[path = "damage/database.rs"]
 mod database;
+#[path = "damage/index.rs"]
 mod index;
 
 use std::collections::BTreeSet;
 
-use crate::best::Best;
-use crate::expected::Expected;
-use crate::peer;
-use crate::scene::{Options, Scene};
+use super::best::Best;
+use super::expected::Expected;
+use super::peer;
+use super::scene::{Options, Scene};
 
 /// One kind of damage.
 #[derive(Clone, Copy)]

@@ -19,6 +19,7 @@ mod expected;
 mod hostile;
 mod peer;
 mod quarantine;
+mod random;
 mod repair;
 mod scene;
 mod survey;

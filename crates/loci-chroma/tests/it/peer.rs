@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::expected::Expected;
-use crate::scene::copy_tree;
+use super::expected::Expected;
+use super::scene::copy_tree;
 
 /// The release that judges.
 pub const CHROMADB: &str = "LOCI_PEER_CHROMADB_1_5_9";

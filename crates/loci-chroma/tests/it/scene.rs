@@ -10,8 +10,8 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::expected::Expected;
-use crate::peer::{self, CHROMADB, run};
+use super::expected::Expected;
+use super::peer::{self, CHROMADB, run};
 
 /// The database inside a directory.
 pub const DATABASE: &str = "chroma.sqlite3";
@@ -121,7 +121,7 @@ impl Scene {
 
     /// A small directory that an old release wrote: `chroma-0.5` or `chroma-0.6`, `-flushed` or `-queued`.
     pub fn fixture(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../loci-chroma/tests/fixtures");
         Self::staged(&folder.join(name), "now", "expected", None)
     }
 

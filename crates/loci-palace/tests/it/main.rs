@@ -40,6 +40,7 @@ mod recall;
 mod reembed;
 mod relations;
 mod rescue;
+mod rescued;
 mod support;
 mod torture;
 mod truth;

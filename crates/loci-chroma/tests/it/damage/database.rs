@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 
 use rusqlite::Connection;
 
-use crate::peer;
-use crate::scene::{DATABASE, Scene};
+use super::super::peer;
+use super::super::scene::{DATABASE, Scene};
 
 fn execute(scene: &Scene, statements: &str) {
     let database = scene.sql();

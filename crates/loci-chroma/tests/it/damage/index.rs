@@ -2,8 +2,8 @@
 
 use std::fs::{self, File};
 
-use crate::best::Layout;
-use crate::scene::{DATA, PICKLE, Scene};
+use super::super::best::Layout;
+use super::super::scene::{DATA, PICKLE, Scene, copy_tree};
 
 const HEADER: &str = "header.bin";
 const LENGTH: &str = "length.bin";
@@ -194,5 +194,5 @@ pub fn length_empty(scene: &Scene) {
 }
 
 pub fn orphan_segment_dir(scene: &Scene) {
-    crate::scene::copy_tree(&scene.segment(), &scene.directory.join(ORPHAN));
+    copy_tree(&scene.segment(), &scene.directory.join(ORPHAN));
 }
