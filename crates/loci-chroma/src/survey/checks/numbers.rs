@@ -1,0 +1,107 @@
+//! Sequence ids and watermarks of a collection.
+
+use super::Scene;
+use crate::catalog;
+use crate::finding::{Finding, Severity};
+use crate::seq::SeqId;
+use crate::survey::Survey;
+
+impl Scene<'_> {
+    pub(super) fn sequence_ids(
+        &self,
+        survey: &Survey,
+        found: &mut Vec<Finding>,
+    ) -> rusqlite::Result<()> {
+        let pending = self.directory.version().blob_ids_pending();
+        for (seq, what) in [
+            (&self.row.metadata_seq, "records"),
+            (&self.row.vector_seq, "index"),
+        ] {
+            match seq {
+                Some(SeqId::Blob(value)) if pending => found.push(
+                    Finding::new(
+                        "seq_id_blob",
+                        Severity::Note,
+                        format!("the watermark of the {what} is a blob, as this version writes it; a newer ChromaDB converts it itself"),
+                    )
+                    .with("value", *value),
+                ),
+                Some(SeqId::Blob(value)) => found.push(
+                    Finding::new(
+                        "seq_id_blob",
+                        Severity::Error,
+                        format!("the watermark of the {what} is a blob although ChromaDB has recorded the conversion"),
+                    )
+                    .with("value", *value)
+                    .then("ChromaDB refuses every call: \"mismatched types … BLOB\"")
+                    .fix(self.repair()),
+                ),
+                Some(SeqId::Poisoned { stored, decoded }) => found.push(
+                    Finding::new(
+                        "seq_id_poisoned",
+                        Severity::Error,
+                        format!("the watermark of the {what} was converted twice: {stored} was {decoded}"),
+                    )
+                    .with("stored", *stored)
+                    .with("decoded", *decoded)
+                    .then("ChromaDB accepts writes and loses them; what waits in the queue stays invisible")
+                    .fix(self.repair()),
+                ),
+                Some(SeqId::Unreadable(what_it_is)) => found.push(
+                    Finding::new(
+                        "seq_id_unreadable",
+                        Severity::Error,
+                        format!("the watermark of the {what} is {what_it_is}"),
+                    )
+                    .then("ChromaDB refuses the collection or applies the wrong part of the queue")
+                    .fix(self.repair()),
+                ),
+                Some(SeqId::Integer(_)) | None => {}
+            }
+        }
+        if self.records.odd_ids > 0 {
+            found.push(
+                Finding::new(
+                    "record_seq_ids_odd",
+                    Severity::Note,
+                    "some records have a sequence id that cannot be read as one",
+                )
+                .with("records", self.records.odd_ids)
+                .then("ChromaDB 1.x does not read it"),
+            );
+        }
+        if self.records.blob_ids > 0 {
+            found.push(
+                Finding::new(
+                    "record_seq_ids_blob",
+                    Severity::Note,
+                    "records carry sequence ids of ChromaDB 0.6 or older",
+                )
+                .with("records", self.records.blob_ids)
+                .then("ChromaDB 1.x does not mind"),
+            );
+        }
+        let issued = if self.directory.snapshot().has_table("embeddings_queue") {
+            catalog::highest_in_queue(self.directory.snapshot().connection())?.unwrap_or(0)
+        } else {
+            0
+        };
+        let highest = survey
+            .metadata_watermark
+            .max(survey.vector_watermark.unwrap_or(0));
+        if highest > issued {
+            found.push(
+                Finding::new(
+                    "seq_id_beyond",
+                    Severity::Error,
+                    format!("the collection has taken over everything up to {highest}, but the queue ends at {issued}"),
+                )
+                .with("watermark", highest)
+                .with("queue_end", issued)
+                .then("the next writes get numbers that count as done: ChromaDB acknowledges and loses them")
+                .fix(self.repair()),
+            );
+        }
+        Ok(())
+    }
+}

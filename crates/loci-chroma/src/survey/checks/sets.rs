@@ -1,0 +1,224 @@
+//! Labels against elements, and the index as ChromaDB will have it against the records.
+
+use super::{Scene, UNREACHABLE};
+use crate::directory::INDEX_DATA;
+use crate::finding::{Finding, Severity, counted};
+use crate::queue::Operation;
+use crate::snapshot::Access;
+use crate::survey::{Origin, Survey};
+
+impl Scene<'_> {
+    pub(super) fn labels(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        let Some(map) = self.map.filter(|map| map.damage.is_none()) else {
+            return;
+        };
+        let highest = map.pairs.last().map_or(0, |(_, label)| *label);
+        if map
+            .total_elements_added
+            .is_some_and(|total| total < highest)
+        {
+            found.push(
+                Finding::new(
+                    "labels_restart",
+                    Severity::Error,
+                    "the pickle counts fewer labels than it has given out",
+                )
+                .file(format!("{}/index_metadata.pickle", self.name()))
+                .with("counted", map.total_elements_added.unwrap_or(0))
+                .with("highest", highest)
+                .then("ChromaDB gives labels out again and cannot apply its queue")
+                .fix(self.repair()),
+            );
+        }
+        let resolved = &self.base.resolved;
+        if !resolved.missing.is_empty() {
+            found.push(
+                Finding::new(
+                    "labels_missing",
+                    Severity::Warning,
+                    format!(
+                        "{} of {} labels of the pickle have no vector in the index",
+                        resolved.missing.len(),
+                        map.pairs.len()
+                    ),
+                )
+                .file(format!("{}/{INDEX_DATA}", self.name()))
+                .list("labels", resolved.missing.iter().copied())
+                .then(UNREACHABLE)
+                .fix(self.repair()),
+            );
+        }
+        if !resolved.unknown.is_empty() {
+            let newer = self
+                .queue
+                .iter()
+                .filter(|entry| entry.seq > survey.vector_watermark.unwrap_or(0))
+                .filter(|entry| matches!(entry.operation, Operation::Add | Operation::Upsert))
+                .count();
+            let last = map.pairs.last().map_or(0, |(_, label)| *label);
+            let next_in_line = resolved
+                .unknown
+                .last()
+                .is_some_and(|highest| *highest <= last.saturating_add(newer as u64));
+            let (severity, message, then) = if resolved.unknown.len() <= newer && next_in_line {
+                (
+                    Severity::Note,
+                    "the index holds vectors that the pickle does not know yet: a write of the index was interrupted",
+                    "ChromaDB applies the queue again, which mends it",
+                )
+            } else {
+                (
+                    Severity::Warning,
+                    "the index holds vectors whose label belongs to no id",
+                    "labels are damaged, two programs wrote at once, or files of two states were mixed; these vectors cannot be found",
+                )
+            };
+            let finding = Finding::new("labels_unknown", severity, message)
+                .list("labels", resolved.unknown.iter().copied())
+                .then(then);
+            found.push(if severity == Severity::Note {
+                finding
+            } else {
+                finding.fix(self.repair())
+            });
+        }
+        if !self.base.contradicted.is_empty() {
+            found.push(
+                Finding::new(
+                    "vectors_contradict_queue",
+                    Severity::Warning,
+                    "vectors in the index are not those that the queue says were written there",
+                )
+                .list("ids", self.base.contradicted.iter().cloned())
+                .then("ChromaDB answers with outdated or foreign vectors")
+                .fix(self.repair()),
+            );
+        }
+    }
+
+    pub(super) fn sets(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        if !survey.unreachable.is_empty() {
+            found.push(
+                Finding::new(
+                    "vectors_unreachable",
+                    Severity::Error,
+                    format!(
+                        "{} not in the index, of {}",
+                        counted(survey.unreachable.len() as u64, "record is", "records are"),
+                        survey.live.len()
+                    ),
+                )
+                .list("ids", survey.unreachable.iter().cloned())
+                .with("recoverable", survey.counts.records - survey.counts.missing)
+                .with("lost", survey.counts.missing)
+                .then(UNREACHABLE)
+                .fix(
+                    if survey.counts.missing == survey.unreachable.len() as u64 {
+                        self.import()
+                    } else {
+                        self.repair()
+                    },
+                ),
+            );
+        }
+        let ghosts = survey.ghosts.len() as u64;
+        let salvaged = matches!(self.directory.snapshot().access(), Access::Salvaged(_));
+        if ghosts > 0 && salvaged {
+            found.push(
+                Finding::new(
+                    "records_lost",
+                    Severity::Error,
+                    format!(
+                        "{} gone with damaged pages of the database; only vectors are left of them",
+                        counted(ghosts, "record is", "records are")
+                    ),
+                )
+                .list("ids", survey.ghosts.iter().cloned())
+                .then("their texts are in no file here; a backup of chroma.sqlite3 may have them")
+                .fix(self.import()),
+            );
+        } else if ghosts > 0 {
+            found.push(
+                Finding::new(
+                    "ghosts",
+                    Severity::Warning,
+                    format!(
+                        "the index holds {} that no record has",
+                        counted(ghosts, "id", "ids")
+                    ),
+                )
+                .list("ids", survey.ghosts.iter().cloned())
+                .then("queries return ids that get does not know, and other hits are pushed out")
+                .fix(self.repair()),
+            );
+        }
+        if survey.counts.missing > 0 {
+            let ids = survey
+                .live
+                .iter()
+                .filter(|live| live.origin == Origin::Missing)
+                .map(|live| live.id.clone());
+            found.push(
+                Finding::new(
+                    "vectors_lost",
+                    Severity::Error,
+                    format!(
+                        "{} no vector that can be told to be theirs",
+                        counted(survey.counts.missing, "record has", "records have")
+                    ),
+                )
+                .list("ids", ids)
+                .then("their texts and metadata are whole; their vectors must be made anew")
+                .fix(self.import()),
+            );
+        }
+        self.age(survey, found);
+        let duplicates = &self.base.resolved.contested;
+        if !duplicates.is_empty() {
+            let mut labels: Vec<u64> = duplicates.iter().copied().collect();
+            labels.sort_unstable();
+            found.push(
+                Finding::new(
+                    "two_writers",
+                    Severity::Error,
+                    "several vectors carry the same label: two programs wrote this index in turns",
+                )
+                .list("labels", labels)
+                .then("some vectors are found under the wrong id or not at all, for ever")
+                .fix(self.repair()),
+            );
+        }
+    }
+
+    /// Vectors of files that were written before the watermark may be older than their records.
+    pub(super) fn age(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        if survey.counts.in_sibling > 0 {
+            found.push(
+                Finding::new(
+                    "vectors_from_aside",
+                    Severity::Note,
+                    format!(
+                        "{} only in files that were set aside",
+                        counted(survey.counts.in_sibling, "vector is", "vectors are")
+                    ),
+                )
+                .list("directories", survey.siblings.iter().cloned())
+                .then("they are as of the day the files were set aside; records that were changed since have outdated ones"),
+            );
+        }
+        let whole = self.map.is_some_and(|map| map.damage.is_none()) && self.segment.is_some();
+        if whole && !survey.unreachable.is_empty() && survey.vector_watermark.is_some() {
+            found.push(
+                Finding::new(
+                    "index_stale",
+                    Severity::Warning,
+                    "the index files are older than their watermark says: they were put back from a copy, or written by two programs",
+                )
+                .with("watermark", survey.vector_watermark.unwrap_or(0))
+                .with("unreachable", survey.unreachable.len() as u64)
+                .then("vectors of records that were changed since are outdated, and nothing tells which")
+                .fix(self.import()),
+            );
+        }
+    }
+}
