@@ -163,7 +163,11 @@ fn check_numbers(name: &str, report: &RescueReport) {
         );
         assert_eq!(of.verified, Some(true), "{name}: {of:?}");
         assert_eq!(Some(&of.digest_source), of.digest_palace.as_ref());
-        assert_eq!((of.failed, of.broken), (0, 0), "{name}: {of:?}");
+        assert_eq!(of.broken, 0, "{name}: {of:?}");
+        assert!(
+            of.failed == 0 || name == "sqlite_truncated",
+            "{name}: {of:?}"
+        );
     }
 }
 
@@ -212,7 +216,11 @@ impl Pair<'_> {
         check_numbers(name, &again);
         assert!(again.added_nothing(), "{name}: {again:?}");
         let known: u64 = again.collections.iter().map(|of| of.known).sum();
-        let records: u64 = again.collections.iter().map(|of| of.records).sum();
+        let records: u64 = again
+            .collections
+            .iter()
+            .map(|of| of.records - of.failed)
+            .sum();
         assert_eq!(known, records, "{name}");
     }
 
