@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use loci_core::{Error, Result};
 
 use crate::catalog::{Catalog, CollectionRow, Version};
+use crate::quoting::shell_quoted;
 use crate::snapshot::Snapshot;
 use crate::tables::TABLES;
 
@@ -64,14 +65,7 @@ impl Directory {
 
     /// Its path as a shell takes it.
     pub(crate) fn quoted_path(&self) -> String {
-        let path = self.path.display().to_string();
-        let plain =
-            |character: char| character.is_ascii_alphanumeric() || "/._-+:@%".contains(character);
-        if !path.is_empty() && path.chars().all(plain) {
-            path
-        } else {
-            format!("'{}'", path.replace('\'', r"'\''"))
-        }
+        shell_quoted(&self.path)
     }
 
     /// Names of directories beside the database that hold index files, sorted.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use loci_chroma::{Access, Finding, SAMPLE, Severity, Snapshot};
 
-use crate::quoting::shell_quoted;
+use loci_chroma::shell_quoted;
 
 /// What SQLite's own check and the salvage found. `program` is who owns the file.
 pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {

@@ -11,13 +11,13 @@ mod mempalace;
 mod memtomem;
 mod opening;
 mod palace;
-mod quoting;
 mod recognise;
 mod stamp;
 mod vector;
 
 pub use chroma::ChromaPalace;
 pub use cortexa::CortexaPalace;
+pub use loci_chroma::shell_quoted;
 pub use mempalace::{Companions, ExactPalace, companions};
 pub use memtomem::MemtomemPalace;
 pub use opening::open;
@@ -25,5 +25,4 @@ pub use palace::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
     VectorOrigin,
 };
-pub use quoting::shell_quoted;
 pub use recognise::{Recognised, recognise, recognise_as, usual_places};

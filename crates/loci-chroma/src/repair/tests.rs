@@ -106,3 +106,22 @@ fn a_write_between_the_backup_and_the_lock_is_seen() {
         fs::write(&database, original).unwrap();
     }
 }
+
+/// Killed between two renames, a repair of a database that SQLite cannot read left a directory without any.
+#[test]
+fn there_is_a_database_at_every_moment_of_its_replacement() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join(DATABASE);
+    let journal = directory.path().join("chroma.sqlite3-journal");
+    std::fs::write(&database, "old").unwrap();
+    std::fs::write(&journal, "journal").unwrap();
+    let backup = backup::second_name(&database, "20260101-000000").unwrap();
+    assert_eq!(std::fs::read(&database).unwrap(), b"old");
+    assert_eq!(std::fs::read(&backup).unwrap(), b"old");
+    assert!(!journal.exists());
+    let made = directory.path().join("made");
+    std::fs::write(&made, "new").unwrap();
+    backup::put_in_place(&made, &database).unwrap();
+    assert_eq!(std::fs::read(&database).unwrap(), b"new");
+    assert_eq!(std::fs::read(&backup).unwrap(), b"old");
+}
