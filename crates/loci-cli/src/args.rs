@@ -1,8 +1,12 @@
 //! What was typed: every command and flag with its help. Says nothing about what they do to a
 //! palace; that is in [`crate::commands`].
 
+mod facts;
+mod keeping;
 mod mining;
 mod rescue;
+mod serving;
+mod wiring;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +14,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use loci_palace::{MAX_HITS, MAX_RESULTS};
 
+pub(crate) use self::facts::FactsCommand;
+pub(crate) use self::keeping::{DiaryCommand, LinksCommand, WakeUpArguments};
 pub(crate) use self::mining::{
     MineArguments, ReadingArguments, RuleArguments, RunsArguments, SyncArguments, UndoArguments,
     WatchArguments,
@@ -17,6 +23,8 @@ pub(crate) use self::mining::{
 pub(crate) use self::rescue::{
     ConflictArgument, DoctorArguments, ImportArguments, QuarantineArguments, RepairArguments,
 };
+pub(crate) use self::serving::{HookArguments, McpArguments};
+pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
 ///
@@ -147,6 +155,30 @@ pub(crate) enum Command {
     /// Set stale index segments of a ChromaDB directory aside, keeping their vectors
     #[command(after_help = rescue::QUARANTINE)]
     Quarantine(QuarantineArguments),
+    /// Serve the palace to an agent by the Model Context Protocol
+    #[command(after_help = serving::MCP)]
+    Mcp(McpArguments),
+    /// Wire agents to the palace: Claude Code, Codex, Cursor and others
+    #[command(after_help = wiring::CONNECT)]
+    Connect(ConnectArguments),
+    /// Undo what `connect` did
+    #[command(after_help = wiring::DISCONNECT)]
+    Disconnect(DisconnectArguments),
+    /// Do what an agent's hook asks for; agents call it
+    #[command(after_help = serving::HOOK)]
+    Hook(HookArguments),
+    /// Keep and ask what holds, since when and until when
+    #[command(subcommand, after_help = facts::FACTS)]
+    Facts(FactsCommand),
+    /// Write and read an agent's diary
+    #[command(subcommand, after_help = keeping::DIARY)]
+    Diary(DiaryCommand),
+    /// Show what an agent should know when a session begins
+    #[command(after_help = keeping::WAKE_UP)]
+    WakeUp(WakeUpArguments),
+    /// Join drawers and rooms, and follow where links lead
+    #[command(subcommand, after_help = keeping::LINKS)]
+    Links(LinksCommand),
     /// Copy the palace, also while it is in use, to one file
     #[command(after_help = BACKUP)]
     Backup(BackupArguments),

@@ -5,14 +5,20 @@ mod add;
 mod backup;
 mod bench;
 mod completions;
+mod connect;
 mod demo;
+mod diary;
 mod doctor;
 mod export;
+mod facts;
 mod forget;
 mod get;
+mod hook;
 mod import;
 mod init;
+mod links;
 mod list;
+mod mcp;
 mod mine;
 mod mining;
 mod model;
@@ -26,6 +32,7 @@ mod status;
 mod sync;
 mod update;
 mod verify;
+mod wake_up;
 mod watch;
 mod why_not;
 
@@ -58,6 +65,14 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Import(arguments) => import::run(arguments, session),
         Command::Doctor(arguments) => doctor::run(arguments, session),
         Command::Quarantine(arguments) => quarantine::run(arguments, session),
+        Command::Mcp(arguments) => mcp::run(arguments, session),
+        Command::Connect(arguments) => connect::run(arguments, session),
+        Command::Disconnect(arguments) => connect::disconnect(arguments, session),
+        Command::Hook(arguments) => hook::run(arguments, session),
+        Command::Facts(command) => facts::run(command, session),
+        Command::Diary(command) => diary::run(command, session),
+        Command::WakeUp(arguments) => wake_up::run(arguments, session),
+        Command::Links(command) => links::run(command, session),
         Command::Backup(arguments) => backup::run(arguments, session),
         Command::Restore(arguments) => backup::restore(arguments, session),
         Command::Reembed(arguments) => reembed::run(arguments, session),

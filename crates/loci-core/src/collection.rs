@@ -7,6 +7,7 @@ use crate::filter::{DocumentFilter, Filter};
 use crate::ledger::Ledger;
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
 use crate::recall::{Judge, Probe, RecallResult};
+use crate::relations::{Fact, Link, Related};
 use crate::result::{
     Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalResult, QueryResult,
     WriteResult,
@@ -226,6 +227,20 @@ pub trait Collection: Send + Sync {
 
     /// Adds records. An id that exists keeps its old record, and the outcome says so.
     fn add(&self, batch: &Batch) -> Result<WriteResult>;
+    /// [`Collection::add`], with facts and links written in the same transaction. A fact or link that names a record of the
+    /// batch which turned out to be the duplicate of another drawer names that drawer instead.
+    fn add_with(
+        &self,
+        batch: &Batch,
+        facts: &[Fact],
+        links: &[Link],
+    ) -> Result<(WriteResult, Related)> {
+        let _ = (batch, facts, links);
+        Err(Error::UnsupportedCapability {
+            capability: "facts and links with drawers".into(),
+            reason: "the backend does not offer it".into(),
+        })
+    }
     /// Adds or changes records; metadata is merged.
     fn upsert(&self, batch: &Batch) -> Result<WriteResult>;
     /// Changes records; metadata is merged, unknown ids are reported.

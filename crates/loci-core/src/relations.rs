@@ -9,7 +9,7 @@ mod check;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::check::{MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES, validate_facts, validate_links};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::deserialize_strict;
 use crate::metadata::Metadata;
 
@@ -180,6 +180,34 @@ pub trait Relations: Send + Sync {
     /// Names of the facts and links whose bytes are not those that were written, a hundred at most. Answers leave them out.
     fn damaged(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
+    }
+    /// Ends the facts of these ids that still hold at `valid_to`; gives those that were ended, as they are now. An id that is
+    /// not there, or whose fact ended earlier, is left out. Each ended fact draws a number.
+    fn end_facts(&self, ids: &[String], valid_to: &str) -> Result<Vec<Fact>> {
+        let _ = (ids, valid_to);
+        Err(unsupported("ending facts"))
+    }
+    /// [`Relations::end_facts`] and [`Relations::add_facts`] of `new` in one transaction. Refused if none was ended.
+    fn supersede(&self, ids: &[String], valid_to: &str, new: &Fact) -> Result<Vec<Fact>> {
+        let _ = (ids, valid_to, new);
+        Err(unsupported("superseding facts"))
+    }
+    /// Subjects and objects that equal `name` but for case and surrounding space, in order.
+    fn spellings(&self, name: &str) -> Result<Vec<String>> {
+        let _ = name;
+        Err(unsupported("spellings of names"))
+    }
+    /// Removes links by ends and label, whatever their metadata; gives how many there were.
+    fn remove_links(&self, links: &[Link]) -> Result<u64> {
+        let _ = links;
+        Err(unsupported("removing links"))
+    }
+}
+
+fn unsupported(capability: &str) -> Error {
+    Error::UnsupportedCapability {
+        capability: capability.into(),
+        reason: "the backend does not offer it".into(),
     }
 }
 

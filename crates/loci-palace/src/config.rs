@@ -25,6 +25,26 @@ pub struct Config {
     pub models: Option<PathBuf>,
     /// The endpoint of the embedder `openai`.
     pub openai: Option<OpenAiConfig>,
+    /// What agents' hooks do (user's file only).
+    pub hooks: Option<HooksConfig>,
+}
+
+/// What agents' hooks do. Every key may be missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HooksConfig {
+    /// False switches them all off, as `LOCI_HOOKS=off` does.
+    pub enabled: Option<bool>,
+    /// Whether the user is told how much was saved; true if absent.
+    pub message: Option<bool>,
+    /// Save at every so many stops; 1 if absent.
+    pub interval: Option<u32>,
+    /// Tokens of the wake-up text at most; 800 if absent, 0 for none.
+    pub wake_up_tokens: Option<usize>,
+    /// Tokens of what a prompt brings back at most; 400 if absent, 0 for none.
+    pub prompt_tokens: Option<usize>,
+    /// Whether a failed tool brings back a line; true if absent.
+    pub failures: Option<bool>,
 }
 
 impl Config {
@@ -94,6 +114,11 @@ pub(crate) fn data_directory() -> Result<PathBuf> {
                 "there is no home directory; name a palace with `--palace` or `LOCI_PALACE`",
             )
         })
+}
+
+/// `$XDG_STATE_HOME/loci`: what hooks and wiring note of themselves. Nothing, if there is no home directory.
+pub fn state_directory() -> Option<PathBuf> {
+    xdg("XDG_STATE_HOME", ".local/state").map(|directory| directory.join("loci"))
 }
 
 /// An XDG directory; relative values are to be ignored by its specification.

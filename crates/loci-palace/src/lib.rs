@@ -17,15 +17,20 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod diary;
 mod embedders;
 mod export;
+mod facts;
 mod forgotten;
 mod import;
+mod links;
 mod mine;
 mod palace;
 mod record;
+mod remember;
 mod rescue;
 mod search;
+mod wake_up;
 
 /// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
 pub mod chroma {
@@ -35,10 +40,13 @@ pub mod chroma {
     };
 }
 
-pub use config::{Config, default_palace_path};
+pub use config::{Config, HooksConfig, default_palace_path, state_directory};
+pub use diary::{DiaryEntry, DiaryNote, DiaryPage};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
+pub use facts::{Conflict, FactAdded, FactAnswer, FactSearch, FactState, Superseded};
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
+pub use links::{Reached, Taxonomy, Tunnel, Walk};
 pub use loci_chroma::{Finding as ForeignFinding, Severity};
 pub use loci_core::*;
 pub use loci_embed::{
@@ -70,8 +78,12 @@ pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::{JsonRecord, new_id};
+pub use remember::{
+    DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport, Remembered, Twin,
+};
 pub use rescue::{
     CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
     RescueReport, RescuedCollection, Step as RescueStep, diagnose,
 };
 pub use search::{Found, Scope, parse_moment};
+pub use wake_up::{WakeUp, WakeUpOptions};

@@ -1,0 +1,1 @@
+//! What Loci does when an agent calls one of its hooks.

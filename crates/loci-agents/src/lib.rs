@@ -1,0 +1,5 @@
+//! The agents that use Loci: how they are wired to it ([`wiring`]), and what their hooks do ([`hooks`]).
+#![forbid(unsafe_code)]
+
+pub mod hooks;
+pub mod wiring;
