@@ -1,6 +1,8 @@
 //! `cargo xtask bench store`: Loci and ChromaDB on the same documents and vectors, in one run, as
-//! ratios of CPU time. Each figure comes from a process of its own. `cargo xtask bench mine` is [`mine`].
+//! ratios of CPU time. Each figure comes from a process of its own. `cargo xtask bench mine` is [`mine`], `bench agents`
+//! is [`agents`].
 
+mod agents;
 mod chroma;
 mod data;
 mod loci;
@@ -30,6 +32,8 @@ pub(crate) enum Bench {
     },
     /// Files into drawers, beside MemPalace.
     Mine(mine::Options),
+    /// The MCP server and the hooks, beside MemPalace.
+    Agents(agents::Options),
 }
 
 #[derive(Subcommand, Clone)]
@@ -50,6 +54,7 @@ pub(crate) fn run(what: Bench) -> anyhow::Result<()> {
     let (rows, no_peer) = match what {
         Bench::Store { rows, no_peer } => (rows, no_peer),
         Bench::Mine(options) => return mine::run(&options),
+        Bench::Agents(options) => return agents::run(&options),
     };
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args([
@@ -79,7 +84,7 @@ pub(crate) fn measure(what: Measure) -> anyhow::Result<()> {
             let python = if no_peer {
                 None
             } else {
-                Some(CHROMADB.python()?)
+                Some(CHROMADB.program()?)
             };
             for count in rows {
                 let directory = target().join("bench").join(format!("store-{count}"));

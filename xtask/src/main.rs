@@ -1,4 +1,4 @@
-//! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB, `bench mine` beside MemPalace.
+//! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB, `bench mine` and `bench agents` beside MemPalace.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,
@@ -61,8 +61,8 @@ fn main() -> anyhow::Result<()> {
 
 fn peers() -> anyhow::Result<()> {
     let peers = peers::environment::all();
-    for (variable, python) in &peers.found {
-        println!("export {variable}='{}'", python.display());
+    for (variable, program) in &peers.found {
+        println!("export {variable}='{}'", program.display());
     }
     for line in &peers.missing {
         println!("skipped: {line}");

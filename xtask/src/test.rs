@@ -65,7 +65,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
             peers
                 .found
                 .iter()
-                .map(|(variable, python)| (variable, python)),
+                .map(|(variable, program)| (variable, program)),
         );
         command
     };

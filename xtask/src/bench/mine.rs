@@ -2,9 +2,9 @@
 //!
 //! Each figure is of one process and its children. Nothing is timed in this one.
 
-mod corpus;
+pub(super) mod corpus;
 mod cost;
-mod peer;
+pub(super) mod peer;
 mod table;
 
 use std::ffi::OsString;
@@ -137,7 +137,7 @@ fn to_json(figures: &Figures, whole: &Corpus, small: &Corpus) -> Value {
 }
 
 /// Makes room for a new palace.
-fn fresh(palace: &Path) -> anyhow::Result<()> {
+pub(super) fn fresh(palace: &Path) -> anyhow::Result<()> {
     if palace.exists() {
         std::fs::remove_dir_all(palace)
             .with_context(|| format!("removing {}", palace.display()))?;
@@ -145,7 +145,7 @@ fn fresh(palace: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build() -> anyhow::Result<PathBuf> {
+pub(super) fn build() -> anyhow::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
         .current_dir(root())
@@ -155,7 +155,7 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(target().join("release").join("loci"))
 }
 
-fn loci(binary: &Path, home: &Path) -> Command {
+pub(super) fn loci(binary: &Path, home: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();

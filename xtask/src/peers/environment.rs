@@ -1,4 +1,4 @@
-//! One virtualenv for each peer, made once and kept in the user's cache directory.
+//! One directory for each peer, a virtualenv or packages of npm, made once and kept in the user's cache directory.
 //!
 //! A `complete` marker is written last and names what was installed, so that a killed or changed installation is made anew. A lock keeps
 //! two runs apart.
@@ -11,21 +11,31 @@ use std::thread;
 
 use anyhow::{Context, bail};
 
+use super::{node, python};
+
 /// A program that Loci reads from, is judged by or measured beside.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
-    /// Where tests look for its Python.
+    /// Where tests look for its program.
     pub(crate) variable: &'static str,
-    /// The oldest Python 3 that it runs on.
-    minor: u32,
+    runtime: Runtime,
     packages: &'static [&'static str],
+}
+
+/// What a peer runs on, and so what its program is.
+#[derive(Clone, Copy)]
+enum Runtime {
+    /// Python 3 of at least this minor version; the program is the Python of a virtualenv.
+    Python(u32),
+    /// Node; the program is this script under `node_modules`.
+    Node(&'static str),
 }
 
 /// The release that figures, meanings and repaired directories are compared with.
 pub(crate) const CHROMADB: Peer = Peer {
     name: "chromadb-1.5.9",
     variable: "LOCI_PEER_CHROMADB_1_5_9",
-    minor: 9,
+    runtime: Runtime::Python(9),
     packages: &["chromadb==1.5.9", "numpy"],
 };
 
@@ -33,30 +43,30 @@ pub(crate) const CHROMADB: Peer = Peer {
 pub(crate) const MEMPALACE: Peer = Peer {
     name: "mempalace-3.11.0",
     variable: "LOCI_PEER_MEMPALACE",
-    minor: 9,
+    runtime: Runtime::Python(9),
     packages: &["mempalace==3.11.0", "onnx", "safetensors"],
 };
 
 /// The largest first, so that two installations at a time end together.
-static PEERS: [Peer; 6] = [
+static PEERS: [Peer; 9] = [
     MEMPALACE,
     CHROMADB,
     Peer {
         name: "chromadb-0.6.3",
         variable: "LOCI_PEER_CHROMADB_0_6_3",
-        minor: 9,
+        runtime: Runtime::Python(9),
         packages: &["chromadb==0.6.3"],
     },
     Peer {
         name: "chromadb-0.5.0",
         variable: "LOCI_PEER_CHROMADB_0_5",
-        minor: 9,
+        runtime: Runtime::Python(9),
         packages: &["chromadb==0.5.0", "numpy<2"],
     },
     Peer {
         name: "memtomem-0.4.0",
         variable: "LOCI_PEER_MEMTOMEM",
-        minor: 12,
+        runtime: Runtime::Python(12),
         // memtomem loads an extension into SQLite, which the sqlite3 of many Pythons cannot.
         packages: &[
             "memtomem==0.4.0",
@@ -66,15 +76,34 @@ static PEERS: [Peer; 6] = [
     Peer {
         name: "cortexadb-1.0.1",
         variable: "LOCI_PEER_CORTEXADB",
-        minor: 9,
+        runtime: Runtime::Python(9),
         packages: &["cortexadb==1.0.1"],
+    },
+    Peer {
+        name: "inspector-2.12.0",
+        variable: "LOCI_PEER_INSPECTOR",
+        runtime: Runtime::Node("@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
+        packages: &["@modelcontextprotocol/inspector@2.12.0"],
+    },
+    // This speaks the revision of July 2026 and those before it, the other one those before it alone.
+    Peer {
+        name: "mcp-2.3.0",
+        variable: "LOCI_PEER_MCP",
+        runtime: Runtime::Python(11),
+        packages: &["mcp==2.3.0", "jsonschema"],
+    },
+    Peer {
+        name: "mcp-1.30.0",
+        variable: "LOCI_PEER_MCP_1",
+        runtime: Runtime::Python(11),
+        packages: &["mcp==1.30.0", "jsonschema"],
     },
 ];
 
 /// What tests get of the peers.
 #[derive(Default)]
 pub(crate) struct Peers {
-    /// Variables and the Pythons that they name.
+    /// Variables and the programs that they name.
     pub(crate) found: Vec<(&'static str, PathBuf)>,
     /// One line for each peer that could not be had.
     pub(crate) missing: Vec<String>,
@@ -89,8 +118,8 @@ pub(crate) fn all() -> Peers {
             if std::env::var_os(peer.variable).is_some() {
                 continue;
             }
-            match peer.python() {
-                Ok(python) => peers.found.push((peer.variable, python)),
+            match peer.program() {
+                Ok(program) => peers.found.push((peer.variable, program)),
                 Err(error) => {
                     let line = format!("tests with the real {}: {error:#}", peer.name);
                     peers.missing.push(line);
@@ -111,30 +140,30 @@ pub(crate) fn all() -> Peers {
 }
 
 impl Peer {
-    /// Its Python, installed when missing.
-    pub(crate) fn python(&self) -> anyhow::Result<PathBuf> {
-        self.python_in(&cache()?)
+    /// Its program, installed when missing.
+    pub(crate) fn program(&self) -> anyhow::Result<PathBuf> {
+        self.program_in(&cache()?)
     }
 
-    fn python_in(&self, cache: &Path) -> anyhow::Result<PathBuf> {
+    fn program_in(&self, cache: &Path) -> anyhow::Result<PathBuf> {
         let directory = cache.join(self.name);
-        let python = directory.join("bin").join("python");
+        let program = match self.runtime {
+            Runtime::Python(_) => python::executable(&directory),
+            Runtime::Node(script) => directory.join("node_modules").join(script),
+        };
         let marker = directory.join("complete");
         let packages = self.packages.join("\n");
         let _lock = lock(cache, self.name)?;
-        if python.exists() && fs::read_to_string(&marker).is_ok_and(|text| text == packages) {
-            return Ok(python);
+        if program.exists() && fs::read_to_string(&marker).is_ok_and(|text| text == packages) {
+            return Ok(program);
         }
-        let base = interpreter(self.minor)?;
         println!("installing {} into {}", self.name, directory.display());
-        run(Command::new(base)
-            .args(["-m", "venv", "--clear"])
-            .arg(&directory))
-        .context("making a virtualenv")?;
-        run(pip(&python, "install").args(self.packages))
-            .with_context(|| format!("installing {}", self.name))?;
+        match self.runtime {
+            Runtime::Python(minor) => python::install(&directory, minor, self.packages),
+            Runtime::Node(_) => node::install(&directory, &program, self.packages),
+        }?;
         fs::write(&marker, packages)?;
-        Ok(python)
+        Ok(program)
     }
 }
 
@@ -159,36 +188,6 @@ pub(crate) fn lock(cache: &Path, name: &str) -> anyhow::Result<File> {
     Ok(lock)
 }
 
-/// A Python 3 of at least this minor version: on the path, or one that pyenv keeps.
-fn interpreter(minor: u32) -> anyhow::Result<PathBuf> {
-    let mut candidates = vec![PathBuf::from("python3")];
-    candidates.extend((minor..minor + 6).map(|minor| PathBuf::from(format!("python3.{minor}"))));
-    let home = std::env::home_dir().unwrap_or_default();
-    if let Ok(versions) = fs::read_dir(home.join(".pyenv").join("versions")) {
-        candidates.extend(
-            versions
-                .flatten()
-                .map(|entry| entry.path().join("bin/python3")),
-        );
-    }
-    let question = format!("import sys, venv; sys.exit(sys.version_info < (3, {minor}))");
-    let suits = |python: &PathBuf| {
-        let mut command = Command::new(python);
-        run(command.args(["-c", &question])).is_ok()
-    };
-    match candidates.into_iter().find(suits) {
-        Some(python) => Ok(python),
-        None => bail!("there is no Python 3.{minor} or newer"),
-    }
-}
-
-/// pip of this Python, quiet.
-pub(crate) fn pip(python: &Path, verb: &str) -> Command {
-    let mut command = Command::new(python);
-    command.args(["-m", "pip", verb, "--quiet", "--disable-pip-version-check"]);
-    command
-}
-
 /// Runs to the end; a failure gives the last line that was said.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
@@ -206,7 +205,7 @@ mod tests {
     const NOTHING: Peer = Peer {
         name: "nothing",
         variable: "LOCI_PEER_NOTHING",
-        minor: 9,
+        runtime: Runtime::Python(9),
         packages: &[],
     };
 
@@ -223,18 +222,18 @@ mod tests {
     #[test]
     fn a_complete_installation_is_used_as_it_is() {
         let cache = installed("");
-        let python = NOTHING.python_in(cache.path()).unwrap();
-        assert_eq!(fs::read(python).unwrap(), b"");
+        let program = NOTHING.program_in(cache.path()).unwrap();
+        assert_eq!(fs::read(program).unwrap(), b"");
     }
 
     #[test]
     fn an_installation_of_something_else_is_made_anew() {
         let cache = installed("another");
         let missing = Peer {
-            minor: 99,
+            runtime: Runtime::Python(99),
             ..NOTHING
         };
-        let error = missing.python_in(cache.path()).unwrap_err();
+        let error = missing.program_in(cache.path()).unwrap_err();
         assert_eq!(error.to_string(), "there is no Python 3.99 or newer");
     }
 

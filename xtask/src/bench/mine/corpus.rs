@@ -60,6 +60,12 @@ impl Corpus {
         Self::copied(source, folder, chosen)
     }
 
+    /// Its files, by path.
+    pub(crate) fn paths(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let found = files(&self.folder)?;
+        Ok(found.into_iter().map(|(path, _)| path).collect())
+    }
+
     fn copied(
         source: &Path,
         folder: &Path,

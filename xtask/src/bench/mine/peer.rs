@@ -9,7 +9,8 @@ use serde::Deserialize;
 use super::corpus::{self, Corpus};
 use super::cost::{self, Mined};
 use crate::peers;
-use crate::peers::environment::{MEMPALACE, cache, lock, pip, run};
+use crate::peers::environment::{MEMPALACE, cache, lock, run};
+use crate::peers::python::pip;
 
 /// The release that is measured.
 pub(crate) const NAME: &str = "mempalace 3.11.0";
@@ -29,7 +30,7 @@ struct Counts {
 
 impl Peer {
     pub(crate) fn install(home: &Path) -> anyhow::Result<Self> {
-        let python = MEMPALACE.python()?;
+        let python = MEMPALACE.program()?;
         Ok(Self {
             python,
             home: home.to_owned(),
@@ -79,9 +80,15 @@ impl Peer {
     }
 
     fn script(&self) -> Command {
+        let mut command = self.command();
+        command.arg(peers::script("mempalace_mine.py"));
+        command
+    }
+
+    /// Its Python in its home.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.python);
         command
-            .arg(peers::script("mempalace_mine.py"))
             .env("HOME", &self.home)
             .env("ANONYMIZED_TELEMETRY", "False")
             .env_remove("XDG_CONFIG_HOME")

@@ -1,0 +1,142 @@
+//! Hooks: each a process of its own that reads what Claude Code sends it.
+
+use serde_json::{Value, json};
+
+use super::notes::Notes;
+use super::{Figures, Side, figures_of};
+
+/// Exchanges in the transcript before the first run, and those that every run of `Stop` finds new. MemPalace saves every
+/// fifteen.
+const BEFORE: usize = 30;
+const NEW: usize = 15;
+
+/// One hook of one side.
+pub(super) struct Hook {
+    /// The event, as Claude Code calls it.
+    event: &'static str,
+    command: Vec<String>,
+}
+
+pub(super) fn of_loci(binary: &str) -> Vec<Hook> {
+    EVENTS
+        .iter()
+        .map(|event| Hook {
+            event,
+            command: [binary, "hook", event, "--harness", "claude-code"]
+                .map(str::to_owned)
+                .to_vec(),
+        })
+        .collect()
+}
+
+/// It has no hook for prompts and failures.
+pub(super) fn of_mempalace(python: &str) -> Vec<Hook> {
+    [("SessionStart", "session-start"), ("Stop", "stop")]
+        .into_iter()
+        .map(|(event, name)| Hook {
+            event,
+            command: [
+                python,
+                "-m",
+                "mempalace",
+                "hook",
+                "run",
+                "--hook",
+                name,
+                "--harness",
+                "claude-code",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        })
+        .collect()
+}
+
+pub(super) const EVENTS: [&str; 4] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUseFailure",
+    "Stop",
+];
+
+/// CPU of each hook, and of what it leaves running.
+pub(super) fn measure(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
+    let mut figures = Figures::new();
+    for hook in &side.hooks {
+        let answer = figures_of("hook_cost.py", &plan(side, hook, notes))?;
+        for (name, key) in [("ms", "cpu_ms"), ("background_ms", "background_ms")] {
+            let number = answer.get(key).and_then(Value::as_f64).unwrap_or_default();
+            figures.insert(format!("{}_{name}", hook.event), number);
+        }
+        let said = answer.get("answer").and_then(Value::as_str).unwrap_or("");
+        eprintln!("{}: {}", hook.event, said.trim());
+    }
+    Ok(figures)
+}
+
+fn plan(side: &Side, hook: &Hook, notes: &Notes) -> Value {
+    let grows = match hook.event {
+        "Stop" => exchanges(notes, BEFORE, NEW),
+        _ => Vec::new(),
+    };
+    json!({
+        "command": hook.command,
+        "environment": side.environment,
+        "runs": side.runs,
+        "input": input(hook.event, side, notes),
+        "transcript": side.transcript,
+        "prefix": exchanges(notes, 0, BEFORE),
+        "grows": grows,
+    })
+}
+
+/// What Claude Code sends.
+fn input(event: &str, side: &Side, notes: &Notes) -> Value {
+    let mut input = json!({
+        "session_id": "3f1c0a52-7a0e-4a55-9a2b-6f0f1c6f9f10",
+        "transcript_path": side.transcript,
+        "cwd": side.transcript.parent(),
+        "permission_mode": "default",
+        "hook_event_name": event,
+    });
+    let more = match event {
+        "SessionStart" => json!({"source": "startup", "model": "claude-opus-4-8"}),
+        "UserPromptSubmit" => json!({"prompt": notes.questions(1).first()}),
+        "PostToolUseFailure" => json!({
+            "tool_name": "Bash",
+            "tool_input": {"command": "cargo test", "description": "Run the tests"},
+            "tool_use_id": "toolu_01ABCDEFGHJKMNPQRSTVWXYZ",
+            "error": "error[E0502]: cannot borrow `palace` as mutable because it is also borrowed as immutable",
+            "is_interrupt": false,
+        }),
+        _ => json!({"stop_hook_active": false}),
+    };
+    if let (Some(input), Value::Object(more)) = (input.as_object_mut(), more) {
+        input.extend(more);
+    }
+    input
+}
+
+/// Lines of a transcript; the script gives each an id of its own.
+fn exchanges(notes: &Notes, from: usize, count: usize) -> Vec<Value> {
+    let mut random = fastrand::Rng::with_seed(from as u64);
+    (from..from + count)
+        .flat_map(|number| {
+            let question = notes.note(number, &mut random);
+            let answer = notes.note(number, &mut random);
+            [
+                line("user", &json!(question)),
+                line("assistant", &json!([{"type": "text", "text": answer}])),
+            ]
+        })
+        .collect()
+}
+
+fn line(role: &str, content: &Value) -> Value {
+    json!({
+        "type": role,
+        "sessionId": "3f1c0a52-7a0e-4a55-9a2b-6f0f1c6f9f10",
+        "timestamp": "2026-11-16T09:00:00.000Z",
+        "message": {"role": role, "content": content},
+    })
+}

@@ -1,0 +1,63 @@
+//! Packages of npm, in a directory of their own. Node itself must be there already.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// Makes a directory with these packages. None of them may run a script.
+pub(super) fn install(directory: &Path, script: &Path, packages: &[&str]) -> anyhow::Result<()> {
+    if directory.exists() {
+        fs::remove_dir_all(directory)
+            .with_context(|| format!("removing {}", directory.display()))?;
+    }
+    fs::create_dir_all(directory)?;
+    run(Command::new("npm")
+        .args(["install", "--omit=optional", "--ignore-scripts"])
+        .args([
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            "--logs-max=0",
+        ])
+        .arg("--prefix")
+        .arg(directory)
+        .args(packages))
+    .context("npm install")?;
+    run(Command::new("node").arg(script).args(["--cli", "--help"]))
+        .context("this Node cannot run it; a newer one may")
+}
+
+/// Runs to the end; a failure gives the first line that was said, where npm and Node name the cause.
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("running {program}"))?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let said = text.lines().find(|line| !line.trim().is_empty());
+        bail!("{}", said.unwrap_or("no message"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = run(&mut Command::new("no-such-program-of-node")).unwrap_err();
+        assert_eq!(error.to_string(), "running no-such-program-of-node");
+    }
+
+    #[test]
+    fn a_failure_gives_the_line_that_names_the_cause() {
+        let mut command = Command::new("sh");
+        let error = run(command.args(["-c", "echo cause >&2; echo log >&2; exit 1"])).unwrap_err();
+        assert_eq!(error.to_string(), "cause");
+    }
+}
