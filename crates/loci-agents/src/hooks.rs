@@ -1,8 +1,32 @@
 //! What Loci does when an agent calls one of its hooks.
+//!
+//! One JSON object comes in, what the harness defines goes out, or nothing. A hook never blocks a turn: it has a time limit, it
+//! answers neutrally whatever goes wrong, and it says what went wrong to `loci doctor` ([`last_runs`]), never to the model.
+
+mod answer;
+mod background;
+mod excerpt;
+mod failure;
+mod harness;
+mod input;
+mod lock;
+mod notes;
+mod prompt;
+mod run;
+mod saving;
+mod session;
+mod shelf;
+mod signature;
+mod transcript;
+mod wake;
 
 use serde::{Deserialize, Serialize};
 
 use crate::home::Home;
+
+pub use background::save_in_background;
+pub use harness::{Event, Harness, event_names, harness_names};
+pub use run::{Call, answer, note_unknown, refuse, switched_off};
 
 /// A call of a hook, as it is noted for `loci doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +47,5 @@ pub struct HookRun {
 
 /// The last call of each hook of each harness, and the last that failed. Reads only.
 pub fn last_runs(home: &Home) -> Vec<HookRun> {
-    let _ = home;
-    Vec::new()
+    notes::read_all(&shelf::Shelf::of(home))
 }

@@ -13,7 +13,7 @@ mod export;
 mod facts;
 mod forget;
 mod get;
-mod hook;
+pub(crate) mod hook;
 mod import;
 mod init;
 mod links;

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 
-use crate::args::Arguments;
+use crate::args::{Arguments, Command};
 use crate::print::Printer;
 use crate::session::Session;
 
@@ -27,9 +27,16 @@ fn main() -> ExitCode {
     keep_running_past_file_size_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && commands::hook::is_meant_by(std::env::args_os()) => {
+            commands::hook::note_misunderstood(&error.to_string());
+            return ExitCode::SUCCESS;
+        }
         Err(error) => return print::usage(&error).into(),
     };
-    print::start_logs(arguments.global.json);
+    // Agents show what a hook writes to stderr.
+    if !matches!(arguments.command, Command::Hook(_)) {
+        print::start_logs(arguments.global.json);
+    }
     let printer = Printer::new(arguments.global.json);
     let session = Session::new(&arguments.global, printer);
     match commands::run(&arguments.command, &session) {

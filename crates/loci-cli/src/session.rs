@@ -1,6 +1,7 @@
 //! One run of the program: the palace it is about, opened when a command first needs it.
 
 use std::cell::OnceCell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use loci_palace::{
@@ -77,9 +78,28 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The same options as they are typed.
+    pub(crate) fn spelled_options(&self) -> Vec<OsString> {
+        let durability = self.global.durability.map(|durability| match durability {
+            DurabilityArgument::Normal => "normal",
+            DurabilityArgument::Full => "full",
+        });
+        let options = [
+            ("--backend", self.global.backend.as_deref()),
+            ("--durability", durability),
+            ("--embedder", self.global.embedder.as_deref()),
+        ];
+        let given = options
+            .into_iter()
+            .filter_map(|(flag, value)| Some((flag, value?)));
+        given
+            .flat_map(|(flag, value)| [flag.into(), value.into()])
+            .collect()
+    }
+
     /// The directory of the palace. An empty variable counts as not set; an empty flag does not,
     /// since a script that lost the name must not fall back to another palace.
-    fn path(&self) -> Result<PathBuf> {
+    pub(crate) fn path(&self) -> Result<PathBuf> {
         if let Some(path) = &self.global.palace {
             return Ok(path.clone());
         }

@@ -45,6 +45,8 @@ pub struct HooksConfig {
     pub prompt_tokens: Option<usize>,
     /// Whether a failed tool brings back a line; true if absent.
     pub failures: Option<bool>,
+    /// Milliseconds after which a hook gives up; 2000 if absent, and at most.
+    pub timeout_ms: Option<u64>,
 }
 
 impl Config {

@@ -60,8 +60,9 @@ pub use loci_foreign::{
     Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, recognise_as,
     shell_quoted, usual_places,
 };
-pub use loci_mine::place::Chosen;
+pub use loci_mine::place::{Chosen, of_conversation as place_of_conversation};
 pub use loci_mine::split::Size;
+pub use loci_mine::talk::recognise as recognise_conversation;
 pub use loci_mine::walk::Rules;
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{

@@ -1,12 +1,156 @@
-//! `loci hook`: what an agent's hook asks for.
+//! `loci hook`: what an agent's hook asks for. Agents call it; whatever happens, it exits with 0 and writes nothing but what
+//! the harness understands.
 
-use loci_palace::Error;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use loci_agents::Home;
+use loci_agents::hooks::{self, Call, Event, Harness};
+use loci_palace::{Config, Error};
 
 use crate::args::HookArguments;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
-pub(crate) fn run(_: &HookArguments, _: &Session<'_>) -> Result<Reply> {
-    Err(Error::invalid("command", "not yet").into())
+/// The event of the process that saves in the background.
+const SAVE: &str = "save";
+/// Bytes of an input that nobody wants, and how long it is read.
+const MOST_DRAINED: u64 = 64 << 20;
+const DRAINING: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Reply> {
+    // A message of a panic would go to stderr, which agents show.
+    std::panic::set_hook(Box::new(|_| {}));
+    if let Some(transcript) = &arguments.transcript
+        && arguments.event == SAVE
+    {
+        if let Ok(call) = call(Event::Stop, harness(arguments)?, session) {
+            hooks::save_in_background(&call, transcript, arguments.wing.clone());
+        }
+        return Ok(Reply::printed());
+    }
+    if std::io::stdin().is_terminal() {
+        return Err(called_by_a_person(arguments));
+    }
+    if hooks::switched_off() {
+        drain();
+        return Ok(Reply::printed());
+    }
+    Ok(printed(answer(arguments, session)))
+}
+
+/// What to print, whatever happens.
+fn answer(arguments: &HookArguments, session: &Session<'_>) -> String {
+    let Ok(home) = Home::of_user() else {
+        return String::new();
+    };
+    let understood = harness(arguments).and_then(|harness| Ok((harness, event(arguments)?)));
+    let (harness, event) = match understood {
+        Ok(understood) => understood,
+        Err(failure) => {
+            drain();
+            hooks::note_unknown(&home, &failure.message());
+            return String::new();
+        }
+    };
+    match call(event, harness, session) {
+        Ok(call) => hooks::answer(&call, std::io::stdin()),
+        Err(failure) => {
+            drain();
+            hooks::refuse(&home, harness, event, &failure.message())
+        }
+    }
+}
+
+fn call(event: Event, harness: Harness, session: &Session<'_>) -> Result<Call> {
+    let palace = session.path()?;
+    let palace = std::path::absolute(&palace)
+        .map_err(|error| Error::io("cannot resolve", &palace, error))?;
+    let program =
+        std::env::current_exe().map_err(|error| Error::io("cannot find", "this program", error))?;
+    Ok(Call {
+        event,
+        harness,
+        home: Home::of_user()?,
+        options: session.options(false),
+        config: Config::of_user()?.hooks.unwrap_or_default(),
+        arguments: same_palace(&palace, session),
+        palace,
+        program,
+    })
+}
+
+/// Arguments with which this program opens the same palace in the same way.
+fn same_palace(palace: &Path, session: &Session<'_>) -> Vec<OsString> {
+    let mut arguments = vec!["--palace".into(), palace.as_os_str().to_owned()];
+    arguments.extend(session.spelled_options());
+    arguments
+}
+
+fn harness(arguments: &HookArguments) -> Result<Harness> {
+    Harness::named(&arguments.harness).ok_or_else(|| {
+        Failure::usage(
+            format!("`{}` is no harness that Loci knows", arguments.harness),
+            format!("one of {}", hooks::harness_names().join(", ")),
+        )
+    })
+}
+
+fn event(arguments: &HookArguments) -> Result<Event> {
+    Event::named(&arguments.event).ok_or_else(|| {
+        Failure::usage(
+            format!("`{}` is no event that Loci knows", arguments.event),
+            format!("one of {}", hooks::event_names().join(", ")),
+        )
+    })
+}
+
+/// Nobody types hooks; who does may want to know what is wrong.
+fn called_by_a_person(arguments: &HookArguments) -> Failure {
+    let wrong = harness(arguments).and_then(|_| event(arguments)).err();
+    wrong.unwrap_or_else(|| {
+        Failure::usage(
+            "hooks are called by agents, with JSON on stdin",
+            "`loci connect --hooks` sets them up; `loci doctor` shows their last runs",
+        )
+    })
+}
+
+/// Reads the input to its end, for a moment at most: who writes it should not be cut off.
+fn drain() {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let started = std::thread::Builder::new().spawn(move || {
+        let input = std::io::stdin().lock();
+        let _ = std::io::copy(&mut input.take(MOST_DRAINED), &mut std::io::sink());
+        let _ = sender.send(());
+    });
+    if started.is_ok() {
+        let _ = receiver.recv_timeout(DRAINING);
+    }
+}
+
+fn printed(text: String) -> Reply {
+    Reply {
+        json: text.clone(),
+        text,
+        ..Reply::printed()
+    }
+}
+
+/// Whether a command line that could not be understood calls a hook from a program. Then nobody reads the usage.
+pub(crate) fn is_meant_by(line: impl Iterator<Item = OsString>) -> bool {
+    let mut words = line.skip(1).skip_while(|word| word != "hook");
+    words.next().is_some() && !std::io::stdin().is_terminal()
+}
+
+/// Notes that such a line was called.
+pub(crate) fn note_misunderstood(why: &str) {
+    if let Ok(home) = Home::of_user() {
+        let first = why.lines().next().unwrap_or_default();
+        hooks::note_unknown(&home, first);
+    }
 }

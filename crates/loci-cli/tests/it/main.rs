@@ -14,6 +14,7 @@ mod damaged;
 mod demo;
 mod diagnosed;
 mod forget;
+mod hooks;
 mod input;
 mod limits;
 mod lost;

@@ -1,0 +1,101 @@
+//! A process that saves a transcript and ends: in a session of its own, without anybody's handles, for minutes at most.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use loci_palace::{Error, Result};
+
+use super::notes::{self, Outcome};
+use super::run::Call;
+use super::saving::Job;
+
+/// How long such a process lives, and how long it may take to end then.
+const LIFE: Duration = Duration::from_secs(600);
+const GRACE: Duration = Duration::from_secs(5);
+/// How long it waits for the hook that started it to let go, and how often it looks.
+const START: Duration = Duration::from_secs(1);
+const STEP: Duration = Duration::from_millis(10);
+/// The name under which its work is noted.
+const EVENT: &str = "save";
+
+/// Starts it and returns at once.
+pub(super) fn start(job: &Job) -> Result<Outcome> {
+    let call = &job.call;
+    let wing = job.wing.iter().flat_map(|wing| ["--wing", wing]);
+    Command::new(&call.program)
+        .args(&call.arguments)
+        .args(["hook", EVENT, "--harness", call.harness.name()])
+        .arg("--transcript")
+        .arg(&job.path)
+        .args(wing)
+        // Whatever runs in there must not call hooks that start it again.
+        .env("LOCI_HOOKS", "off")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| Error::io("cannot start", &call.program, error))?;
+    Ok(Outcome::done("saving in the background"))
+}
+
+/// What that process does: saves the transcript as long as there is more of it.
+pub fn save_in_background(call: &Call, transcript: &Path, wing: Option<String>) {
+    let since = Instant::now();
+    // Not to be ended with the terminal or the agent; not to be in anybody's way.
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::nice(10);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let work = {
+        let (job, stop) = (Job::new(call, transcript, wing), Arc::clone(&stop));
+        move || {
+            let outcome = save_all(&job, &stop).unwrap_or_else(|error| Outcome::error(&error));
+            let _ = sender.send(outcome);
+        }
+    };
+    let outcome = match std::thread::Builder::new().spawn(work) {
+        Err(error) => Outcome::failed(format!("cannot start a thread: {error}")),
+        Ok(_) => receiver.recv_timeout(LIFE).unwrap_or_else(|_| {
+            stop.store(true, Ordering::Relaxed);
+            receiver.recv_timeout(GRACE).unwrap_or_else(|_| {
+                let path = transcript.display();
+                Outcome::failed(format!(
+                    "saving took too long and was broken off; `loci mine {path}` goes on"
+                ))
+            })
+        }),
+    };
+    notes::write(
+        &call.shelf(),
+        call.harness.name(),
+        EVENT,
+        &outcome,
+        since.elapsed(),
+    );
+}
+
+fn save_all(job: &Job, stop: &AtomicBool) -> Result<Outcome> {
+    let fail = |error| Error::io("cannot lock", &job.path, error);
+    let mut passages = 0;
+    let mut until = Instant::now() + START;
+    // The mark is looked for after the turn was given up: who came meanwhile left it and went.
+    while job.turn.is_marked() && !stop.load(Ordering::Relaxed) {
+        let Some(held) = job.turn.take().map_err(fail)? else {
+            if Instant::now() >= until {
+                return Ok(Outcome::done("another process is saving"));
+            }
+            std::thread::sleep(STEP);
+            continue;
+        };
+        while job.turn.unmark() && !stop.load(Ordering::Relaxed) {
+            passages += job.mine(stop, true)?.passages;
+        }
+        drop(held);
+        until = Instant::now() + START;
+    }
+    Ok(Outcome::done(format!("saved {passages} passage(s)")))
+}

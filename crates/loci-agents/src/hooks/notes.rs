@@ -1,0 +1,117 @@
+//! What hooks tell `loci doctor`: one small file per harness and event, with the last call and the last that failed.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use loci_palace::date_of;
+use serde::{Deserialize, Serialize};
+
+use super::HookRun;
+use super::shelf::{Shelf, read_json};
+
+/// Bytes of a note at most.
+const MAX_NOTE_BYTES: usize = 600;
+const PREFIX: &str = "note-";
+/// Files that are looked at; there are fewer.
+const MOST: usize = 200;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Notes {
+    last: Option<HookRun>,
+    failed: Option<HookRun>,
+}
+
+/// What became of a call.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) ok: bool,
+    pub(super) note: String,
+}
+
+impl Outcome {
+    pub(super) fn done(note: impl Into<String>) -> Self {
+        Self {
+            ok: true,
+            note: note.into(),
+        }
+    }
+
+    pub(super) fn failed(note: impl Into<String>) -> Self {
+        Self {
+            ok: false,
+            note: note.into(),
+        }
+    }
+
+    /// An error with what to do about it.
+    pub(super) fn error(error: &loci_palace::Error) -> Self {
+        let mut note = error.to_string();
+        if let Some(help) = error.help() {
+            note.push_str("; ");
+            note.push_str(&help);
+        }
+        Self::failed(note)
+    }
+}
+
+/// Notes a call. That it cannot be noted is no reason to fail.
+pub(super) fn write(shelf: &Shelf, harness: &str, event: &str, outcome: &Outcome, took: Duration) {
+    let run = HookRun {
+        event: event.to_owned(),
+        harness: harness.to_owned(),
+        at: now(),
+        ok: outcome.ok,
+        note: cut(&outcome.note),
+        milliseconds: took.as_millis() as u64,
+    };
+    let name = format!("{PREFIX}{harness}-{event}.json");
+    let mut notes: Notes = shelf.read(&name).unwrap_or_default();
+    if !run.ok {
+        notes.failed = Some(run.clone());
+    }
+    notes.last = Some(run);
+    if let Err(error) = shelf.write(&name, &notes) {
+        tracing::debug!(%error, "the call of a hook was not noted");
+    }
+}
+
+/// All notes, the latest first.
+pub(super) fn read_all(shelf: &Shelf) -> Vec<HookRun> {
+    let Ok(entries) = std::fs::read_dir(shelf.folder()) else {
+        return Vec::new();
+    };
+    let mut runs = Vec::new();
+    let files = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with(PREFIX) && name.ends_with(".json")
+    });
+    for file in files.take(MOST) {
+        let Some(notes) = read_json::<Notes>(&file.path()) else {
+            continue;
+        };
+        let failed = notes
+            .failed
+            .filter(|failed| notes.last.as_ref() != Some(failed));
+        runs.extend(notes.last);
+        runs.extend(failed);
+    }
+    runs.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.event.cmp(&b.event)));
+    runs
+}
+
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    date_of(since.map_or(0, |since| since.as_millis() as i64))
+}
+
+fn cut(note: &str) -> String {
+    if note.len() <= MAX_NOTE_BYTES {
+        return note.to_owned();
+    }
+    format!(
+        "{}…",
+        &note
+            .get(..note.floor_char_boundary(MAX_NOTE_BYTES))
+            .unwrap_or_default()
+    )
+}

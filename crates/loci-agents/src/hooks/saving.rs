@@ -1,0 +1,234 @@
+//! Saving what is new in a transcript, exactly as `loci mine` of that file would. What is small is saved at once; for the
+//! rest, and whenever others hold the palace, a process in the background does it.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use loci_palace::{
+    DEFAULT_COLLECTION, Error, ErrorKind, Meter, MineOptions, Reading, Result, Tree,
+    recognise_conversation,
+};
+
+use super::answer::Answer;
+use super::background;
+use super::harness::{Event, Harness};
+use super::input::Input;
+use super::lock::{Held, Turn};
+use super::notes::Outcome;
+use super::run::Call;
+use super::transcript::Transcript;
+
+/// Transcripts up to this size are saved at once.
+const SMALL_BYTES: u64 = 96 << 10;
+/// How long a hook waits for that.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// Bytes that tell whether a file is a conversation.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// A transcript to be saved.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) call: Call,
+    pub(super) path: PathBuf,
+    /// The wing of a new conversation that does not say what it is about.
+    pub(super) wing: Option<String>,
+    pub(super) turn: Turn,
+    pub(super) transcript: Transcript,
+}
+
+/// What a save did.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Saved {
+    pub(super) passages: u64,
+    /// The index should be built, which takes longer than a hook may.
+    index_due: bool,
+}
+
+pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
+    let nothing = |outcome| Ok((Answer::Nothing, outcome));
+    let Some(path) = input.transcript(&call.home.home) else {
+        return nothing(Outcome::done("no transcript was named"));
+    };
+    let size = match look(&path) {
+        Look::Conversation(size) => size,
+        Look::Nothing => return nothing(Outcome::done("the transcript is not there yet")),
+        Look::Unknown => {
+            return nothing(Outcome::failed(format!(
+                "`{}` is no transcript that Loci can read; `loci mine --agents` reads what it can",
+                path.display()
+            )));
+        }
+    };
+    // Gemini's transcripts do not name the folder. A conversation that is filed already stays where it is.
+    let wing = match call.harness {
+        Harness::Gemini => call.wing(input),
+        _ => None,
+    };
+    let job = Job::new(call, &path, wing);
+    if call.event == Event::Stop {
+        let stops = job.transcript.stopped();
+        let interval = u64::from(call.config.interval.unwrap_or(1)).max(1);
+        if stops % interval != 0 {
+            return nothing(Outcome::done("saves at a later stop"));
+        }
+    }
+    let outcome = job.save(size)?;
+    let unsaid = match call.event {
+        Event::Stop => job.transcript.take_unsaid(),
+        _ => 0,
+    };
+    let answer = if unsaid > 0 && call.config.message.unwrap_or(true) {
+        Answer::Message(message(unsaid))
+    } else {
+        Answer::Nothing
+    };
+    Ok((answer, outcome))
+}
+
+fn message(passages: u64) -> String {
+    match passages {
+        1 => "Loci: 1 passage of this conversation saved".to_owned(),
+        many => format!("Loci: {many} passages of this conversation saved"),
+    }
+}
+
+/// What lies at a path.
+enum Look {
+    /// A conversation of so many bytes.
+    Conversation(u64),
+    /// No file, or an empty one.
+    Nothing,
+    /// Something else.
+    Unknown,
+}
+
+fn look(path: &Path) -> Look {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Look::Nothing,
+        Err(_) => return Look::Unknown,
+    };
+    // A pipe would make whoever opens it wait.
+    if !metadata.is_file() {
+        return Look::Unknown;
+    }
+    if metadata.len() == 0 {
+        return Look::Nothing;
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    match read {
+        Ok(_) if recognise_conversation(path, &head).is_some() => {
+            Look::Conversation(metadata.len())
+        }
+        _ => Look::Unknown,
+    }
+}
+
+impl Job {
+    pub(super) fn new(call: &Call, path: &Path, wing: Option<String>) -> Self {
+        // By whatever name it is called, it is one file.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let shelf = call.shelf();
+        let turn = Turn::of(&shelf, &path);
+        let transcript = Transcript::of(&shelf, &turn);
+        Self {
+            call: call.clone(),
+            path,
+            wing,
+            turn,
+            transcript,
+        }
+    }
+
+    /// Saves now, or sees to it that it is saved.
+    fn save(&self, size: u64) -> Result<Outcome> {
+        let fail = |error| Error::io("cannot lock", self.call.shelf().folder(), error);
+        self.turn.mark().map_err(fail)?;
+        let Some(held) = self.turn.take().map_err(fail)? else {
+            return Ok(Outcome::done("another process is saving"));
+        };
+        if size > SMALL_BYTES {
+            drop(held);
+            return background::start(self);
+        }
+        self.save_at_once(held)
+    }
+
+    fn save_at_once(&self, held: Held) -> Result<Outcome> {
+        self.turn.unmark();
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let stop = Arc::new(AtomicBool::new(false));
+        let work = {
+            let (job, stop) = (self.clone(), Arc::clone(&stop));
+            move || {
+                let saved = job.mine(&stop, false);
+                drop(held);
+                let _ = sender.send(saved);
+            }
+        };
+        std::thread::Builder::new()
+            .spawn(work)
+            .map_err(|error| Error::io("cannot start", "a thread", error))?;
+        match receiver.recv_timeout(PATIENCE) {
+            Ok(Ok(saved)) => {
+                if saved.index_due {
+                    let _ = self.turn.mark();
+                }
+                if self.turn.is_marked() {
+                    background::start(self)?;
+                }
+                Ok(Outcome::done(format!(
+                    "saved {} passage(s)",
+                    saved.passages
+                )))
+            }
+            Ok(Err(error)) if error.kind() != ErrorKind::Busy => Err(error),
+            Ok(Err(_)) | Err(_) => {
+                stop.store(true, Ordering::Relaxed);
+                let _ = self.turn.mark();
+                background::start(self)
+            }
+        }
+    }
+
+    /// Mines the transcript. With `close`, the palace is closed, which may build its index.
+    pub(super) fn mine(&self, stop: &AtomicBool, close: bool) -> Result<Saved> {
+        let mut reading = Reading::default();
+        reading.chosen.wing.clone_from(&self.wing);
+        let tree =
+            Tree::new(std::slice::from_ref(&self.path), reading)?.only(vec![self.path.clone()]);
+        let palace = self.call.created()?;
+        let options = MineOptions {
+            threads: Some(1),
+            ..MineOptions::default()
+        };
+        let report = palace.mine(DEFAULT_COLLECTION, &tree, &options, &Meter::default(), stop)?;
+        let passages = report.drawers.new + report.drawers.updated;
+        self.transcript.saved(passages);
+        if let Some(failure) = report.failures.first() {
+            return Err(Error::invalid(
+                format!("transcript `{}`", failure.path),
+                failure.why.clone(),
+            ));
+        }
+        if close {
+            palace.close()?;
+            return Ok(Saved {
+                passages,
+                index_due: false,
+            });
+        }
+        let state = palace
+            .collection(DEFAULT_COLLECTION, false)?
+            .maintenance_state()?;
+        Ok(Saved {
+            passages,
+            index_due: state.due,
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! The folder in which hooks keep what they must know of each other: small files, each written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::home::Home;
+
+/// No file here is larger; one that is was not written by us.
+const MAX_FILE_BYTES: u64 = 256 << 10;
+/// Files after which old ones are looked for, and how old those are.
+const MANY: usize = 400;
+const OLD: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// `$XDG_STATE_HOME/loci/hooks`.
+#[derive(Debug, Clone)]
+pub(super) struct Shelf {
+    folder: PathBuf,
+}
+
+impl Shelf {
+    pub(super) fn of(home: &Home) -> Self {
+        Self {
+            folder: home.state.join("hooks"),
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Makes the folder; only its owner may look into it.
+    pub(super) fn ensure(&self) -> std::io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.folder)
+    }
+
+    /// A file that is there, or made; its content is left alone.
+    pub(super) fn open(&self, name: &str) -> std::io::Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        private(&mut options);
+        options.open(self.path(name))
+    }
+
+    /// What a file says; nothing if it is missing or cannot be understood.
+    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        read_json(&self.path(name))
+    }
+
+    /// Puts a file in the place of the one that is there, in one step.
+    pub(super) fn write(&self, name: &str, value: &impl Serialize) -> std::io::Result<()> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        self.ensure()?;
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let fresh = self.path(&format!("{name}.{}-{count}.new", std::process::id()));
+        let written = (|| {
+            let mut options = File::options();
+            options.write(true).create(true).truncate(true);
+            private(&mut options);
+            options
+                .open(&fresh)?
+                .write_all(&serde_json::to_vec(value)?)?;
+            fs::rename(&fresh, self.path(name))
+        })();
+        if written.is_err() {
+            let _ = fs::remove_file(&fresh);
+        }
+        written
+    }
+
+    /// Removes what nobody has touched for a month, if there are many files. Old locks are nobody's: whoever holds one has it
+    /// open for minutes.
+    pub(super) fn tidy(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return;
+        };
+        let files: Vec<_> = entries.flatten().take(100 * MANY).collect();
+        if files.len() < MANY {
+            return;
+        }
+        let now = SystemTime::now();
+        for file in files {
+            let age = file
+                .metadata()
+                .and_then(|metadata| metadata.modified())
+                .ok()
+                .and_then(|modified| now.duration_since(modified).ok());
+            if age.is_some_and(|age| age > OLD) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}
+
+fn private(options: &mut fs::OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .ok()?
+        .take(MAX_FILE_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// A name for something that may have any name: the hash of it.
+pub(super) fn key_of(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}

@@ -1,0 +1,211 @@
+//! What an error is called: the words of its message that would be the same next time. Paths become file names; numbers,
+//! addresses and times go.
+
+/// Bytes at the end of an output that are looked at, lines that are told apart in them, and bytes of one line.
+const TAIL_BYTES: usize = 16 << 10;
+const MAX_LINES: usize = 60;
+const LINE_BYTES: usize = 400;
+/// Words of a signature.
+const MAX_WORDS: usize = 14;
+const MIN_WORDS: usize = 3;
+
+/// Words that an error message holds, and that say nothing about which one it is.
+const COMMON: &str = " aborting after and are bash because been before caused code command could did does due error errors exit \
+    exited failed failure fatal for from have into line more most non not null output process recent returned see status that \
+    the this traceback warning was were while with zero ";
+
+/// Words by which the line of an error is known.
+const SIGNS: [&str; 22] = [
+    "error",
+    "fail",
+    "exception",
+    "panic",
+    "fatal",
+    "cannot",
+    "can't",
+    "could not",
+    "unable",
+    "undefined",
+    "unresolved",
+    "unexpected",
+    "invalid",
+    "not found",
+    "no such",
+    "denied",
+    "refused",
+    "timed out",
+    "timeout",
+    "missing",
+    "mismatch",
+    "conflict",
+];
+
+/// The words of an error, the most telling first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Signature {
+    /// Codes and names: `E0277`, `retry_policy`, `TypeError`.
+    pub(super) names: Vec<String>,
+    /// Other words.
+    pub(super) words: Vec<String>,
+}
+
+impl Signature {
+    /// The signature of what a failed tool said; nothing if it is too vague to be known again.
+    pub(super) fn of(output: &str) -> Option<Self> {
+        let start = output.ceil_char_boundary(output.len().saturating_sub(TAIL_BYTES));
+        let tail = output.get(start..).unwrap_or(output);
+        let lines: Vec<&str> = tail
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .rev()
+            .take(MAX_LINES)
+            .collect();
+        let mut signature = Self {
+            names: Vec::new(),
+            words: Vec::new(),
+        };
+        // Compilers name the error first, interpreters last; the last line that looks like one is it, unless it only counts.
+        for line in lines.iter().filter(|line| is_error(line)) {
+            signature.add(line);
+            if signature.is_telling() {
+                return Some(signature);
+            }
+        }
+        None
+    }
+
+    fn add(&mut self, line: &str) {
+        let line = line
+            .get(..line.floor_char_boundary(LINE_BYTES))
+            .unwrap_or(line);
+        for piece in plain(line).split_whitespace() {
+            // Of a path, the name of the file.
+            let piece = piece.rsplit(['/', '\\']).next().unwrap_or(piece);
+            for word in piece.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
+                self.add_word(word);
+            }
+        }
+    }
+
+    fn add_word(&mut self, word: &str) {
+        let letters = word.chars().filter(|letter| letter.is_alphabetic()).count();
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        let lower = word.to_lowercase();
+        let known = self.names.contains(&lower) || self.words.contains(&lower);
+        let full = self.names.len() + self.words.len() >= MAX_WORDS;
+        // Numbers, addresses and hashes are others each time.
+        if letters == 0 || digits > 5 || lower.starts_with("0x") || known || full {
+            return;
+        }
+        let inner_capital = word.chars().skip(1).any(char::is_uppercase);
+        let is_code = digits > 1 && letters <= 6;
+        if word.contains('_') && letters > 3 || inner_capital && letters > 3 || is_code {
+            self.names.push(lower);
+        } else if letters > 2 && digits == 0 && !COMMON.contains(&format!(" {lower} ")) {
+            self.words.push(lower);
+        }
+    }
+
+    fn is_telling(&self) -> bool {
+        let all = self.names.len() + self.words.len();
+        all >= MIN_WORDS && (!self.names.is_empty() || self.words.len() > MIN_WORDS)
+    }
+
+    /// All words, as a question.
+    pub(super) fn query(&self) -> String {
+        let all: Vec<&str> = self.all().collect();
+        all.join(" ")
+    }
+
+    /// The same error has the same key, in whatever order.
+    pub(super) fn key(&self) -> String {
+        let mut all: Vec<&str> = self.all().collect();
+        all.sort_unstable();
+        super::shelf::key_of(all.join(" ").as_bytes())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().chain(&self.words).map(String::as_str)
+    }
+
+    /// Whether a text tells of the same error: all its names stand there, and nearly all its words.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let there: std::collections::HashSet<&str> = text
+            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .collect();
+        let all = self.all().count();
+        let held = self.all().filter(|word| there.contains(word)).count();
+        self.names.iter().all(|name| there.contains(name.as_str())) && 5 * held >= 4 * all
+    }
+}
+
+fn is_error(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    SIGNS.iter().any(|sign| lower.contains(sign))
+}
+
+/// A line without the colours of a terminal.
+fn plain(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' {
+            let mut inside = letters.by_ref().skip_while(|letter| *letter == '[');
+            let _ = inside.find(char::is_ascii_alphabetic);
+        } else if letter.is_control() {
+            plain.push(' ');
+        } else {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(output: &str) -> Signature {
+        Signature::of(output).unwrap_or_else(|| panic!("no signature of {output:?}"))
+    }
+
+    #[test]
+    fn the_same_error_elsewhere_has_the_same_signature() {
+        let first = of(
+            "Compiling lamp v0.1.0\n\u{1b}[31merror[E0277]\u{1b}[0m: the trait `Shine` is not implemented for `Lamp`\n --> /home/ada/lamp/src/main.rs:17:9",
+        );
+        let second = of(
+            "error[E0277]: the trait `Shine` is not implemented for `Lamp`\n  --> src/main.rs:203:1",
+        );
+        assert_eq!(first.key(), second.key());
+        assert_eq!(first.names, ["e0277"]);
+        let first = of(
+            "Traceback (most recent call last):\n  File \"/a/b.py\", line 3\nKeyError: 'retry_policy' at 0x7f3a99 in uploader",
+        );
+        let second = of("KeyError: 'retry_policy' at 0x10aa in uploader");
+        assert_eq!(first.key(), second.key());
+    }
+
+    #[test]
+    fn what_is_too_vague_has_no_signature() {
+        for output in [
+            "",
+            "Exit code 1",
+            "error: command failed with exit code 1",
+            "make: *** Error 2",
+            "1 failed, 14 passed",
+        ] {
+            assert_eq!(Signature::of(output), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_shares_some_words_is_not_about_the_error() {
+        let signature = of("error[E0277]: the trait `Shine` is not implemented for `Lamp`");
+        assert!(signature.is_in("We saw E0277: trait Shine not implemented for Lamp. Derive it."));
+        assert!(!signature.is_in("The trait Shine is implemented for Lamp."));
+        assert!(!signature.is_in("E0277 came up in another trait."));
+    }
+}
