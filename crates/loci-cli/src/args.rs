@@ -15,7 +15,10 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use loci_palace::{MAX_HITS, MAX_RESULTS};
 
 pub(crate) use self::facts::FactsCommand;
-pub(crate) use self::keeping::{DiaryCommand, LinksCommand, WakeUpArguments};
+pub(crate) use self::keeping::{
+    DiaryCommand, DiaryReadArguments, DiaryWriteArguments, LinkArguments, LinksCommand,
+    LinksFollowArguments, LinksListArguments, LinksTunnelsArguments, WakeUpArguments,
+};
 pub(crate) use self::mining::{
     MineArguments, ReadingArguments, RuleArguments, RunsArguments, SyncArguments, UndoArguments,
     WatchArguments,
@@ -276,6 +279,12 @@ pub(crate) struct AddArguments {
     /// Vector: a JSON array of numbers or raw little-endian 32-bit floats; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) vector: Option<PathBuf>,
+    /// Only look whether a drawer says the same, or nearly; add nothing
+    #[arg(long, conflicts_with_all = ["id", "metadata", "vector", "source", "wing", "room"])]
+    pub(crate) check: bool,
+    /// Similarity from which a drawer says nearly the same, from 0 to 1
+    #[arg(long, value_name = "N", default_value_t = loci_palace::NEAR_DUPLICATE)]
+    pub(crate) threshold: f32,
 }
 
 #[derive(Debug, Args)]
@@ -530,8 +539,10 @@ Examples:
   loci add 'Alice moved to Lyon in May.' --wing alice --room home
   git log -1 --format=%B | loci add --wing loci --metadata '{\"kind\": \"commit\"}'
   loci add 'Alice moved to Lyon in May.' --id move --vector move.json
+  loci add 'Alice moved to Lyon.' --check --threshold 0.8
 
-An id that exists keeps its drawer; the outcome says so. `loci update` changes it.";
+An id that exists keeps its drawer; the outcome says so. `loci update` changes it. Drawers that say
+the same or nearly are shown; `--check` only looks, and its exit code is 1 if there are any.";
 
 const GET: &str = "\
 Examples:

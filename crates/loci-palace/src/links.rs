@@ -1,11 +1,22 @@
-//! Links between drawers and between rooms of different wings, and where they lead.
+//! Links between drawers and between rooms of different wings, and where they lead. A room of the same name in another wing is
+//! a tunnel that nobody had to dig.
+
+mod ends;
+mod taxonomy;
+mod walk;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use loci_core::{Error, Link, LinkEnd, Related, Result, Warning};
+use loci_core::{Error, Link, LinkEnd, Related, Relations, Result, Warning, validate_links};
 use serde::Serialize;
 
 use crate::palace::Palace;
+
+/// Links read at once.
+const PAGE: usize = 1_000;
+/// Links that an answer is made of at most.
+const MOST_LINKS: usize = 100_000;
 
 /// A place that a walk along links reached.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -50,44 +61,80 @@ pub type Taxonomy = BTreeMap<String, BTreeMap<String, u64>>;
 impl Palace {
     /// Adds links; ends that do not exist are refused.
     pub fn link(&self, links: &[Link]) -> Result<Related> {
-        let _ = links;
-        Err(unfinished())
+        validate_links(links)?;
+        for link in links {
+            self.require_end(&link.from)?;
+            self.require_end(&link.to)?;
+        }
+        self.kept_relations()?.add_links(links)
     }
 
     /// Removes links by ends and label; gives how many there were.
     pub fn unlink(&self, links: &[Link]) -> Result<u64> {
-        let _ = links;
-        Err(unfinished())
+        validate_links(links)?;
+        self.kept_relations()?.remove_links(links)
     }
 
     /// Links at a place, or all.
     pub fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>> {
-        let _ = (end, limit, offset);
-        Err(unfinished())
+        match self.relations()? {
+            Some(relations) => relations.links(end, limit, offset),
+            None => Ok(Vec::new()),
+        }
     }
 
-    /// Walks along links in both directions, nearest first; a room also leads to rooms of the same name in other wings.
-    pub fn traverse(&self, start: &LinkEnd, max_hops: usize, limit: usize) -> Result<Walk> {
-        let _ = (start, max_hops, limit);
-        Err(unfinished())
-    }
-
-    /// Rooms that join wings: by name, or by a link. With wings named, only those that join them.
+    /// Rooms that join wings: by name, or by a link; those with most drawers first. With wings named, only those that join
+    /// them.
     pub fn tunnels(&self, wing_a: Option<&str>, wing_b: Option<&str>) -> Result<Vec<Tunnel>> {
-        let _ = (wing_a, wing_b);
-        Err(unfinished())
+        let taxonomy = self.taxonomy()?;
+        let mut by_room: BTreeMap<&str, (Vec<String>, u64)> = BTreeMap::new();
+        for (wing, rooms) in taxonomy.iter().filter(|(wing, _)| !wing.is_empty()) {
+            for (room, drawers) in rooms.iter().filter(|(room, _)| !room.is_empty()) {
+                let found = by_room.entry(room).or_default();
+                found.0.push(wing.clone());
+                found.1 += drawers;
+            }
+        }
+        let by_name = by_room
+            .into_iter()
+            .filter(|(_, (wings, _))| wings.len() > 1)
+            .map(|(room, (wings, drawers))| Tunnel {
+                room: room.to_owned(),
+                wings,
+                drawers,
+                link: None,
+            });
+        let dug = self.all_links()?.into_iter();
+        let dug = dug.filter_map(|link| taxonomy::tunnel_of(&taxonomy, link));
+        let joins = |tunnel: &Tunnel, wing: Option<&str>| {
+            wing.is_none_or(|wing| tunnel.wings.iter().any(|joined| joined == wing))
+        };
+        let mut tunnels: Vec<Tunnel> = by_name
+            .chain(dug)
+            .filter(|tunnel| joins(tunnel, wing_a) && joins(tunnel, wing_b))
+            .collect();
+        tunnels.sort_by_key(|tunnel| std::cmp::Reverse(tunnel.drawers));
+        Ok(tunnels)
     }
 
-    /// Wings, their rooms and how many drawers they hold, over all collections. A drawer without wing or room counts under
-    /// an empty name.
-    pub fn taxonomy(&self) -> Result<Taxonomy> {
-        Err(unfinished())
+    fn all_links(&self) -> Result<Vec<Link>> {
+        let mut links = Vec::new();
+        while links.len() < MOST_LINKS {
+            let page = self.links(None, PAGE, links.len())?;
+            let last = page.len() < PAGE;
+            links.extend(page);
+            if last {
+                break;
+            }
+        }
+        Ok(links)
     }
-}
 
-fn unfinished() -> Error {
-    Error::UnsupportedCapability {
-        capability: "links".into(),
-        reason: "not yet".into(),
+    pub(crate) fn kept_relations(&self) -> Result<Arc<dyn Relations>> {
+        self.relations()?
+            .ok_or_else(|| Error::UnsupportedCapability {
+                capability: "links".into(),
+                reason: format!("a palace of backend `{}` is only read", self.backend_name()),
+            })
     }
 }

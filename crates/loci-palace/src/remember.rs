@@ -1,9 +1,19 @@
-//! Adding with a look at what is there already: exact twins are not added, near ones are told with their similarity.
+//! Adding with a look at what is there already. A text that its wing holds already is not added; the same text in another wing
+//! and texts that are nearly the same are told with their similarity.
 
-use loci_core::{Error, Fact, Metadata, Result, Warning};
+mod twins;
+
+use std::collections::HashMap;
+
+use loci_core::{
+    Batch, DrawerRef, Error, Fact, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, Metadata,
+    MetadataPatch, Outcome, Result, Warning, WriteResult, validate_collection_name,
+};
 use serde::Serialize;
 
-use crate::palace::Palace;
+use self::twins::TwinSearch;
+use crate::palace::{Memory, Palace};
+use crate::record::new_id;
 
 /// Similarity from which a drawer counts as a near duplicate.
 pub const NEAR_DUPLICATE: f32 = 0.9;
@@ -58,16 +68,16 @@ pub struct RememberOptions {
     pub collection: String,
     /// Similarity from which a drawer counts as near.
     pub threshold: f32,
-    /// Leave out what has a near twin, too; exact twins are always left out.
+    /// Leave out what has a near twin in its wing, too; exact twins in the same wing are always left out.
     pub skip_near: bool,
 }
 
 /// What became of one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remembered {
-    /// Its id, or that of its exact twin.
+    /// Its id, or that of the twin it was left out for.
     pub id: String,
-    /// `added`, `duplicate` (an exact twin is there), `near_duplicate` (left out on request) or `exists` (the id is taken).
+    /// `added`, `duplicate` (its wing holds the same text), `near_duplicate` (left out on request) or `exists` (the id is taken).
     pub outcome: &'static str,
     /// Twins that were there before.
     pub twins: Vec<Twin>,
@@ -100,30 +110,221 @@ impl Default for RememberOptions {
 
 impl Palace {
     /// Looks for drawers that hold the same text, or nearly. A collection that does not exist holds none.
+    ///
+    /// Twins are found by their vectors; where a collection has no embedder, or drawers without a vector, by their words.
     pub fn check_duplicate(
         &self,
         collection: &str,
         text: &str,
         threshold: f32,
     ) -> Result<DuplicateCheck> {
-        let _ = (collection, text, threshold);
-        Err(unfinished())
+        validate_collection_name(collection)?;
+        let threshold = valid_threshold(threshold)?;
+        let mut check = DuplicateCheck {
+            threshold,
+            ..DuplicateCheck::default()
+        };
+        if self.kept(collection)?.is_none() {
+            return Ok(check);
+        }
+        let (memory, warnings) = self.reading(collection)?;
+        check.warnings = warnings;
+        let mut search = TwinSearch::new(self, &memory, threshold)?;
+        let twins = search.of(&[text])?;
+        check.twins = twins.into_iter().next().unwrap_or_default();
+        check.warnings.extend(search.warnings);
+        Ok(check)
     }
 
     /// Adds drawers, each with its facts, in one transaction, and says what was there already.
+    ///
+    /// What a wing holds already, byte for byte, is left out, and so is what is given twice for one wing; its facts are
+    /// written with the drawer that is there. One call takes 500 drawers and 1 MiB of text; more is refused. The look comes
+    /// before the transaction: two processes that add the same text at the same moment may both add it.
     pub fn remember(
         &self,
         drawers: &[NewDrawer],
         options: &RememberOptions,
     ) -> Result<RememberReport> {
-        let _ = (drawers, options);
-        Err(unfinished())
+        validate_collection_name(&options.collection)?;
+        let threshold = valid_threshold(options.threshold)?;
+        refuse_too_much(drawers)?;
+        let mut report = RememberReport {
+            threshold,
+            ..RememberReport::default()
+        };
+        if drawers.is_empty() {
+            return Ok(report);
+        }
+        let ids: Vec<String> = drawers
+            .iter()
+            .map(|drawer| drawer.id.clone().unwrap_or_else(new_id))
+            .collect();
+        batch_of(drawers, &ids, &vec![true; drawers.len()]).validate()?;
+        let (memory, warnings) = self.memory(&options.collection, true)?;
+        report.warnings = warnings;
+        let mut search = TwinSearch::new(self, &memory, threshold)?;
+        let texts: Vec<&str> = drawers.iter().map(|drawer| drawer.text.as_str()).collect();
+        let twins = search.of(&texts)?;
+        report.warnings.extend(search.warnings);
+        report.drawers = judged(drawers, &ids, twins, options);
+        self.write(drawers, &ids, &memory, options, &mut report)?;
+        Ok(report)
+    }
+
+    /// Writes what was not left out, with the facts of all that is kept.
+    fn write(
+        &self,
+        drawers: &[NewDrawer],
+        ids: &[String],
+        memory: &Memory,
+        options: &RememberOptions,
+        report: &mut RememberReport,
+    ) -> Result<()> {
+        let added: Vec<bool> = report
+            .drawers
+            .iter()
+            .map(|judged| judged.outcome == "added")
+            .collect();
+        let batch = batch_of(drawers, ids, &added);
+        let facts = facts_of(drawers, &mut report.drawers, &options.collection);
+        let written = match (batch.ids.is_empty(), facts.is_empty()) {
+            (true, true) => WriteResult::default(),
+            (true, false) => {
+                self.kept_relations()?.add_facts(&facts)?;
+                WriteResult::default()
+            }
+            (false, true) => memory.collection.add(&batch)?,
+            (false, false) => memory.collection.add_with(&batch, &facts, &[])?.0,
+        };
+        report.warnings.extend(written.warnings);
+        let outcomes = report
+            .drawers
+            .iter_mut()
+            .filter(|judged| judged.outcome == "added")
+            .zip(written.outcomes);
+        for (judged, outcome) in outcomes {
+            judged.outcome = outcome.as_str();
+            match outcome {
+                Outcome::Added => report.added += 1,
+                Outcome::DuplicateOf(other) => judged.id = other,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 
-fn unfinished() -> Error {
-    Error::UnsupportedCapability {
-        capability: "adding with a look for twins".into(),
-        reason: "not yet".into(),
+/// What becomes of each, before anything is written.
+fn judged(
+    drawers: &[NewDrawer],
+    ids: &[String],
+    twins: Vec<Vec<Twin>>,
+    options: &RememberOptions,
+) -> Vec<Remembered> {
+    let mut given: HashMap<(&str, &str), String> = HashMap::new();
+    let mut all = Vec::with_capacity(drawers.len());
+    for ((drawer, id), twins) in drawers.iter().zip(ids).zip(twins) {
+        let wing = wing_of(&drawer.metadata);
+        let same_wing = |twin: &&Twin| twin.wing == wing;
+        let exact = twins.iter().filter(same_wing).find(|twin| twin.exact);
+        let near = twins.iter().find(same_wing).filter(|_| options.skip_near);
+        let before = given.get(&(wing, drawer.text.as_str())).cloned();
+        let (outcome, id) = match (exact, before, near) {
+            (Some(twin), ..) => ("duplicate", twin.id.clone()),
+            (None, Some(first), _) => ("duplicate", first),
+            (None, None, Some(twin)) => ("near_duplicate", twin.id.clone()),
+            (None, None, None) => ("added", id.clone()),
+        };
+        if outcome == "added" {
+            given.insert((wing, &drawer.text), id.clone());
+        }
+        all.push(Remembered {
+            id,
+            outcome,
+            twins,
+            facts: 0,
+        });
     }
+    all
+}
+
+/// The facts of all drawers that are kept, each with its drawer as source.
+fn facts_of(drawers: &[NewDrawer], judged: &mut [Remembered], collection: &str) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for (drawer, judged) in drawers.iter().zip(judged) {
+        if judged.outcome == "near_duplicate" {
+            continue;
+        }
+        judged.facts = drawer.facts.len() as u64;
+        facts.extend(drawer.facts.iter().map(|fact| Fact {
+            source: Some(DrawerRef {
+                collection: collection.to_owned(),
+                id: judged.id.clone(),
+            }),
+            ..fact.clone()
+        }));
+    }
+    facts
+}
+
+fn batch_of(drawers: &[NewDrawer], ids: &[String], taken: &[bool]) -> Batch {
+    let chosen = || {
+        let all = drawers.iter().zip(ids).zip(taken);
+        all.filter(|(_, taken)| **taken).map(|(drawer, _)| drawer)
+    };
+    Batch::new(chosen().map(|(_, id)| id.clone()))
+        .documents(chosen().map(|(drawer, _)| drawer.text.clone()))
+        .metadatas(chosen().map(|(drawer, _)| patch_of(&drawer.metadata)))
+}
+
+fn patch_of(metadata: &Metadata) -> MetadataPatch {
+    let values = metadata.0.iter();
+    MetadataPatch(
+        values
+            .map(|(key, value)| (key.clone(), Some(value.clone())))
+            .collect(),
+    )
+}
+
+fn wing_of(metadata: &Metadata) -> &str {
+    metadata.get_str("wing").unwrap_or_default()
+}
+
+fn valid_threshold(threshold: f32) -> Result<f32> {
+    if (0.0..=1.0).contains(&threshold) {
+        return Ok(threshold);
+    }
+    Err(Error::invalid(
+        format!("threshold {threshold}"),
+        "is not a number from 0 to 1",
+    ))
+}
+
+fn refuse_too_much(drawers: &[NewDrawer]) -> Result<()> {
+    if drawers.len() > MAX_BATCH_RECORDS {
+        return Err(Error::invalid(
+            "drawers",
+            format!(
+                "{} in one call; {MAX_BATCH_RECORDS} are the most, split them",
+                drawers.len()
+            ),
+        ));
+    }
+    let bytes: usize = drawers.iter().map(|drawer| drawer.text.len()).sum();
+    if bytes > MAX_BATCH_TEXT_BYTES {
+        return Err(Error::invalid(
+            "drawers",
+            format!(
+                "{bytes} bytes of text in one call; {MAX_BATCH_TEXT_BYTES} are the most, split them"
+            ),
+        ));
+    }
+    if drawers.iter().any(|drawer| drawer.text.trim().is_empty()) {
+        return Err(Error::invalid(
+            "text",
+            "is empty; a drawer holds at least one word",
+        ));
+    }
+    Ok(())
 }

@@ -272,7 +272,7 @@ pub fn parse_moment(text: &str) -> Option<i64> {
 }
 
 /// Steps from one name to another, by single characters; letter case does not count.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let b: Vec<char> = b.chars().take(100).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,12 +1,17 @@
-//! `loci add`: one drawer, into a palace that is created when missing.
+//! `loci add`: one drawer, into a palace that is created when missing, with a look for drawers that say the same.
 
-use loci_palace::{Batch, Outcome, Warning, new_id, validate_collection_name};
+use std::fmt::Write as _;
+
+use loci_palace::{
+    Batch, DuplicateCheck, Error, Outcome, Palace, Twin, Warning, new_id, validate_collection_name,
+};
 use serde::Serialize;
 
 use crate::args::AddArguments;
 use crate::commands::update::refuse_two_readers_of_stdin;
-use crate::failure::Result;
+use crate::failure::{Exit, Result};
 use crate::input;
+use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
@@ -17,10 +22,24 @@ struct Answer<'a> {
     collection: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_of: Option<&'a str>,
+    twins: &'a [Twin],
+    threshold: f32,
     warnings: &'a [Warning],
 }
 
+#[derive(Serialize)]
+struct Checked<'a> {
+    duplicate: bool,
+    collection: &'a str,
+    #[serde(flatten)]
+    check: &'a DuplicateCheck,
+}
+
 pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
+    refuse_threshold(arguments.threshold)?;
+    if arguments.check {
+        return check(arguments, session);
+    }
     let piped = arguments.text.as_deref().is_none_or(|text| text == "-");
     refuse_two_readers_of_stdin(piped, arguments.vector.as_deref())?;
     // Everything that can be refused is refused before a palace is created for it.
@@ -39,9 +58,16 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
     }
     batch.validate()?;
 
-    let (memory, about_embedder) = session.created()?.memory(&arguments.collection, true)?;
+    let palace = session.created()?;
+    let (memory, about_embedder) = palace.memory(&arguments.collection, true)?;
+    let mut warnings = Vec::new();
+    let document = batch.documents.iter().flatten().flatten().next();
+    let twins = match document {
+        Some(text) => twins_of(palace, arguments, text, &mut warnings),
+        None => Vec::new(),
+    };
     let result = memory.collection.add(&batch)?;
-    let mut warnings = result.warnings;
+    warnings.extend(result.warnings);
     // What embeds matters only where a text needs a vector.
     if batch.documents.is_some() && batch.embeddings.is_none() {
         warnings.extend(about_embedder);
@@ -63,14 +89,99 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
             ),
             Some(other.as_str()),
         ),
-        _ => (format!("added {}", printer.strong(&id)), None),
+        _ => {
+            let said = format!("added {}", printer.strong(&id));
+            (
+                format!("{said}{}", told(printer, &twins, arguments.threshold)),
+                None,
+            )
+        }
     };
     let answer = Answer {
         id: &id,
         outcome: outcome.as_str(),
         collection: &arguments.collection,
         duplicate_of,
+        twins: &twins,
+        threshold: arguments.threshold,
         warnings: &warnings,
     };
     Ok(Reply::new(&answer, text)?.warnings(&warnings))
+}
+
+/// Only looks; exit code 1 says that there is a twin.
+fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
+    let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
+    let check =
+        session
+            .existing()?
+            .check_duplicate(&arguments.collection, &text, arguments.threshold)?;
+    let said = match check.twins.is_empty() {
+        true => format!("no drawer says nearly the same ({})", arguments.threshold),
+        false => told(session.printer, &check.twins, check.threshold)
+            .trim_start()
+            .to_owned(),
+    };
+    let answer = Checked {
+        duplicate: !check.twins.is_empty(),
+        collection: &arguments.collection,
+        check: &check,
+    };
+    Ok(Reply::new(&answer, said)?
+        .warnings(&check.warnings)
+        .exit_if(!check.twins.is_empty(), Exit::Nothing))
+}
+
+/// Drawers that say the same. Adding never fails because they cannot be looked for.
+fn twins_of(
+    palace: &Palace,
+    arguments: &AddArguments,
+    text: &str,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Twin> {
+    match palace.check_duplicate(&arguments.collection, text, arguments.threshold) {
+        Ok(check) => check.twins,
+        Err(error) => {
+            warnings.push(Warning::new(
+                "duplicates_unknown",
+                format!("duplicates were not looked for: {error}"),
+            ));
+            Vec::new()
+        }
+    }
+}
+
+/// A line for each twin.
+fn told(printer: Printer, twins: &[Twin], threshold: f32) -> String {
+    let mut text = String::new();
+    for twin in twins.iter().take(3) {
+        let id = printer.stored(&twin.id);
+        let place = [twin.wing.as_str(), twin.room.as_str()]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("/");
+        let place = match place.as_str() {
+            "" => String::new(),
+            place => format!(" in {}", printer.stored(place)),
+        };
+        let _ = if twin.exact {
+            write!(text, "\na drawer that says the same: {id}{place}")
+        } else {
+            let similarity = twin.similarity;
+            write!(
+                text,
+                "\na drawer that says nearly the same: {id}{place} ({similarity:.2} \u{2265} {threshold:.2})"
+            )
+        };
+    }
+    text
+}
+
+fn refuse_threshold(threshold: f32) -> Result<()> {
+    if (0.0..=1.0).contains(&threshold) {
+        return Ok(());
+    }
+    let what = format!("`--threshold {threshold}`");
+    Err(Error::invalid(what, "is not a number from 0 to 1").into())
 }

@@ -1,12 +1,78 @@
 //! `loci diary`: an agent's own notes.
 
-use loci_palace::Error;
+use std::fmt::Write as _;
 
-use crate::args::DiaryCommand;
-use crate::failure::Result;
+use loci_palace::{DiaryEntry, DiaryNote, DiaryPage, Warning};
+use serde::Serialize;
+
+use crate::args::{DiaryCommand, DiaryReadArguments, DiaryWriteArguments};
+use crate::failure::{Exit, Result};
+use crate::input;
+use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-pub(crate) fn run(_: &DiaryCommand, _: &Session<'_>) -> Result<Reply> {
-    Err(Error::invalid("command", "not yet").into())
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    entry: &'a DiaryEntry,
+    warnings: &'a [Warning],
+}
+
+pub(crate) fn run(command: &DiaryCommand, session: &Session<'_>) -> Result<Reply> {
+    match command {
+        DiaryCommand::Write(arguments) => write(arguments, session),
+        DiaryCommand::Read(arguments) => read(arguments, session),
+    }
+}
+
+fn write(arguments: &DiaryWriteArguments, session: &Session<'_>) -> Result<Reply> {
+    let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
+    let note = DiaryNote {
+        agent: &arguments.agent,
+        text: &text,
+        topic: arguments.topic.as_deref(),
+        wing: arguments.wing.as_deref(),
+    };
+    // Everything that can be refused is refused before a palace is created for it.
+    note.validate()?;
+    let (entry, warnings) = session.created()?.write_diary(&note)?;
+    let answer = Written {
+        entry: &entry,
+        warnings: &warnings,
+    };
+    let said = format!("wrote {}", session.printer.strong(&entry.id));
+    Ok(Reply::new(&answer, said)?.warnings(&warnings))
+}
+
+fn read(arguments: &DiaryReadArguments, session: &Session<'_>) -> Result<Reply> {
+    let page = session.existing()?.read_diary(
+        arguments.agent.as_deref(),
+        arguments.wing.as_deref(),
+        arguments.last,
+    )?;
+    let text = shown(session.printer, &page);
+    Ok(Reply::new(&page, text)?.exit_if(page.total == 0, Exit::Nothing))
+}
+
+fn shown(printer: Printer, page: &DiaryPage) -> String {
+    let mut text = String::new();
+    for entry in &page.entries {
+        let _ = writeln!(
+            text,
+            "{}  {}  {}  {}\n{}\n",
+            printer.strong(&entry.id),
+            printer.stored(&entry.written_at),
+            printer.stored(&entry.agent),
+            printer.stored(&format!("{}: {}", entry.wing, entry.topic)),
+            printer.stored(entry.text.trim_end()),
+        );
+    }
+    let shown = page.entries.len() as u64;
+    if page.total == 0 {
+        text.push_str("no entries\n");
+    } else if shown < page.total {
+        let _ = writeln!(text, "the last {shown} of {}", page.total);
+    }
+    text
 }

@@ -1,12 +1,40 @@
 //! `loci wake-up`: what an agent should know when a session begins.
 
-use loci_palace::Error;
+use serde_json::json;
 
 use crate::args::WakeUpArguments;
-use crate::failure::Result;
+use crate::failure::{Exit, Result};
+use crate::input;
 use crate::reply::Reply;
 use crate::session::Session;
 
-pub(crate) fn run(_: &WakeUpArguments, _: &Session<'_>) -> Result<Reply> {
-    Err(Error::invalid("command", "not yet").into())
+use loci_palace::WakeUpOptions;
+
+pub(crate) fn run(arguments: &WakeUpArguments, session: &Session<'_>) -> Result<Reply> {
+    if let Some(identity) = arguments.identity.as_deref() {
+        return set_identity(identity, session);
+    }
+    let told = session.existing()?.wake_up(&WakeUpOptions {
+        wing: arguments.wing.clone(),
+        agent: arguments.agent.clone(),
+        budget: arguments.budget as usize,
+    })?;
+    let text = if told.text.is_empty() {
+        "nothing to tell\n".to_owned()
+    } else {
+        format!("{}\n", session.printer.stored(&told.text))
+    };
+    Ok(Reply::new(&told, text)?
+        .warnings(&told.warnings)
+        .exit_if(told.text.is_empty(), Exit::Nothing))
+}
+
+fn set_identity(given: &str, session: &Session<'_>) -> Result<Reply> {
+    if given.trim().is_empty() {
+        session.existing()?.set_identity("")?;
+        return Reply::new(&json!({"identity": null}), "removed the identity\n");
+    }
+    let text = input::text(Some(given), true)?.unwrap_or_default();
+    session.created()?.set_identity(&text)?;
+    Reply::new(&json!({"identity": text}), "kept the identity\n")
 }

@@ -1,0 +1,92 @@
+//! Whether the ends of a link exist, and what there is instead.
+
+use loci_core::{Error, Filter, Get, Include, LinkEnd, Result, Selection};
+
+use crate::palace::Palace;
+
+/// Names that an error lists.
+const LISTED: usize = 5;
+
+impl Palace {
+    /// Refuses an end that does not exist.
+    pub(super) fn require_end(&self, end: &LinkEnd) -> Result<()> {
+        match end {
+            LinkEnd::Drawer(drawer) => {
+                let there = self.kept(&drawer.collection)?;
+                if let Some(collection) = &there
+                    && holds(collection.as_ref(), Selection::ids([drawer.id.as_str()]))?
+                {
+                    return Ok(());
+                }
+                self.refuse_drawer(&drawer.collection, &drawer.id)
+            }
+            LinkEnd::Room { wing, room } => {
+                let mut filters = vec![Filter::eq("wing", wing.as_str())];
+                if !room.is_empty() {
+                    filters.push(Filter::eq("room", room.as_str()));
+                }
+                let selection = Selection {
+                    filter: Filter::all(filters),
+                    ..Selection::default()
+                };
+                for collection in self.scope(None)? {
+                    if holds(collection.as_ref(), selection.clone())? {
+                        return Ok(());
+                    }
+                }
+                self.refuse_room(wing, room)
+            }
+        }
+    }
+
+    fn refuse_drawer(&self, collection: &str, id: &str) -> Result<()> {
+        let mut elsewhere = Vec::new();
+        for other in self.scope(None)? {
+            if holds(other.as_ref(), Selection::ids([id]))? {
+                elsewhere.push(format!("`{}`", other.name()));
+            }
+        }
+        let problem = if elsewhere.is_empty() {
+            format!("is not in collection `{collection}`; `loci list` shows ids")
+        } else {
+            format!(
+                "is not in collection `{collection}` but in {}",
+                elsewhere.join(", ")
+            )
+        };
+        Err(Error::invalid(format!("drawer `{id}`"), problem))
+    }
+
+    fn refuse_room(&self, wing: &str, room: &str) -> Result<()> {
+        let taxonomy = self.taxonomy()?;
+        let (what, name, known): (_, _, Vec<&String>) = match taxonomy.get(wing) {
+            None => (format!("wing `{wing}`"), wing, taxonomy.keys().collect()),
+            Some(rooms) => (
+                format!("room `{room}` of wing `{wing}`"),
+                room,
+                rooms.keys().collect(),
+            ),
+        };
+        let mut known: Vec<&str> = known
+            .into_iter()
+            .map(String::as_str)
+            .filter(|name| !name.is_empty())
+            .collect();
+        known.sort_by_key(|other| crate::search::distance(name, other));
+        known.truncate(LISTED);
+        let there = match known.len() {
+            0 => "there is none".to_owned(),
+            _ => format!("there are: `{}`", known.join("`, `")),
+        };
+        Err(Error::invalid(what, format!("has no drawer; {there}")))
+    }
+}
+
+fn holds(collection: &dyn loci_core::Collection, selection: Selection) -> Result<bool> {
+    let found = collection.get(&Get {
+        limit: Some(1),
+        include: Include::NONE,
+        ..Get::new(selection)
+    })?;
+    Ok(!found.ids.is_empty())
+}

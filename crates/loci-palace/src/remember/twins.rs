@@ -1,0 +1,168 @@
+//! Drawers that hold the same text as another, or nearly. There is no index of texts: the same text has the same vector, so
+//! the nearest vectors are looked at, and where vectors are missing the best matches by words.
+
+use loci_core::{
+    Collection, Error, Include, Metadata, Metric, Query, QueryInput, Result, Selection, Warning,
+};
+
+use super::{Twin, wing_of};
+use crate::palace::{Memory, Palace};
+
+/// Twins told at most.
+const TOLD: usize = 10;
+/// Drawers looked at when ten say the same and none is the same byte for byte.
+const MANY: usize = 200;
+/// From here on two vectors are those of the same words.
+const SAME: f32 = 0.9999;
+
+/// Looks for twins in one collection.
+pub(super) struct TwinSearch<'a> {
+    collection: &'a dyn Collection,
+    threshold: f32,
+    by_vector: bool,
+    by_words: bool,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl<'a> TwinSearch<'a> {
+    pub(super) fn new(palace: &Palace, memory: &'a Memory, threshold: f32) -> Result<Self> {
+        let collection = memory.collection.as_ref();
+        let info = palace.collections()?;
+        let info = info.iter().find(|info| info.name == collection.name());
+        let (drawers, vectors) = info.map_or((0, 0), |info| (info.count, info.vectors));
+        let mut warnings = Vec::new();
+        let by_vector = memory.embedder.is_some() && vectors > 0;
+        if memory.embedder.is_none() && drawers > 0 {
+            warnings.push(Warning::new(
+                "no_near_duplicates",
+                "there is no embedder, so only texts with the same words were looked for",
+            ));
+        }
+        Ok(Self {
+            collection,
+            threshold,
+            by_vector,
+            by_words: drawers > if by_vector { vectors } else { 0 },
+            warnings,
+        })
+    }
+
+    /// The twins of each text, the most similar first.
+    pub(super) fn of(&mut self, texts: &[&str]) -> Result<Vec<Vec<Twin>>> {
+        let mut all = if self.by_vector {
+            self.nearest(texts, TOLD)?
+        } else {
+            vec![Vec::new(); texts.len()]
+        };
+        for (text, twins) in texts.iter().zip(&mut all) {
+            let crowded = twins.len() == TOLD
+                && twins
+                    .iter()
+                    .all(|twin| twin.similarity >= SAME && !twin.exact);
+            if crowded {
+                let more = self.nearest(&[text], MANY)?.into_iter().flatten();
+                twins.extend(more.filter(|twin| twin.exact));
+            }
+            if self.by_words && !twins.iter().any(|twin| twin.exact) {
+                self.add_by_words(text, twins)?;
+            }
+            twins.sort_by(|a, b| {
+                (b.exact, b.similarity)
+                    .partial_cmp(&(a.exact, a.similarity))
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            });
+            twins.truncate(TOLD);
+        }
+        Ok(all)
+    }
+
+    fn nearest(&mut self, texts: &[&str], k: usize) -> Result<Vec<Vec<Twin>>> {
+        let query = Query {
+            input: QueryInput::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
+            k,
+            selection: Selection::all(),
+            include: Include::QUERY,
+        };
+        let found = match self.collection.query(&query) {
+            Ok(found) => found,
+            // Another process may make the vectors anew at this moment; adding need not wait for that.
+            Err(Error::EmbedderMismatch { .. }) => {
+                self.warnings.push(Warning::new(
+                    "no_near_duplicates",
+                    "the vectors are being made anew, so near duplicates were not looked for",
+                ));
+                return Ok(vec![Vec::new(); texts.len()]);
+            }
+            Err(error) => return Err(error),
+        };
+        self.warnings.extend(found.warnings);
+        let metric = self.collection.metric();
+        let answers = found.ids.into_iter().zip(found.documents);
+        let answers = answers.zip(found.metadatas).zip(found.distances);
+        let twins = texts.iter().zip(answers);
+        Ok(twins
+            .map(|(text, (((ids, documents), metadatas), distances))| {
+                let rows = ids.into_iter().zip(documents).zip(metadatas).zip(distances);
+                rows.map(|(((id, document), metadata), distance)| {
+                    let similarity = similarity(metric, distance);
+                    self.twin(text, id, document, &metadata, similarity)
+                })
+                .filter(|twin| {
+                    twin.exact || twin.similarity >= self.threshold || same_words(text, &twin.text)
+                })
+                .collect()
+            })
+            .collect())
+    }
+
+    /// Drawers of the same words, for those that have no vector.
+    fn add_by_words(&mut self, text: &str, twins: &mut Vec<Twin>) -> Result<()> {
+        let found = self
+            .collection
+            .lexical_search(text, TOLD, &Selection::all())?;
+        for hit in found.hits {
+            let known = twins.iter().any(|twin| twin.id == hit.id);
+            if !known && same_words(text, &hit.document) {
+                twins.push(self.twin(text, hit.id, hit.document, &hit.metadata, 1.0));
+            }
+        }
+        Ok(())
+    }
+
+    fn twin(
+        &self,
+        text: &str,
+        id: String,
+        document: String,
+        metadata: &Metadata,
+        similarity: f32,
+    ) -> Twin {
+        let exact = text == document;
+        Twin {
+            id,
+            collection: self.collection.name().to_owned(),
+            similarity: if exact { 1.0 } else { similarity },
+            exact,
+            text: document,
+            wing: wing_of(metadata).to_owned(),
+            room: metadata.get_str("room").unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// Squared Euclidean distances are taken as those of unit vectors.
+fn similarity(metric: Metric, distance: f32) -> f32 {
+    let similarity = match metric {
+        Metric::Cosine | Metric::Ip => 1.0 - distance,
+        Metric::L2 => 1.0 - distance / 2.0,
+    };
+    similarity.clamp(0.0, 1.0)
+}
+
+/// Whether two texts are the same but for case and white space.
+fn same_words(a: &str, b: &str) -> bool {
+    let words =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_lowercase).collect() };
+    // Letters differ in length between the cases, but not by much.
+    a.len() <= b.len().saturating_mul(4).saturating_add(64) && words(a) == words(b)
+}

@@ -1,0 +1,224 @@
+//! Links at the level of a palace: ends that exist, walks that end, tunnels by name and by link.
+
+use loci_palace::{Batch, Link, LinkEnd, MetadataPatch, Palace};
+use serde_json::json;
+
+use crate::support::open;
+
+/// Drawers by id, wing and room.
+fn palace(places: &[(&str, &str, &str)]) -> (tempfile::TempDir, Palace) {
+    let directory = tempfile::tempdir().unwrap();
+    let palace = open(&directory.path().join("palace"));
+    let drawers = palace.collection("drawers", true).unwrap();
+    for (id, wing, room) in places {
+        let metadata = json!({"wing": wing, "room": room});
+        let batch = Batch::new([*id])
+            .documents([format!("text of {id}")])
+            .metadatas([MetadataPatch::from_json(&metadata).unwrap()]);
+        drawers.add(&batch).unwrap();
+    }
+    (directory, palace)
+}
+
+fn link(from: &LinkEnd, to: &LinkEnd, label: &str) -> Link {
+    Link {
+        from: from.clone(),
+        to: to.clone(),
+        label: label.into(),
+        metadata: loci_palace::Metadata::default(),
+    }
+}
+
+fn drawer(id: &str) -> LinkEnd {
+    LinkEnd::drawer("drawers", id)
+}
+
+#[test]
+fn a_link_to_what_is_not_there_is_refused_with_what_is() {
+    let (_directory, palace) = palace(&[("a", "alice", "home"), ("b", "loci", "search")]);
+    palace
+        .collection("notes", true)
+        .unwrap()
+        .add(&Batch::new(["c"]).documents(["c"]))
+        .unwrap();
+    let there = drawer("a");
+    for (end, words) in [
+        (drawer("zz"), "`zz`"),
+        (drawer("c"), "`notes`"),
+        (LinkEnd::drawer("nowhere", "a"), "`drawers`"),
+        (LinkEnd::room("lcoi", ""), "`loci`"),
+        (LinkEnd::room("loci", "saerch"), "`search`"),
+        (LinkEnd::room("alice", "search"), "`home`"),
+    ] {
+        let refused = palace.link(&[link(&there, &end, "")]).unwrap_err();
+        assert!(refused.to_string().contains(words), "{refused}");
+        let refused = palace.link(&[link(&end, &there, "")]).unwrap_err();
+        assert!(refused.to_string().contains(words), "{refused}");
+    }
+    assert!(palace.links(None, 10, 0).unwrap().is_empty());
+    let rooms = link(
+        &LinkEnd::room("alice", "home"),
+        &LinkEnd::room("loci", ""),
+        "",
+    );
+    assert_eq!(palace.link(&[rooms.clone()]).unwrap().added, 1);
+    assert_eq!(palace.link(&[rooms]).unwrap().known, 1);
+}
+
+#[test]
+fn a_call_with_one_bad_link_adds_none() {
+    let (_directory, palace) = palace(&[("a", "w", "r"), ("b", "w", "r")]);
+    let good = link(&drawer("a"), &drawer("b"), "x");
+    let bad = link(&drawer("a"), &drawer("zz"), "x");
+    assert!(palace.link(&[good, bad]).is_err());
+    assert!(palace.links(None, 10, 0).unwrap().is_empty());
+}
+
+#[test]
+fn a_walk_goes_both_ways_nearest_first_and_ends_in_a_circle() {
+    let (_directory, palace) = palace(&[
+        ("a", "w", "r"),
+        ("b", "w", "r"),
+        ("c", "w", "r"),
+        ("d", "w", "r"),
+    ]);
+    let circle = [("a", "b"), ("b", "c"), ("c", "a"), ("d", "c"), ("a", "a")]
+        .map(|(from, to)| link(&drawer(from), &drawer(to), "next"));
+    palace.link(&circle).unwrap();
+    let hops = |max_hops: usize| -> Vec<(String, usize)> {
+        let walk = palace.traverse(&drawer("a"), max_hops, 0).unwrap();
+        assert!(!walk.cut);
+        walk.reached
+            .into_iter()
+            .map(|reached| match reached.end {
+                LinkEnd::Drawer(drawer) => (drawer.id, reached.hops),
+                room @ LinkEnd::Room { .. } => panic!("{room:?}"),
+            })
+            .collect()
+    };
+    let expected = |all: &[(&str, usize)]| -> Vec<(String, usize)> {
+        all.iter()
+            .map(|(id, hops)| ((*id).to_owned(), *hops))
+            .collect()
+    };
+    assert_eq!(hops(0), expected(&[("a", 0)]));
+    assert_eq!(hops(1), expected(&[("a", 0), ("b", 1), ("c", 1)]));
+    assert_eq!(hops(5), expected(&[("a", 0), ("b", 1), ("c", 1), ("d", 2)]));
+    let walk = palace.traverse(&drawer("a"), 1_000_000, 0).unwrap();
+    assert_eq!(walk.warnings[0].code, "hops_limited");
+    assert!(palace.traverse(&drawer("zz"), 1, 0).is_err());
+}
+
+#[test]
+fn a_walk_says_when_its_limit_cuts_it() {
+    let (_directory, palace) = palace(&[("a", "w", "r"), ("b", "w", "r"), ("c", "w", "r")]);
+    let star = ["b", "c"].map(|to| link(&drawer("a"), &drawer(to), ""));
+    palace.link(&star).unwrap();
+    let walk = palace.traverse(&drawer("a"), 2, 2).unwrap();
+    assert_eq!((walk.reached.len(), walk.cut), (2, true));
+    let walk = palace.traverse(&drawer("a"), 2, 3).unwrap();
+    assert_eq!((walk.reached.len(), walk.cut), (3, false));
+}
+
+#[test]
+fn a_room_leads_to_rooms_of_its_name_in_other_wings() {
+    let (_directory, palace) = palace(&[
+        ("a", "alice", "search"),
+        ("b", "loci", "search"),
+        ("c", "loci", "search"),
+        ("d", "loci", "index"),
+        ("e", "mem", "other"),
+    ]);
+    let dug = link(
+        &LinkEnd::room("loci", "search"),
+        &LinkEnd::room("mem", "other"),
+        "like",
+    );
+    palace.link(&[dug.clone()]).unwrap();
+    let walk = palace
+        .traverse(&LinkEnd::room("alice", "search"), 2, 0)
+        .unwrap();
+    let found: Vec<_> = walk
+        .reached
+        .iter()
+        .map(|reached| (reached.end.clone(), reached.hops, reached.drawers))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (LinkEnd::room("alice", "search"), 0, 1),
+            (LinkEnd::room("loci", "search"), 1, 2),
+            (LinkEnd::room("mem", "other"), 2, 1),
+        ]
+    );
+    assert_eq!(walk.reached[1].via, None);
+    assert_eq!(walk.reached[2].via, Some(dug));
+}
+
+#[test]
+fn tunnels_are_rooms_of_several_wings_and_links_between_wings() {
+    let (_directory, palace) = palace(&[
+        ("a", "alice", "search"),
+        ("b", "loci", "search"),
+        ("c", "loci", "index"),
+        ("d", "mem", "index2"),
+        ("e", "", "search"),
+    ]);
+    let dug = link(
+        &LinkEnd::room("loci", "index"),
+        &LinkEnd::room("mem", "index2"),
+        "",
+    );
+    let within = link(
+        &LinkEnd::room("loci", "index"),
+        &LinkEnd::room("loci", "search"),
+        "",
+    );
+    let drawers = link(&drawer("a"), &drawer("d"), "");
+    palace.link(&[dug.clone(), within, drawers]).unwrap();
+    let all = palace.tunnels(None, None).unwrap();
+    assert_eq!(all.len(), 2);
+    assert_eq!(all[0].room, "search");
+    assert_eq!(all[0].wings, ["alice", "loci"]);
+    assert_eq!((all[0].drawers, all[0].link.is_none()), (2, true));
+    assert_eq!(all[1].link, Some(dug));
+    assert_eq!(palace.tunnels(Some("mem"), None).unwrap().len(), 1);
+    assert_eq!(
+        palace.tunnels(Some("loci"), Some("alice")).unwrap().len(),
+        1
+    );
+    assert!(
+        palace
+            .tunnels(Some("mem"), Some("alice"))
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn the_taxonomy_counts_every_drawer_of_all_collections() {
+    let (_directory, palace) = palace(&[
+        ("a", "alice", "home"),
+        ("b", "alice", "home"),
+        ("c", "alice", "work"),
+        ("d", "loci", "home"),
+    ]);
+    let notes = palace.collection("notes", true).unwrap();
+    let bare = Batch::new(["x", "y", "z"])
+        .documents(["x", "y", "z"])
+        .metadatas([
+            MetadataPatch::from_json(&json!({"wing": "alice"})).unwrap(),
+            MetadataPatch::from_json(&json!({"room": "home"})).unwrap(),
+            MetadataPatch::default(),
+        ]);
+    notes.add(&bare).unwrap();
+    let taxonomy = serde_json::to_value(palace.taxonomy().unwrap()).unwrap();
+    assert_eq!(
+        taxonomy,
+        json!({
+            "": {"": 1, "home": 1},
+            "alice": {"": 1, "home": 2, "work": 1},
+            "loci": {"home": 1},
+        })
+    );
+}

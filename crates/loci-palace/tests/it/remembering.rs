@@ -1,0 +1,224 @@
+//! Adding with a look for twins: what a wing holds already is not added again, and what is near is told.
+
+use loci_palace::{
+    Batch, Metadata, NEAR_DUPLICATE, NewDrawer, OpenOptions, Palace, RememberOptions,
+};
+use serde_json::json;
+
+use crate::support::open;
+
+fn palace() -> (tempfile::TempDir, Palace) {
+    let directory = tempfile::tempdir().unwrap();
+    let palace = open(&directory.path().join("palace"));
+    (directory, palace)
+}
+
+fn new(text: &str, wing: &str) -> NewDrawer {
+    NewDrawer {
+        text: text.into(),
+        metadata: Metadata::from_json(&json!({"wing": wing, "room": "r"})).unwrap(),
+        ..NewDrawer::default()
+    }
+}
+
+fn outcomes(palace: &Palace, drawers: &[NewDrawer]) -> Vec<&'static str> {
+    let report = palace
+        .remember(drawers, &RememberOptions::default())
+        .unwrap();
+    report.drawers.iter().map(|one| one.outcome).collect()
+}
+
+fn count(palace: &Palace) -> u64 {
+    palace
+        .collection("drawers", false)
+        .unwrap()
+        .count()
+        .unwrap()
+}
+
+#[test]
+fn an_absent_collection_holds_no_twin_and_is_not_made() {
+    let (_directory, palace) = palace();
+    let check = palace.check_duplicate("drawers", "x", 0.5).unwrap();
+    assert_eq!((check.threshold, check.twins.len()), (0.5, 0));
+    assert!(palace.collections().unwrap().is_empty());
+}
+
+#[test]
+fn exact_and_near_twins_are_told_with_their_similarity() {
+    let (_directory, palace) = palace();
+    let text = "Alice moved to Lyon in May.";
+    let others = [
+        new(text, "alice"),
+        new("alice  moved to LYON in may.", "bob"),
+        new("Alice moved to Lyon in June.", "alice"),
+        new("The build needs two cores.", "loci"),
+    ];
+    assert_eq!(outcomes(&palace, &others), ["added"; 4]);
+    let check = palace
+        .check_duplicate("drawers", text, NEAR_DUPLICATE)
+        .unwrap();
+    let first = &check.twins[0];
+    assert!(first.exact && first.similarity == 1.0);
+    assert_eq!((first.wing.as_str(), first.room.as_str()), ("alice", "r"));
+    let second = &check.twins[1];
+    assert!(!second.exact && second.wing == "bob", "{second:?}");
+    assert!(second.similarity > 0.99);
+    assert!(check.twins.iter().all(|twin| !twin.text.contains("cores")));
+    let strict = palace.check_duplicate("drawers", "Alice moved to Lyon in July.", 1.0);
+    assert!(strict.unwrap().twins.is_empty());
+    let loose = palace.check_duplicate("drawers", "Alice moved to Lyon in July.", 0.5);
+    assert!(loose.unwrap().twins.len() >= 2);
+    for refused in [-0.1, 1.1, f32::NAN] {
+        assert!(palace.check_duplicate("drawers", text, refused).is_err());
+    }
+}
+
+#[test]
+fn a_text_is_kept_once_in_a_wing_and_may_stand_in_another() {
+    let (_directory, palace) = palace();
+    let text = "Backups run at four.";
+    assert_eq!(outcomes(&palace, &[new(text, "a")]), ["added"]);
+    let report = palace
+        .remember(
+            &[new(text, "a"), new(text, "b")],
+            &RememberOptions::default(),
+        )
+        .unwrap();
+    assert_eq!(report.added, 1);
+    assert_eq!(report.threshold, NEAR_DUPLICATE);
+    assert_eq!(report.drawers[0].outcome, "duplicate");
+    assert_eq!(report.drawers[0].id, report.drawers[0].twins[0].id);
+    assert_eq!(report.drawers[1].outcome, "added");
+    assert!(report.drawers[1].twins[0].exact);
+    assert_eq!(count(&palace), 2);
+}
+
+#[test]
+fn a_text_given_twice_for_one_wing_is_added_once() {
+    let (_directory, palace) = palace();
+    let given = [new("x y z", "a"), new("x y z", "a"), new("x y z", "b")];
+    let report = palace
+        .remember(&given, &RememberOptions::default())
+        .unwrap();
+    let outcomes: Vec<_> = report.drawers.iter().map(|one| one.outcome).collect();
+    assert_eq!(outcomes, ["added", "duplicate", "added"]);
+    assert_eq!(report.drawers[1].id, report.drawers[0].id);
+    assert_eq!(count(&palace), 2);
+}
+
+#[test]
+fn near_twins_are_left_out_only_on_request() {
+    let (_directory, palace) = palace();
+    outcomes(&palace, &[new("Alice moved to Lyon in May.", "a")]);
+    let options = RememberOptions {
+        skip_near: true,
+        ..RememberOptions::default()
+    };
+    let near = new("alice moved to lyon in may", "a");
+    let elsewhere = new("alice moved to lyon in may", "b");
+    let report = palace
+        .remember(&[near.clone(), elsewhere], &options)
+        .unwrap();
+    let kinds: Vec<_> = report.drawers.iter().map(|one| one.outcome).collect();
+    assert_eq!(kinds, ["near_duplicate", "added"]);
+    assert_eq!(outcomes(&palace, &[near]), ["added"]);
+    assert_eq!(count(&palace), 3);
+}
+
+#[test]
+fn an_id_that_is_taken_keeps_its_drawer() {
+    let (_directory, palace) = palace();
+    let named = |text: &str| NewDrawer {
+        id: Some("move".into()),
+        ..new(text, "a")
+    };
+    assert_eq!(outcomes(&palace, &[named("one thing")]), ["added"]);
+    assert_eq!(
+        outcomes(&palace, &[named("quite another thing")]),
+        ["exists"]
+    );
+}
+
+#[test]
+fn a_call_that_is_too_large_or_empty_of_words_adds_nothing() {
+    let (_directory, palace) = palace();
+    let many = vec![new("x", "a"); 501];
+    let large = [
+        new(&"x ".repeat(300_000), "a"),
+        new(&"y ".repeat(300_000), "a"),
+    ];
+    let empty = [new("fine", "a"), new(" ", "a")];
+    for (drawers, word) in [
+        (&many[..], "500"),
+        (&large[..], "1048576"),
+        (&empty[..], "empty"),
+    ] {
+        let refused = palace
+            .remember(drawers, &RememberOptions::default())
+            .unwrap_err();
+        assert!(refused.to_string().contains(word), "{refused}");
+    }
+    assert!(palace.collections().unwrap().is_empty());
+    let nothing = palace.remember(&[], &RememberOptions::default()).unwrap();
+    assert_eq!(nothing.added, 0);
+}
+
+#[test]
+fn a_twin_without_a_vector_is_found_by_its_words() {
+    let (directory, _) = palace();
+    let path = directory.path().join("plain");
+    let without = OpenOptions {
+        embedder: Some("none".into()),
+        ..OpenOptions::create()
+    };
+    let palace = Palace::open(&path, &without).unwrap();
+    assert_eq!(
+        outcomes(&palace, &[new("Alice moved to Lyon.", "a")]),
+        ["added"]
+    );
+    let check = palace
+        .check_duplicate("drawers", "Alice moved to Lyon.", 0.9)
+        .unwrap();
+    assert!(check.twins[0].exact);
+    assert_eq!(check.warnings[0].code, "no_near_duplicates");
+    let check = palace
+        .check_duplicate("drawers", "alice MOVED to lyon.", 0.9)
+        .unwrap();
+    assert_eq!((check.twins.len(), check.twins[0].exact), (1, false));
+    drop(palace);
+    let palace = open(&path);
+    assert_eq!(
+        outcomes(&palace, &[new("Alice moved to Lyon.", "a")]),
+        ["duplicate"]
+    );
+    assert_eq!(
+        outcomes(&palace, &[new("Bob stayed in Rome.", "a")]),
+        ["added"]
+    );
+    assert_eq!(
+        outcomes(&palace, &[new("Alice moved to Lyon.", "a")]),
+        ["duplicate"]
+    );
+}
+
+#[test]
+fn an_exact_twin_is_found_among_many_that_say_the_same() {
+    let (_directory, palace) = palace();
+    let drawers = palace.memory("drawers", true).unwrap().0.collection;
+    for number in 0..40_usize {
+        let text = format!("backups run{}at four", " ".repeat(number + 2));
+        let batch = Batch::new([number.to_string()]).documents([text]);
+        drawers.add(&batch).unwrap();
+    }
+    let last = Batch::new(["exact"]).documents(["backups run at four"]);
+    drawers.add(&last).unwrap();
+    let check = palace
+        .check_duplicate("drawers", "backups run at four", 0.9)
+        .unwrap();
+    assert_eq!(
+        (check.twins[0].id.as_str(), check.twins[0].exact),
+        ("exact", true)
+    );
+    assert_eq!(check.twins.len(), 10);
+}
