@@ -403,6 +403,17 @@ macro_rules! __sentences {
             relations "17.18" s17_18_a_missing_palace_has_no_relations_and_a_closed_one_answers_so;
             relations "17.19" s17_19_instances_see_each_others_facts_and_links;
             relations "17.20" s17_20_facts_and_links_survive_the_instance;
+            relations "17.21" s17_21_ending_a_fact_writes_its_end_and_nothing_else;
+            relations "17.22" s17_22_what_has_ended_or_begins_later_or_is_missing_is_not_ended;
+            relations "17.23" s17_23_an_end_that_is_no_date_is_refused;
+            relations "17.24" s17_24_superseding_ends_and_adds_in_one;
+            relations "17.25" s17_25_a_fact_that_has_ended_does_not_take_anothers_place;
+            relations "17.26" s17_26_of_several_threads_that_supersede_a_fact_one_wins;
+            relations "17.27" s17_27_names_are_found_whatever_their_case_if_that_is_asked;
+            relations "17.28" s17_28_nothing_of_a_supersession_counts_as_added_twice;
+            relations "17.29" s17_29_links_are_removed_by_ends_and_label;
+            relations "17.30" s17_30_drawers_come_with_their_facts_and_links_or_not_at_all;
+            relations "17.31" s17_31_what_names_a_duplicate_names_the_drawer_that_is_there;
         }
     };
 }

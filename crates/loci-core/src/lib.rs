@@ -56,8 +56,9 @@ pub use recall::{
 };
 pub use registry::{BackendChoice, DEFAULT_BACKEND, Registry};
 pub use relations::{
-    DrawerRef, Fact, FactQuery, Link, LinkEnd, MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES, Related,
-    Relations, validate_facts, validate_links,
+    DateSpan, DrawerRef, Fact, FactQuery, Link, LinkEnd, MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES,
+    Related, Relations, Spellings, ended_already, folded_name, nothing_to_end, same_name,
+    validate_end, validate_facts, validate_links,
 };
 pub use result::{
     Change, Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalHit,

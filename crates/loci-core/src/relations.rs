@@ -5,10 +5,14 @@
 //! drawer it was taken from is deleted, and only `forget` removes it too.
 
 mod check;
+mod names;
+mod validity;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::check::{MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES, validate_facts, validate_links};
+pub use self::names::{Spellings, folded_name, same_name};
+pub use self::validity::DateSpan;
 use crate::error::{Error, Result};
 use crate::json::deserialize_strict;
 use crate::metadata::Metadata;
@@ -138,8 +142,7 @@ impl LinkEnd {
     }
 }
 
-/// Which facts are asked for; what is absent does not restrict, and all that is given must hold. Names are compared byte by
-/// byte.
+/// Which facts are asked for; what is absent does not restrict, and all that is given must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FactQuery {
     /// With this id.
@@ -152,6 +155,25 @@ pub struct FactQuery {
     pub predicate: Option<String>,
     /// With this object.
     pub object: Option<String>,
+    /// Whether names are the same whatever their letter case and surrounding space; otherwise they are compared byte by byte.
+    /// An id is always compared byte by byte.
+    pub any_case: bool,
+}
+
+impl FactQuery {
+    /// Whether it asks for a fact.
+    pub fn matches(&self, fact: &Fact) -> bool {
+        let is = |wanted: &Option<String>, name: &str| {
+            wanted
+                .as_deref()
+                .is_none_or(|wanted| wanted == name || (self.any_case && same_name(wanted, name)))
+        };
+        self.id.as_ref().is_none_or(|id| *id == fact.id)
+            && is(&self.subject, &fact.subject)
+            && is(&self.predicate, &fact.predicate)
+            && is(&self.object, &fact.object)
+            && (is(&self.entity, &fact.subject) || is(&self.entity, &fact.object))
+    }
 }
 
 /// How many of what was given were new.
@@ -181,26 +203,89 @@ pub trait Relations: Send + Sync {
     fn damaged(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
-    /// Ends the facts of these ids that still hold at `valid_to`; gives those that were ended, as they are now. An id that is
-    /// not there, or whose fact ended earlier, is left out. Each ended fact draws a number.
+    /// Gives all facts that a query asks for to `visit`, as of one commit, in the order added, without holding them in memory.
+    fn each_fact(&self, query: &FactQuery, visit: &mut dyn FnMut(Fact)) -> Result<()> {
+        self.facts(query, usize::MAX, 0)?
+            .into_iter()
+            .for_each(visit);
+        Ok(())
+    }
+    /// Ends the facts of these ids at `valid_to`, a date; gives those that were ended, as they are now, in the order of the
+    /// ids. An id that is not there is left out, and so is a fact that has ended already or begins later; see
+    /// [`Fact::can_end`]. Each ended fact draws a number.
     fn end_facts(&self, ids: &[String], valid_to: &str) -> Result<Vec<Fact>> {
         let _ = (ids, valid_to);
         Err(unsupported("ending facts"))
     }
-    /// [`Relations::end_facts`] and [`Relations::add_facts`] of `new` in one transaction. Refused if none was ended.
+    /// [`Relations::end_facts`] and [`Relations::add_facts`] of `new` in one transaction. If none was ended, or a fact of
+    /// the new one's id is there and has an end, it is a conflict that names what holds, and nothing is written.
     fn supersede(&self, ids: &[String], valid_to: &str, new: &Fact) -> Result<Vec<Fact>> {
         let _ = (ids, valid_to, new);
         Err(unsupported("superseding facts"))
     }
-    /// Subjects and objects that equal `name` but for case and surrounding space, in order.
+    /// Subjects and objects that equal `name` but for case and surrounding space, in order; none where nothing is like it.
     fn spellings(&self, name: &str) -> Result<Vec<String>> {
         let _ = name;
         Err(unsupported("spellings of names"))
     }
-    /// Removes links by ends and label, whatever their metadata; gives how many there were.
+    /// Subjects and objects that begin with `beginning` but for case, `limit` at most, in order.
+    fn names_like(&self, beginning: &str, limit: usize) -> Result<Vec<String>> {
+        let _ = (beginning, limit);
+        Ok(Vec::new())
+    }
+    /// Removes links by ends and label, whatever their metadata; gives how many there were. Each draws a number.
     fn remove_links(&self, links: &[Link]) -> Result<u64> {
         let _ = links;
         Err(unsupported("removing links"))
+    }
+}
+
+/// The date at which facts are ended.
+pub fn validate_end(valid_to: &str) -> Result<DateSpan> {
+    DateSpan::parse(valid_to).ok_or_else(|| {
+        Error::invalid(
+            format!("end `{valid_to}`"),
+            "is no date; write a year, month, day or RFC 3339 moment",
+        )
+    })
+}
+
+/// Why a supersession is refused: nothing was ended. `holding` are facts of the same subject and predicate that hold.
+pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
+    let old = match old {
+        None => "the fact to supersede is not there".to_owned(),
+        Some(old) => format!(
+            "{} cannot be superseded: {}",
+            old.statement(),
+            match &old.valid_to {
+                Some(end) => format!("it ended {end}"),
+                None => "it begins later".to_owned(),
+            }
+        ),
+    };
+    let named: Vec<String> = holding
+        .iter()
+        .take(3)
+        .map(|fact| format!("{} (fact `{}`)", fact.statement(), fact.id))
+        .collect();
+    let now = match named.as_slice() {
+        [] => "nothing holds in its place".to_owned(),
+        named => format!("now holds {}", named.join(", ")),
+    };
+    Error::Conflict {
+        what: format!("{old}; {now}"),
+    }
+}
+
+/// Why a supersession is refused: the fact that should hold is there and has an end.
+pub fn ended_already(fact: &Fact) -> Error {
+    Error::Conflict {
+        what: format!(
+            "{} is there as fact `{}` and ended {}; say from another date on",
+            fact.statement(),
+            fact.id,
+            fact.valid_to.as_deref().unwrap_or_default()
+        ),
     }
 }
 

@@ -1,6 +1,19 @@
 //! Facts: what holds, since when and until when. Nothing is overwritten: a fact that no longer holds is ended, and stays.
+//!
+//! A fact holds from the first moment of `valid_from` until before the first moment of `valid_to`. A date is a year, a month,
+//! a day, a moment or words such as `yesterday`; as of a year, month or day means at its end. Names are the same whatever
+//! their letter case and surrounding space. A source that does not exist is a warning, not an error: the drawer may come
+//! later, and a fact outlives a drawer that is deleted.
 
-use loci_core::{Error, Fact, Result, Warning};
+mod add;
+mod change;
+mod conflicts;
+mod dates;
+mod search;
+
+use std::sync::Arc;
+
+use loci_core::{Error, Fact, Relations, Result, Warning};
 use serde::Serialize;
 
 use crate::palace::Palace;
@@ -56,8 +69,10 @@ pub struct FactAdded {
     pub id: String,
     /// False if it was there already.
     pub added: bool,
-    /// Facts of the same subject and predicate that say something else of the same time.
+    /// Facts of the same subject and predicate that say something else of the same time; twenty at most.
     pub conflicts: Vec<Fact>,
+    /// What should be known: the drawer it was taken from is not there, or it was there already and has ended.
+    pub warnings: Vec<Warning>,
 }
 
 /// What a supersession did, in one transaction.
@@ -81,56 +96,60 @@ pub struct Conflict {
 }
 
 impl Palace {
-    /// Adds facts in one transaction; each says what it conflicts with. A fact that is there stays as it is.
+    /// Adds facts in one transaction; each says what it conflicts with. A fact that is there stays as it is. One without an
+    /// id and a beginning that was there and has ended is added anew: it holds again, from now on.
     pub fn add_facts(&self, facts: &[Fact]) -> Result<Vec<FactAdded>> {
-        let _ = facts;
-        Err(unfinished())
+        add::add(self, facts)
     }
 
-    /// Facts that match.
+    /// Facts that match, in the order added. Where there are none the warnings say why.
     pub fn facts(&self, search: &FactSearch) -> Result<FactAnswer> {
-        let _ = search;
-        Err(unfinished())
+        search::find(&*self.facts_kept()?, search)
     }
 
-    /// Ends the facts that match and hold: `ended` is the date (now if absent). Gives them as they are afterwards.
+    /// Ends the facts that match and hold: `ended` is the date (now if absent). Gives them as they are afterwards; none if
+    /// none holds. Refused if all that match begin later.
     pub fn invalidate_facts(&self, search: &FactSearch, ended: Option<&str>) -> Result<Vec<Fact>> {
-        let _ = (search, ended);
-        Err(unfinished())
+        change::invalidate(&*self.facts_kept()?, search, ended)
     }
 
-    /// Ends the facts that match `old` and adds `new`, which holds from `at` (now if absent), in one transaction.
+    /// Ends the facts that match `old` and adds `new`, which holds from `at` (else from its own `valid_from`, else from now),
+    /// in one transaction. `old` names an id, or subject and predicate; `new` has the same where it names none. If nothing
+    /// that matches holds, it is a conflict that names what does.
     pub fn supersede_fact(
         &self,
         old: &FactSearch,
         new: &Fact,
         at: Option<&str>,
     ) -> Result<Superseded> {
-        let _ = (old, new, at);
-        Err(unfinished())
+        change::supersede(&*self.facts_kept()?, old, new, at)
     }
 
-    /// Facts in the order in which they began to hold, ended ones too; of one entity or of all.
+    /// Facts in the order in which they began to hold, ended ones too; of one entity or of all. Those whose beginning is
+    /// unknown come last.
     pub fn fact_timeline(
         &self,
         entity: Option<&str>,
         limit: usize,
         offset: usize,
     ) -> Result<FactAnswer> {
-        let _ = (entity, limit, offset);
-        Err(unfinished())
+        search::timeline(&*self.facts_kept()?, entity, limit, offset)
     }
 
     /// Facts that overlap in time and differ in object; of one entity or of all.
     pub fn fact_conflicts(&self, entity: Option<&str>) -> Result<Vec<Conflict>> {
-        let _ = entity;
-        Err(unfinished())
+        conflicts::all(&*self.facts_kept()?, entity)
     }
-}
 
-fn unfinished() -> Error {
-    Error::UnsupportedCapability {
-        capability: "facts".into(),
-        reason: "not yet".into(),
+    fn facts_kept(&self) -> Result<Arc<dyn Relations>> {
+        self.relations()?
+            .ok_or_else(|| Error::UnsupportedCapability {
+                capability: "facts".into(),
+                reason: format!(
+                    "a palace of backend `{}` keeps none; `loci import '{}'` makes it one of ours",
+                    self.backend_name(),
+                    self.path().display()
+                ),
+            })
     }
 }

@@ -243,7 +243,7 @@ fn parts_of(selection: &Selection) -> Vec<Filter> {
 }
 
 /// The first few names.
-fn first_of(names: &[String]) -> String {
+pub(crate) fn first_of(names: &[String]) -> String {
     let mut shown: Vec<String> = names
         .iter()
         .take(8)

@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get,
-    GetResult, Health, Include, Judge, Kinship, LexicalResult, MaintenanceKind, MaintenanceResult,
-    MaintenanceState, MaintenanceStatus, Metric, Probe, Query, QueryResult, RecallResult, Result,
-    Selection, WriteResult,
+    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact,
+    Get, GetResult, Health, Include, Judge, Kinship, LexicalResult, Link, MaintenanceKind,
+    MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Probe, Query, QueryResult,
+    RecallResult, Related, Result, Selection, WriteResult, validate_facts, validate_links,
 };
 
 use rusqlite::Connection;
@@ -32,6 +32,7 @@ use self::write::Mode;
 use crate::fault::Attempt;
 use crate::index::build::{self, When};
 use crate::index::registry;
+use crate::relations::Companions;
 use crate::store::connection::Db;
 use crate::store::{Head, Store};
 
@@ -91,7 +92,17 @@ impl SqliteCollection {
     }
 
     fn write(&self, batch: &Batch, mode: Mode) -> Result<WriteResult> {
-        let result = write::write(self, batch, mode)?;
+        self.write_with(batch, mode, &Companions::default())
+            .map(|(result, _)| result)
+    }
+
+    fn write_with(
+        &self,
+        batch: &Batch,
+        mode: Mode,
+        companions: &Companions,
+    ) -> Result<(WriteResult, Related)> {
+        let result = write::write(self, batch, mode, companions)?;
         self.store.wrote(&self.name, batch.len() as u64);
         self.build_if_far_behind();
         Ok(result)
@@ -134,6 +145,21 @@ impl Collection for SqliteCollection {
 
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         self.write(batch, Mode::Add)
+    }
+
+    fn add_with(
+        &self,
+        batch: &Batch,
+        facts: &[Fact],
+        links: &[Link],
+    ) -> Result<(WriteResult, Related)> {
+        validate_facts(facts)?;
+        validate_links(links)?;
+        let companions = Companions {
+            facts: facts.to_vec(),
+            links: links.to_vec(),
+        };
+        self.write_with(batch, Mode::Add, &companions)
     }
 
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {

@@ -3,13 +3,16 @@
 //! `facts` and `links` each know one table: how a row is written, checked and read back. A row whose bytes are not those that
 //! were written is left out of every answer; `verify` names it and `repair` sets it aside.
 
+mod ending;
 pub(crate) mod facts;
 pub(crate) mod links;
+mod names;
 
 use std::sync::Arc;
 
 use loci_core::{
-    Fact, FactQuery, Link, LinkEnd, Related, Relations, Result, validate_facts, validate_links,
+    Fact, FactQuery, Link, LinkEnd, Related, Relations, Result, validate_end, validate_facts,
+    validate_links,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows};
@@ -29,36 +32,84 @@ pub(crate) struct SqliteRelations {
 }
 
 impl SqliteRelations {
-    /// Writes items in one transaction. `insert` is given the number of the row and the time, and tells whether it was new.
-    fn add<T>(
-        &self,
-        doing: &str,
-        items: &[T],
-        insert: impl Fn(&Connection, i64, i64, &T) -> Attempt<bool>,
-    ) -> Result<Related> {
+    /// Writes items in one transaction.
+    fn add<T>(&self, doing: &str, items: &[T], insert: Insert<T>) -> Result<Related> {
         self.store.ensure_open()?;
         if items.is_empty() {
             return Ok(Related::default());
         }
-        self.store.write(doing, |db| {
-            let mut seq = Head::read(&db.sql)?.seq as i64;
-            let now = now_ms();
-            let mut related = Related::default();
-            for item in items {
-                if insert(&db.sql, seq + 1, now, item)? {
-                    seq += 1;
-                    related.added += 1;
-                } else {
-                    related.known += 1;
-                }
-            }
-            if related.added > 0 {
-                db.sql
-                    .prepare_cached("UPDATE palace SET seq = ?1 WHERE id = 1")?
-                    .execute([seq])?;
-            }
-            Ok(related)
+        self.store
+            .write(doing, |db| insert_all(&db.sql, items, insert))
+    }
+}
+
+/// Writes one item under the number of the row, at a time; tells whether it was new.
+type Insert<T> = fn(&Connection, i64, i64, &T) -> Attempt<bool>;
+
+/// Facts and links that are written with drawers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Companions {
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) links: Vec<Link>,
+}
+
+impl Companions {
+    /// Writes them inside a transaction.
+    pub(crate) fn insert(&self, db: &Connection) -> Attempt<Related> {
+        let facts = insert_all(db, &self.facts, facts::insert)?;
+        let links = insert_all(db, &self.links, links::insert)?;
+        Ok(Related {
+            added: facts.added + links.added,
+            known: facts.known + links.known,
         })
+    }
+}
+
+/// Writes items inside a transaction; each new one draws a number.
+fn insert_all<T>(db: &Connection, items: &[T], insert: Insert<T>) -> Attempt<Related> {
+    let mut numbers = Numbers::begin(db)?;
+    let now = now_ms();
+    let mut related = Related::default();
+    for item in items {
+        if insert(db, numbers.next(), now, item)? {
+            numbers.draw();
+            related.added += 1;
+        } else {
+            related.known += 1;
+        }
+    }
+    numbers.finish(db)?;
+    Ok(related)
+}
+
+/// The palace's numbers inside a write transaction.
+struct Numbers {
+    first: i64,
+    last: i64,
+}
+
+impl Numbers {
+    fn begin(db: &Connection) -> Attempt<Self> {
+        let last = Head::read(db)?.seq as i64;
+        Ok(Self { first: last, last })
+    }
+
+    /// The number that the next change would draw.
+    fn next(&self) -> i64 {
+        self.last + 1
+    }
+
+    fn draw(&mut self) -> i64 {
+        self.last += 1;
+        self.last
+    }
+
+    fn finish(self, db: &Connection) -> Attempt<()> {
+        if self.last > self.first {
+            db.prepare_cached("UPDATE palace SET seq = ?1 WHERE id = 1")?
+                .execute([self.last])?;
+        }
+        Ok(())
     }
 }
 
@@ -82,6 +133,66 @@ impl Relations for SqliteRelations {
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>> {
         self.store.read("reading links", |db| {
             links::select(&db.sql, end, limit, offset)
+        })
+    }
+
+    fn each_fact(&self, query: &FactQuery, visit: &mut dyn FnMut(Fact)) -> Result<()> {
+        self.store.read("reading facts", |db| {
+            facts::each(&db.sql, query, &mut |fact| {
+                visit(fact);
+                true
+            })
+        })
+    }
+
+    fn end_facts(&self, ids: &[String], valid_to: &str) -> Result<Vec<Fact>> {
+        self.store.ensure_open()?;
+        let date = validate_end(valid_to)?;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.store.write("ending facts", |db| {
+            ending::end(&db.sql, ids, valid_to, date)
+        })
+    }
+
+    fn supersede(&self, ids: &[String], valid_to: &str, new: &Fact) -> Result<Vec<Fact>> {
+        self.store.ensure_open()?;
+        let date = validate_end(valid_to)?;
+        validate_facts(std::slice::from_ref(new))?;
+        self.store.write("superseding facts", |db| {
+            ending::supersede(&db.sql, ids, valid_to, date, new)
+        })
+    }
+
+    fn spellings(&self, name: &str) -> Result<Vec<String>> {
+        self.store
+            .read("looking for a name", |db| names::spellings(&db.sql, name))
+    }
+
+    fn names_like(&self, beginning: &str, limit: usize) -> Result<Vec<String>> {
+        self.store.read("looking for names", |db| {
+            names::like(&db.sql, beginning, limit)
+        })
+    }
+
+    fn remove_links(&self, links: &[Link]) -> Result<u64> {
+        self.store.ensure_open()?;
+        validate_links(links)?;
+        if links.is_empty() {
+            return Ok(0);
+        }
+        self.store.write("removing links", |db| {
+            let mut numbers = Numbers::begin(&db.sql)?;
+            let mut removed = 0;
+            for link in links {
+                if links::remove(&db.sql, link)? {
+                    numbers.draw();
+                    removed += 1;
+                }
+            }
+            numbers.finish(&db.sql)?;
+            Ok(removed)
         })
     }
 
@@ -141,27 +252,46 @@ pub(crate) fn forget(db: &Connection, collection: &str, id: &str) -> Attempt<For
     })
 }
 
-/// The intact ones of `rows` from `offset` on, at most `limit`.
+/// What `each` gives from `offset` on, at most `limit`. It is asked to stop by a no.
 fn page<T>(
-    mut rows: Rows<'_>,
     limit: usize,
     offset: usize,
-    decode: impl Fn(&Row<'_>) -> Decoded<T>,
+    each: impl FnOnce(&mut dyn FnMut(T) -> bool) -> Attempt<()>,
 ) -> Attempt<Vec<T>> {
-    let mut found = Vec::new();
-    let mut skipped = 0;
-    while found.len() < limit
-        && let Some(columns) = rows.next()?
-    {
+    let (mut found, mut skipped) = (Vec::new(), 0);
+    if limit == 0 {
+        return Ok(found);
+    }
+    each(&mut |item| {
+        if skipped < offset {
+            skipped += 1;
+        } else {
+            found.push(item);
+        }
+        found.len() < limit
+    })?;
+    Ok(found)
+}
+
+/// Gives the intact ones of `rows` to `visit` until it says no.
+fn each_intact<T>(
+    mut rows: Rows<'_>,
+    decode: impl Fn(&Row<'_>) -> Decoded<T>,
+    visit: &mut dyn FnMut(T) -> bool,
+) -> Attempt<()> {
+    while let Some(columns) = rows.next()? {
         match decode(columns) {
-            Ok(_) if skipped < offset => skipped += 1,
-            Ok(item) => found.push(item),
+            Ok(item) => {
+                if !visit(item) {
+                    break;
+                }
+            }
             Err(name) => {
                 tracing::warn!("{name} is damaged and left out; `loci repair` sets it aside");
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Calls `note` with row and name of every damaged one.

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get,
-    GetResult, Health, Include, LexicalResult, MAX_RESULTS, MaintenanceKind, MaintenanceResult,
-    MaintenanceState, MaintenanceStatus, Metric, Query, QueryInput, QueryResult, Result, Selection,
-    WriteResult, validate_vector,
+    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact,
+    Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind,
+    MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, Query, QueryInput,
+    QueryResult, Related, Result, Selection, WriteResult, validate_facts, validate_links,
+    validate_vector,
 };
 
 use super::state::{Palace, State};
@@ -129,6 +130,46 @@ impl Collection for MemoryCollection {
 
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         self.write(batch, Mode::Add)
+    }
+
+    fn add_with(
+        &self,
+        batch: &Batch,
+        facts: &[Fact],
+        links: &[Link],
+    ) -> Result<(WriteResult, Related)> {
+        self.read(|_| Ok(()))?;
+        batch.validate()?;
+        validate_facts(facts)?;
+        validate_links(links)?;
+        let embedded = self.embed_missing(batch)?;
+        self.change(|palace| {
+            let written = write::write(palace, &self.name, batch, embedded.as_ref(), Mode::Add)?;
+            let (mut facts, mut links) = (facts.to_vec(), links.to_vec());
+            let named = facts.iter_mut().filter_map(|fact| fact.source.as_mut());
+            let joined = links
+                .iter_mut()
+                .flat_map(|link| [&mut link.from, &mut link.to])
+                .filter_map(|end| match end {
+                    LinkEnd::Drawer(drawer) => Some(drawer),
+                    LinkEnd::Room { .. } => None,
+                });
+            for drawer in named.chain(joined) {
+                let at = batch.ids.iter().position(|id| *id == drawer.id);
+                let outcome = at.and_then(|at| written.outcomes.get(at));
+                if let Some(Outcome::DuplicateOf(holder)) = outcome
+                    && drawer.collection == self.name
+                {
+                    drawer.id.clone_from(holder);
+                }
+            }
+            let (facts, links) = (palace.add_facts(&facts), palace.add_links(&links));
+            let related = Related {
+                added: facts.added + links.added,
+                known: facts.known + links.known,
+            };
+            Ok((written, related))
+        })
     }
 
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {

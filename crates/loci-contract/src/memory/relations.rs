@@ -1,10 +1,12 @@
 //! Facts and links of the reference backend: two lists in the order added.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use loci_core::{
-    Fact, FactQuery, Link, LinkEnd, Related, Relations, Result, validate_facts, validate_links,
+    DateSpan, Error, Fact, FactQuery, Link, LinkEnd, Related, Relations, Result, ended_already,
+    folded_name, nothing_to_end, same_name, validate_end, validate_facts, validate_links,
 };
 
 use super::state::Palace;
@@ -51,19 +53,12 @@ fn add<T: Clone>(
     related
 }
 
-fn asks_for(query: &FactQuery, fact: &Fact) -> bool {
-    let is = |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|w| w == value);
-    is(&query.id, &fact.id)
-        && is(&query.subject, &fact.subject)
-        && is(&query.predicate, &fact.predicate)
-        && is(&query.object, &fact.object)
-        && (is(&query.entity, &fact.subject) || is(&query.entity, &fact.object))
+fn is_same(one: &Link, other: &Link) -> bool {
+    (&one.from, &one.to, &one.label) == (&other.from, &other.to, &other.label)
 }
 
-impl Relations for MemoryRelations {
-    fn add_facts(&self, facts: &[Fact]) -> Result<Related> {
-        self.with(|_| ())?;
-        validate_facts(facts)?;
+impl Palace {
+    pub(super) fn add_facts(&mut self, facts: &[Fact]) -> Related {
         let named: Vec<Fact> = facts
             .iter()
             .map(|fact| Fact {
@@ -71,16 +66,68 @@ impl Relations for MemoryRelations {
                 ..fact.clone()
             })
             .collect();
-        self.with(|palace| {
-            add(&mut palace.facts, &mut palace.seq, &named, |old, new| {
-                old.id == new.id
-            })
+        add(&mut self.facts, &mut self.seq, &named, |old, new| {
+            old.id == new.id
         })
+    }
+
+    pub(super) fn add_links(&mut self, links: &[Link]) -> Related {
+        add(&mut self.links, &mut self.seq, links, is_same)
+    }
+
+    fn end_facts(&mut self, ids: &[String], valid_to: &str, date: DateSpan) -> Vec<Fact> {
+        let mut ended = Vec::new();
+        for id in ids {
+            let fact = self.facts.iter_mut().find(|fact| fact.id == *id);
+            if let Some(fact) = fact.filter(|fact| fact.can_end(date, now())) {
+                fact.valid_to = Some(valid_to.to_owned());
+                self.seq += 1;
+                ended.push(fact.clone());
+            }
+        }
+        ended
+    }
+
+    /// What is said when nothing could be ended.
+    fn refusal(&self, ids: &[String], new: &Fact) -> Error {
+        let old = self.facts.iter().find(|fact| ids.contains(&fact.id));
+        let about = old.unwrap_or(new);
+        let holds = |fact: &&Fact| {
+            same_name(&fact.subject, &about.subject)
+                && same_name(&fact.predicate, &about.predicate)
+                && fact.holds_at(now())
+        };
+        let holding: Vec<Fact> = self.facts.iter().filter(holds).cloned().collect();
+        nothing_to_end(old, &holding)
+    }
+
+    /// Subjects and objects that are wanted, in order.
+    fn names(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let names = self
+            .facts
+            .iter()
+            .flat_map(|fact| [&fact.subject, &fact.object]);
+        let found: BTreeSet<&String> = names.filter(|name| wanted(name)).collect();
+        found.into_iter().cloned().collect()
+    }
+}
+
+fn now() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as i64)
+}
+
+impl Relations for MemoryRelations {
+    fn add_facts(&self, facts: &[Fact]) -> Result<Related> {
+        self.with(|_| ())?;
+        validate_facts(facts)?;
+        self.with(|palace| palace.add_facts(facts))
     }
 
     fn facts(&self, query: &FactQuery, limit: usize, offset: usize) -> Result<Vec<Fact>> {
         self.with(|palace| {
-            let found = palace.facts.iter().filter(|fact| asks_for(query, fact));
+            let found = palace.facts.iter().filter(|fact| query.matches(fact));
             found.skip(offset).take(limit).cloned().collect()
         })
     }
@@ -88,11 +135,7 @@ impl Relations for MemoryRelations {
     fn add_links(&self, links: &[Link]) -> Result<Related> {
         self.with(|_| ())?;
         validate_links(links)?;
-        self.with(|palace| {
-            add(&mut palace.links, &mut palace.seq, links, |old, new| {
-                (&old.from, &old.to, &old.label) == (&new.from, &new.to, &new.label)
-            })
-        })
+        self.with(|palace| palace.add_links(links))
     }
 
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>> {
@@ -102,6 +145,66 @@ impl Relations for MemoryRelations {
                 .iter()
                 .filter(|link| end.is_none_or(|end| link.from == *end || link.to == *end));
             found.skip(offset).take(limit).cloned().collect()
+        })
+    }
+
+    fn end_facts(&self, ids: &[String], valid_to: &str) -> Result<Vec<Fact>> {
+        self.with(|_| ())?;
+        let date = validate_end(valid_to)?;
+        self.with(|palace| palace.end_facts(ids, valid_to, date))
+    }
+
+    fn supersede(&self, ids: &[String], valid_to: &str, new: &Fact) -> Result<Vec<Fact>> {
+        self.with(|_| ())?;
+        let date = validate_end(valid_to)?;
+        validate_facts(std::slice::from_ref(new))?;
+        self.with(|palace| {
+            let mut copy = palace.clone();
+            let ended = copy.end_facts(ids, valid_to, date);
+            if ended.is_empty() {
+                return Err(copy.refusal(ids, new));
+            }
+            copy.add_facts(std::slice::from_ref(new));
+            let there = copy.facts.iter().find(|fact| fact.id == new.key());
+            let is_other =
+                |there: &&Fact| there.valid_to.is_some() && there.valid_to != new.valid_to;
+            if let Some(there) = there.filter(is_other) {
+                return Err(ended_already(there));
+            }
+            *palace = copy;
+            Ok(ended)
+        })?
+    }
+
+    fn spellings(&self, name: &str) -> Result<Vec<String>> {
+        self.with(|palace| palace.names(|other| same_name(other, name)))
+    }
+
+    fn names_like(&self, beginning: &str, limit: usize) -> Result<Vec<String>> {
+        let beginning = folded_name(beginning);
+        self.with(|palace| {
+            let mut names = palace.names(|name| {
+                // A name with space before it is no name that begins so.
+                let unmoved = !name.starts_with(char::is_whitespace);
+                unmoved && folded_name(name).starts_with(&beginning)
+            });
+            names.truncate(limit);
+            names
+        })
+    }
+
+    fn remove_links(&self, links: &[Link]) -> Result<u64> {
+        self.with(|_| ())?;
+        validate_links(links)?;
+        self.with(|palace| {
+            let mut removed = 0;
+            for link in links {
+                let before = palace.links.len();
+                palace.links.retain(|other| !is_same(other, link));
+                removed += (before - palace.links.len()) as u64;
+            }
+            palace.seq += removed;
+            removed
         })
     }
 

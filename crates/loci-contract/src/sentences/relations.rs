@@ -1,8 +1,10 @@
 //! Chapter 17: facts and links, and what its sentences start from. They bind a backend whose `relations` gives something.
 
 mod calls;
+mod ending;
 mod facts;
 mod links;
+mod together;
 
 use std::sync::Arc;
 
@@ -10,8 +12,10 @@ use loci_core::{DrawerRef, Fact, FactQuery, Link, LinkEnd, PalaceRef, Related, R
 use serde_json::json;
 
 pub use self::calls::*;
+pub use self::ending::*;
 pub use self::facts::*;
 pub use self::links::*;
+pub use self::together::*;
 use crate::Fixture;
 use crate::scene::{DRAWERS, meta, open, plain};
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, EmbedderIdentity, FacetCounts, Get, GetResult,
-    Health, Include, Judge, LexicalResult, MaintenanceKind, MaintenanceResult, MaintenanceState,
-    Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Result, Selection, WriteResult,
+    Batch, Changes, Collection, DeleteResult, EmbedderIdentity, FacetCounts, Fact, Get, GetResult,
+    Health, Include, Judge, LexicalResult, Link, MaintenanceKind, MaintenanceResult,
+    MaintenanceState, Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Related, Result,
+    Selection, WriteResult,
 };
 
 use super::scribe::Scribe;
@@ -54,6 +55,15 @@ impl Collection for ThroughCollection {
 
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         self.writer().add(batch)
+    }
+
+    fn add_with(
+        &self,
+        batch: &Batch,
+        facts: &[Fact],
+        links: &[Link],
+    ) -> Result<(WriteResult, Related)> {
+        self.writer().add_with(batch, facts, links)
     }
 
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {

@@ -24,6 +24,7 @@ mod damage;
 mod diaries;
 mod duplicates;
 mod embedders;
+mod facts;
 mod forget;
 mod forgotten;
 mod format;

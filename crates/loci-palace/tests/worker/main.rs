@@ -8,7 +8,8 @@
 //! RECORDS`, which imports a foreign palace of so many records. `loci-worker PALACE fixture` makes
 //! the palace that `tests/compat/format-4.*` were made of: `format-4.sqlite3` and `format-4.jsonl` beside it.
 //! `loci-worker PALACE relate` adds three facts and a link at a time without end and prints the number of each round that was
-//! acknowledged.
+//! acknowledged. `loci-worker PALACE supersede` makes each number supersede the one before and prints it; `loci-worker PALACE
+//! succeed NAME` reads subjects line by line and puts NAME in the place of the object `old`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -27,7 +28,7 @@ mod protocol;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use loci_palace::{Error, OpenOptions, Palace};
+use loci_palace::{Error, Fact, FactSearch, OpenOptions, Palace};
 use protocol::{Op, Request, Rng, Row, embedder_named, random_op, reembedded};
 use serde_json::{Value, json};
 
@@ -76,6 +77,8 @@ fn main() {
         "rescue" => rescue(path, arguments[2].parse().unwrap()),
         "fixture" => fixture::make(path),
         "relate" => relate(path),
+        "supersede" => supersede(path),
+        "succeed" => succeed(path, &arguments[2]),
         other => panic!("no mode {other}"),
     }
 }
@@ -161,6 +164,53 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
     });
     say(&answered(answer.map(|done| reembedded(&done))));
     palace.close().unwrap();
+}
+
+fn numbered(round: u64) -> Fact {
+    Fact {
+        id: round.to_string(),
+        subject: "the number".into(),
+        predicate: "is".into(),
+        object: round.to_string(),
+        ..Fact::default()
+    }
+}
+
+fn supersede(path: &Path) {
+    let palace = open(path).unwrap();
+    let relations = palace.relations().unwrap().unwrap();
+    relations.add_facts(&[numbered(0)]).unwrap();
+    for round in 1_u64.. {
+        let old = [(round - 1).to_string()];
+        relations.supersede(&old, "2026", &numbered(round)).unwrap();
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{round}").unwrap();
+        out.flush().unwrap();
+    }
+}
+
+fn succeed(path: &Path, name: &str) {
+    let palace = open(path).unwrap();
+    for subject in std::io::stdin().lock().lines() {
+        let old = FactSearch {
+            subject: Some(subject.unwrap()),
+            predicate: Some("is".into()),
+            object: Some("old".into()),
+            ..FactSearch::default()
+        };
+        let new = Fact {
+            object: name.into(),
+            ..Fact::default()
+        };
+        let answer = match palace.supersede_fact(&old, &new, None) {
+            Ok(_) => format!("won {name}"),
+            Err(error @ Error::Conflict { .. }) => format!("lost {error}"),
+            Err(error) => panic!("{error}"),
+        };
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{answer}").unwrap();
+        out.flush().unwrap();
+    }
 }
 
 fn relate(path: &Path) {

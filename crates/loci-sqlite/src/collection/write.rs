@@ -1,9 +1,12 @@
 //! add, upsert, update: one transaction per call. Everything that can be refused or computed
 //! without the store (validation, embedding, encoding) happens before the transaction begins.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use loci_core::{Batch, Embedder, Error, Kinship, Metadata, WriteResult};
+use loci_core::{
+    Batch, DrawerRef, Embedder, Error, Kinship, LinkEnd, Metadata, Outcome, Related, WriteResult,
+};
 use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
@@ -11,6 +14,7 @@ use super::meta::mismatch;
 use super::passage::{self, Prepared};
 use super::writer::{Change, Writer};
 use crate::fault::Attempt;
+use crate::relations::Companions;
 use crate::store::Head;
 
 /// Which of the three writes.
@@ -34,11 +38,13 @@ impl Mode {
 /// Vectors made by the embedder, by position in the batch.
 type Embedded = HashMap<usize, Vec<f32>>;
 
+/// Writes records, and facts and links with them.
 pub(crate) fn write(
     collection: &SqliteCollection,
     batch: &Batch,
     mode: Mode,
-) -> loci_core::Result<WriteResult> {
+    companions: &Companions,
+) -> loci_core::Result<(WriteResult, Related)> {
     match mode {
         Mode::Update => batch.validate_update()?,
         Mode::Add | Mode::Upsert => batch.validate()?,
@@ -60,7 +66,10 @@ pub(crate) fn write(
     let mut everything_embedded = false;
     loop {
         let result = collection.store.write(mode.doing(), |db| {
-            apply(collection, &db.sql, batch, &prepared, mode, &embedded)
+            let written = apply(collection, &db.sql, batch, &prepared, mode, &embedded)?;
+            let companions = renamed(companions, &collection.name, batch, &written.outcomes);
+            let related = companions.insert(&db.sql)?;
+            Ok((written, related))
         });
         match (result, &collection.embedder) {
             // Another process changed a text after we looked: embed what we had taken for unchanged.
@@ -73,6 +82,46 @@ pub(crate) fn write(
             (result, _) => return result,
         }
     }
+}
+
+/// The companions, with drawers that turned out to be duplicates replaced by those that are there.
+fn renamed<'a>(
+    companions: &'a Companions,
+    collection: &str,
+    batch: &Batch,
+    outcomes: &[Outcome],
+) -> Cow<'a, Companions> {
+    let holders: HashMap<&str, &str> = batch
+        .ids
+        .iter()
+        .zip(outcomes)
+        .filter_map(|(id, outcome)| match outcome {
+            Outcome::DuplicateOf(holder) => Some((id.as_str(), holder.as_str())),
+            _ => None,
+        })
+        .collect();
+    if holders.is_empty() {
+        return Cow::Borrowed(companions);
+    }
+    let rename = |drawer: &mut DrawerRef| {
+        if drawer.collection == collection
+            && let Some(holder) = holders.get(drawer.id.as_str())
+        {
+            drawer.id = (*holder).to_owned();
+        }
+    };
+    let mut companions = companions.clone();
+    for fact in &mut companions.facts {
+        fact.source.iter_mut().for_each(rename);
+    }
+    for link in &mut companions.links {
+        for end in [&mut link.from, &mut link.to] {
+            if let LinkEnd::Drawer(drawer) = end {
+                rename(drawer);
+            }
+        }
+    }
+    Cow::Owned(companions)
 }
 
 /// Marks the one failure that is answered by embedding more and trying again.

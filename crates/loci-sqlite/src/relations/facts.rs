@@ -1,13 +1,14 @@
 //! The table `facts`.
 
-use loci_core::{DrawerRef, Fact, FactQuery};
+use loci_core::{DrawerRef, Error, Fact, FactQuery};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::{Decoded, each_damaged as damaged_rows, page, text, text_or_null};
+use super::{Decoded, each_damaged as damaged_rows, each_intact, names, page, text, text_or_null};
 use crate::collection::record::checksum_of;
 use crate::fault::Attempt;
 use crate::store::now_ms;
+use crate::store::place::DATABASE;
 
 /// Columns that [`decode`] expects, in order.
 const COLUMNS: &str = "row, id, subject, predicate, object, valid_from, valid_to, confidence,
@@ -163,43 +164,131 @@ pub(crate) fn select(
     limit: usize,
     offset: usize,
 ) -> Attempt<Vec<Fact>> {
-    let (sql, values) = statement(query);
-    let mut statement = db.prepare_cached(&sql)?;
-    page(
-        statement.query(params_from_iter(values))?,
-        limit,
-        offset,
-        decode,
-    )
+    page(limit, offset, |visit| each(db, query, visit))
 }
 
-fn statement(query: &FactQuery) -> (String, Vec<&str>) {
+/// Gives facts in the order added to `visit` until it says no.
+pub(crate) fn each(
+    db: &Connection,
+    query: &FactQuery,
+    visit: &mut dyn FnMut(Fact) -> bool,
+) -> Attempt<()> {
+    let wanted = Wanted::of(db, query)?;
+    let Some((sql, values)) = statement(&wanted) else {
+        return Ok(());
+    };
+    let mut statement = db.prepare_cached(&sql)?;
+    let rows = statement.query(params_from_iter(values))?;
+    each_intact(rows, decode, &mut |fact| {
+        !query.matches(&fact) || visit(fact)
+    })
+}
+
+/// What a row must hold to be looked at: any of the values of each column.
+#[derive(Debug, Default)]
+struct Wanted<'a> {
+    id: Option<&'a str>,
+    subjects: Option<Vec<String>>,
+    predicate: Option<&'a str>,
+    objects: Option<Vec<String>>,
+    entities: Option<Vec<String>>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(db: &Connection, query: &'a FactQuery) -> Attempt<Self> {
+        let spelled = |name: &Option<String>| -> Attempt<Option<Vec<String>>> {
+            Ok(match name {
+                None => None,
+                Some(name) if query.any_case => Some(names::spellings(db, name)?),
+                Some(name) => Some(vec![name.clone()]),
+            })
+        };
+        Ok(Self {
+            id: query.id.as_deref(),
+            subjects: spelled(&query.subject)?,
+            // No index begins with the predicate.
+            predicate: query.predicate.as_deref().filter(|_| !query.any_case),
+            objects: spelled(&query.object)?,
+            entities: spelled(&query.entity)?,
+        })
+    }
+}
+
+/// The statement and its values; nothing where no row can match.
+fn statement<'a>(wanted: &'a Wanted<'_>) -> Option<(String, Vec<&'a str>)> {
     let mut conditions = Vec::new();
     let mut values = Vec::new();
-    for (condition, value) in [
-        ("id = ?", &query.id),
-        ("subject = ?", &query.subject),
-        ("predicate = ?", &query.predicate),
-        ("object = ?", &query.object),
-    ] {
+    for (column, value) in [("id", wanted.id), ("predicate", wanted.predicate)] {
         if let Some(value) = value {
-            conditions.push(condition);
-            values.push(value.as_str());
+            conditions.push(format!("{column} = ?"));
+            values.push(value);
         }
     }
-    if let Some(entity) = &query.entity {
-        conditions.push("(subject = ? OR object = ?)");
-        values.extend([entity.as_str(); 2]);
+    let entity = ["subject", "object"].as_slice();
+    for (columns, names) in [
+        (&["subject"] as &[&str], &wanted.subjects),
+        (&["object"], &wanted.objects),
+        (entity, &wanted.entities),
+    ] {
+        let Some(names) = names else { continue };
+        if names.is_empty() {
+            return None;
+        }
+        let places = vec!["?"; names.len()].join(", ");
+        let any: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{column} IN ({places})"))
+            .collect();
+        conditions.push(format!("({})", any.join(" OR ")));
+        for _ in columns {
+            values.extend(names.iter().map(String::as_str));
+        }
     }
-    let condition = if conditions.is_empty() {
-        String::new()
-    } else {
-        format!("WHERE {}", conditions.join(" AND "))
+    let condition = match conditions.as_slice() {
+        [] => String::new(),
+        conditions => format!("WHERE {}", conditions.join(" AND ")),
     };
-    (
+    Some((
         format!("SELECT {COLUMNS} FROM facts {condition} ORDER BY row"),
         values,
-    )
+    ))
+}
+
+/// The row and the fact of an id. A damaged one is an error: it must not be written anew.
+pub(super) fn find(db: &Connection, id: &str) -> Attempt<Option<(i64, Fact)>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM facts WHERE id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    let Some(columns) = rows.next()? else {
+        return Ok(None);
+    };
+    let row = columns.get(0)?;
+    match decode(columns) {
+        Ok(fact) => Ok(Some((row, fact))),
+        Err(what) => Err(Error::Corrupt {
+            what,
+            path: DATABASE.into(),
+            detail: "its checksum does not match".into(),
+        }
+        .into()),
+    }
+}
+
+/// Writes the end of a fact, under a number.
+pub(super) fn write_end(db: &Connection, row: i64, seq: i64, fact: &Fact) -> Attempt<()> {
+    let metadata = fact.metadata.to_json_text();
+    let stored = FactRow::of(fact, &fact.id, &metadata);
+    db.prepare_cached(
+        "UPDATE facts SET valid_to = ?2, metadata = ?3, checksum = ?4, seq = ?5, updated_at = ?6 WHERE row = ?1",
+    )?
+    .execute(params![
+        row,
+        stored.valid_to,
+        stored.metadata,
+        stored.checksum(),
+        seq,
+        now_ms()
+    ])?;
+    Ok(())
 }
 
 /// Calls `note` with row and name of every fact whose bytes are not those that were written.
@@ -239,32 +328,41 @@ mod tests {
         let db = Connection::open_in_memory().unwrap();
         crate::store::connection::add_terms_function(&db).unwrap();
         schema::migrate(&db, 0).unwrap();
-        let named = || Some("x".to_owned());
-        let entity = FactQuery {
-            entity: named(),
-            ..FactQuery::default()
-        };
-        let pair = FactQuery {
-            subject: named(),
-            predicate: named(),
-            ..FactQuery::default()
-        };
+        let named = || Some(vec!["x".to_owned()]);
+        let of = |wanted: Wanted<'_>| statement(&wanted).unwrap().0;
+        let entity = of(Wanted {
+            entities: named(),
+            ..Wanted::default()
+        });
+        let pair = of(Wanted {
+            subjects: named(),
+            predicate: Some("x"),
+            ..Wanted::default()
+        });
         for (sql, index) in [
-            (statement(&entity).0, "facts_subject"),
-            (statement(&entity).0, "facts_object"),
+            (entity.as_str(), "facts_subject (subject=?)"),
+            (&entity, "facts_object (object=?)"),
+            (&pair, "facts_subject (subject=? AND predicate=?)"),
             (
-                statement(&pair).0,
-                "facts_subject (subject=? AND predicate=?)",
+                "DELETE FROM facts WHERE source_collection = ?1 AND source_id = ?2",
+                "facts_source",
             ),
             (
-                "DELETE FROM facts WHERE source_collection = ?1 AND source_id = ?2".to_owned(),
-                "facts_source",
+                &names::next_name("subject"),
+                "USING COVERING INDEX facts_subject (subject>?)",
+            ),
+            (
+                &names::next_name("object"),
+                "USING COVERING INDEX facts_object (object>?)",
             ),
         ] {
             let plan: Vec<String> = db
                 .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
                 .unwrap()
-                .query_map(params_from_iter(["x"; 2]), |row| row.get(3))
+                .query_map(
+                    params_from_iter(vec!["x"; db.prepare(sql).unwrap().parameter_count()]),
+                    |row| row.get(3),
+                )
                 .unwrap()
                 .collect::<rusqlite::Result<_>>()
                 .unwrap();

@@ -3,7 +3,7 @@
 use loci_core::{DrawerRef, Link, LinkEnd};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
-use super::{Decoded, each_damaged as damaged_rows, page, text};
+use super::{Decoded, each_damaged as damaged_rows, each_intact, page, text};
 use crate::collection::record::checksum_of;
 use crate::fault::Attempt;
 use crate::store::now_ms;
@@ -191,12 +191,8 @@ pub(crate) fn select(
         .map_or_else(Vec::new, |end| vec![end.kind, end.place, end.name]);
     let sql = format!("SELECT {COLUMNS} FROM links {condition} ORDER BY row");
     let mut statement = db.prepare_cached(&sql)?;
-    page(
-        statement.query(params_from_iter(values))?,
-        limit,
-        offset,
-        decode,
-    )
+    let rows = statement.query(params_from_iter(values))?;
+    page(limit, offset, |visit| each_intact(rows, decode, visit))
 }
 
 /// Calls `note` with row and name of every link whose bytes are not those that were written.
@@ -211,6 +207,26 @@ pub(crate) fn set_aside(db: &Connection, row: i64) -> Attempt<()> {
     db.execute(&sql, params![row, now_ms()])?;
     db.execute("DELETE FROM links WHERE row = ?1", [row])?;
     Ok(())
+}
+
+/// Removes a link by ends and label; false if it was not there.
+pub(crate) fn remove(db: &Connection, link: &Link) -> Attempt<bool> {
+    let (from, to) = (End::of(&link.from), End::of(&link.to));
+    let removed = db
+        .prepare_cached(
+            "DELETE FROM links WHERE from_kind = ?1 AND from_place = ?2 AND from_name = ?3
+             AND to_kind = ?4 AND to_place = ?5 AND to_name = ?6 AND label = ?7",
+        )?
+        .execute([
+            from.kind,
+            from.place,
+            from.name,
+            to.kind,
+            to.place,
+            to.name,
+            &link.label,
+        ])?;
+    Ok(removed > 0)
 }
 
 /// Removes the links that start or end at a drawer.

@@ -248,6 +248,15 @@ pub fn s17_18_a_missing_palace_has_no_relations_and_a_closed_one_answers_so(fixt
             relations.add_links(&[link(at("a"), at("b"), "")]).err(),
             relations.links(None, 1, 0).err(),
             relations.counts().err(),
+            relations.end_facts(&[], "2026").err(),
+            relations
+                .supersede(&["a".into()], "2026", &named("b"))
+                .err(),
+            relations.end_facts(&["b".into()], "2026").err(),
+            relations.spellings("a").err(),
+            relations.names_like("a", 1).err(),
+            relations.remove_links(&[]).err(),
+            relations.each_fact(&FactQuery::default(), &mut drop).err(),
         ]
     };
     for error in calls(&*relations) {

@@ -1,0 +1,231 @@
+//! When two names are the same: letter case and surrounding space do not count.
+//!
+//! Every character folds to one character, so that a sorted index can be walked for all spellings of a name without
+//! reading the names between them; [`Spellings`] tells where to look next.
+
+/// Small letters with a capital that their own capital is not, and letters with a second small form. A test compares the
+/// table with all of Unicode.
+const MORE_FORMS: &[(char, &[char])] = &[
+    ('k', &['\u{212a}']),
+    ('å', &['\u{212b}']),
+    ('ß', &['\u{1e9e}']),
+    ('θ', &['\u{3f4}']),
+    ('σ', &['ς']),
+    ('ω', &['\u{2126}']),
+    ('ǆ', &['ǅ']),
+    ('ǉ', &['ǈ']),
+    ('ǌ', &['ǋ']),
+    ('ǳ', &['ǲ']),
+];
+
+/// White space, in order.
+const SPACE: &[char] = &[
+    '\t', '\n', '\u{b}', '\u{c}', '\r', ' ', '\u{85}', '\u{a0}', '\u{1680}', '\u{2000}',
+    '\u{2001}', '\u{2002}', '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}',
+    '\u{2009}', '\u{200a}', '\u{2028}', '\u{2029}', '\u{202f}', '\u{205f}', '\u{3000}',
+];
+
+/// A name as it is compared: without surrounding space, in small letters.
+///
+/// ```
+/// use loci_core::folded_name;
+/// assert_eq!(folded_name(" ALICE Smith\n"), folded_name("alice smith"));
+/// assert_ne!(folded_name("alice  smith"), folded_name("alice smith"));
+/// ```
+pub fn folded_name(name: &str) -> String {
+    name.trim().chars().map(folded).collect()
+}
+
+/// Whether two names are the same but for letter case and surrounding space.
+pub fn same_name(one: &str, other: &str) -> bool {
+    let (one, other) = (one.trim().chars(), other.trim().chars());
+    one.map(folded).eq(other.map(folded))
+}
+
+/// One character for one character: a capital whose small form is longer stays as it is.
+fn folded(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    match single(c.to_lowercase()).unwrap_or(c) {
+        'ς' => 'σ',
+        lower => lower,
+    }
+}
+
+fn single(mut characters: impl Iterator<Item = char>) -> Option<char> {
+    let first = characters.next()?;
+    characters.next().is_none().then_some(first)
+}
+
+/// The characters that fold to this folded one, in order.
+fn forms(folded: char) -> Vec<char> {
+    let more = MORE_FORMS.iter().find(|(small, _)| *small == folded);
+    let mut forms: Vec<char> = [Some(folded), single(folded.to_uppercase())]
+        .into_iter()
+        .flatten()
+        .chain(more.into_iter().flat_map(|(_, more)| more.iter().copied()))
+        .filter(|form| self::folded(*form) == folded)
+        .collect();
+    forms.sort_unstable();
+    forms.dedup();
+    forms
+}
+
+/// All spellings of a name, or of a beginning of names, as places in the order of their bytes.
+#[derive(Debug, Clone)]
+pub struct Spellings {
+    forms: Vec<Vec<char>>,
+    /// Whether anything may follow, or only space.
+    open: bool,
+}
+
+impl Spellings {
+    /// Of a name; space may follow it.
+    pub fn of(name: &str) -> Self {
+        Self {
+            forms: name.trim().chars().map(|c| forms(folded(c))).collect(),
+            open: false,
+        }
+    }
+
+    /// Of names that begin so.
+    pub fn of_beginning(beginning: &str) -> Self {
+        Self {
+            open: true,
+            ..Self::of(beginning)
+        }
+    }
+
+    /// The first text from `bound` on that is a spelling. A walk that looks up the first stored name from there on, and goes
+    /// on from that one, meets every stored spelling that no space precedes.
+    pub fn next_from(&self, bound: &str) -> Option<String> {
+        let bound: Vec<char> = bound.chars().collect();
+        let checked = if self.open {
+            self.forms.len()
+        } else {
+            bound.len()
+        };
+        let wrong = bound
+            .iter()
+            .take(checked)
+            .enumerate()
+            .position(|(at, c)| !self.allowed(at).contains(c));
+        let Some(wrong) = wrong else {
+            return Some(self.completed(bound));
+        };
+        (0..=wrong).rev().find_map(|at| {
+            let here = *bound.get(at)?;
+            let next = *self.allowed(at).iter().find(|form| **form > here)?;
+            let mut text: Vec<char> = bound.get(..at)?.to_vec();
+            text.push(next);
+            Some(self.completed(text))
+        })
+    }
+
+    /// The ranges of texts that begin with space, first and behind the last.
+    pub fn space_ranges() -> impl Iterator<Item = (String, String)> {
+        SPACE.iter().filter_map(|space| {
+            let next = char::from_u32(u32::from(*space) + 1)?;
+            Some((space.to_string(), next.to_string()))
+        })
+    }
+
+    fn allowed(&self, at: usize) -> &[char] {
+        self.forms.get(at).map_or(SPACE, Vec::as_slice)
+    }
+
+    /// The first text that begins so and spells the name.
+    fn completed(&self, mut text: Vec<char>) -> String {
+        let missing = self.forms.iter().skip(text.len());
+        text.extend(missing.filter_map(|forms| forms.first()));
+        text.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_character_is_among_the_forms_of_what_it_folds_to() {
+        for c in '\0'..=char::MAX {
+            assert_eq!(folded(folded(c)), folded(c), "{c:?}");
+            assert!(forms(folded(c)).contains(&c), "{c:?}");
+        }
+        let spaces: Vec<char> = ('\0'..=char::MAX).filter(|c| c.is_whitespace()).collect();
+        assert_eq!(spaces, SPACE);
+    }
+
+    #[test]
+    fn letter_case_and_surrounding_space_do_not_count() {
+        for (one, other) in [
+            ("Alice", " aLICE\t"),
+            ("ΟΔΥΣΣΕΥΣ", "Οδυσσευς"),
+            ("ЁЖ", "ёж"),
+            ("\u{212a}elvin", "KELVIN"),
+            ("東京", "東京 "),
+        ] {
+            assert!(same_name(one, other), "{one} {other}");
+            assert_eq!(folded_name(one), folded_name(other));
+        }
+        assert!(!same_name("Alice", "Alicé"));
+        assert!(!same_name("Alice", "Al ice"));
+    }
+
+    /// What a walk over sorted names meets, and how many names it looked at.
+    fn walk(names: &BTreeSet<String>, spellings: &Spellings) -> (Vec<String>, usize) {
+        let (mut met, mut looks) = (Vec::new(), 0);
+        let mut bound = spellings.next_from("");
+        while let Some(from) = bound {
+            looks += 1;
+            let Some(found) = names.range(from..).next() else {
+                break;
+            };
+            bound = spellings.next_from(found);
+            if bound.as_ref() == Some(found) {
+                met.push(found.clone());
+                bound = spellings.next_from(&format!("{found}\0"));
+            }
+        }
+        (met, looks)
+    }
+
+    #[test]
+    fn a_walk_meets_every_spelling_and_few_other_names() {
+        let mut names: BTreeSet<String> = (0..10_000).map(|n| format!("user {n}")).collect();
+        let spellings = [
+            "USER 77",
+            "User 77",
+            "user 77",
+            "user 77  ",
+            "user 77\u{3000}",
+        ];
+        names.extend(spellings.map(str::to_owned));
+        let (met, looks) = walk(&names, &Spellings::of("uSer 77 "));
+        assert_eq!(met, spellings);
+        assert!(looks < 40, "{looks}");
+        for missing in ["nobody", "\u{10ffff}"] {
+            assert!(walk(&names, &Spellings::of(missing)).0.is_empty());
+        }
+        let (met, _) = walk(&names, &Spellings::of_beginning("USER 77"));
+        assert_eq!(met.len(), 110 + spellings.len());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_walk_meets_what_a_comparison_of_all_names_finds(
+            names in proptest::collection::btree_set("[aAbBkK\u{212a}σΣς ]{0,4}", 0..60),
+            name in "[abkσ]{0,3}",
+        ) {
+            let expected: Vec<String> = names
+                .iter()
+                .filter(|other| same_name(other, &name) && !other.starts_with(' '))
+                .cloned()
+                .collect();
+            proptest::prop_assert_eq!(walk(&names, &Spellings::of(&name)).0, expected);
+        }
+    }
+}

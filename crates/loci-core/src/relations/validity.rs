@@ -1,0 +1,186 @@
+//! When a fact holds: from the first moment of `valid_from` until before the first moment of `valid_to`.
+//!
+//! A date is a year, a month, a day or a moment. `2026` as an end means that the fact does not hold in 2026. A fact that
+//! begins and ends in the same day or year holds at no moment.
+
+use loci_text::when::authored;
+
+use super::Fact;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// The first and the last millisecond of a written date, since 1970 in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DateSpan {
+    /// Its first.
+    pub first: i64,
+    /// Its last; that of a moment is its first.
+    pub last: i64,
+}
+
+impl DateSpan {
+    /// Reads a year, month, day or moment (RFC 3339, in UTC where no offset is given); nothing if it is none of them.
+    ///
+    /// ```
+    /// use loci_core::DateSpan;
+    /// let january = DateSpan::parse("2026-01").unwrap();
+    /// let last_day = DateSpan::parse("2026-01-31").unwrap();
+    /// assert_eq!(january.last, last_day.last);
+    /// assert_eq!(DateSpan::parse("soon"), None);
+    /// ```
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let numbers: Option<Vec<u16>> = text
+            .split('-')
+            .zip([4, 2, 2])
+            .map(|(part, length)| number(part, length))
+            .collect();
+        let first_of = |year: u16, month: u16| authored(&format!("{year:04}-{month:02}-01"));
+        match (text.len(), numbers.as_deref()) {
+            (4, Some([year])) => {
+                let first = first_of(*year, 1)?;
+                Some(Self::before(first, first_of(year + 1, 1), 365))
+            }
+            (7, Some([year, month])) => {
+                let first = first_of(*year, *month)?;
+                let next = if *month < 12 {
+                    first_of(*year, month + 1)
+                } else {
+                    first_of(year + 1, 1)
+                };
+                Some(Self::before(first, next, 31))
+            }
+            (10, Some([_, _, _])) => Some(Self::before(authored(text)?, None, 1)),
+            _ => authored(text).map(|moment| Self {
+                first: moment,
+                last: moment,
+            }),
+        }
+    }
+
+    /// From `first` until before `next`; where the calendar ends, so many days.
+    fn before(first: i64, next: Option<i64>, days: i64) -> Self {
+        Self {
+            first,
+            last: next.unwrap_or(first + days * DAY_MS) - 1,
+        }
+    }
+}
+
+fn number(part: &str, length: usize) -> Option<u16> {
+    let fits = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
+    fits.then(|| part.parse().ok())?
+}
+
+impl Fact {
+    /// The milliseconds in which it holds, the second one excluded. A beginning that is absent or cannot be read is the
+    /// first moment there is; an end that cannot be read has passed.
+    pub fn span(&self) -> (i64, i64) {
+        let first = |date: &Option<String>| {
+            let date = date.as_deref()?;
+            Some(DateSpan::parse(date).map_or(i64::MIN, |span| span.first))
+        };
+        (
+            first(&self.valid_from).unwrap_or(i64::MIN),
+            first(&self.valid_to).unwrap_or(i64::MAX),
+        )
+    }
+
+    /// Whether it holds at a moment, in milliseconds since 1970.
+    pub fn holds_at(&self, moment: i64) -> bool {
+        let (since, until) = self.span();
+        since <= moment && moment < until
+    }
+
+    /// Whether it can be ended at a date: it has no end, or one that is later and still to come, and it has not begun after
+    /// the date.
+    pub fn can_end(&self, date: DateSpan, now: i64) -> bool {
+        let (since, until) = self.span();
+        let open = self.valid_to.is_none() || (until > date.first && until > now);
+        open && since <= date.last
+    }
+
+    /// The statement for a message.
+    pub fn statement(&self) -> String {
+        format!("`{}` {} `{}`", self.subject, self.predicate, self.object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(from: Option<&str>, to: Option<&str>) -> Fact {
+        Fact {
+            valid_from: from.map(str::to_owned),
+            valid_to: to.map(str::to_owned),
+            ..Fact::default()
+        }
+    }
+
+    fn last(date: &str) -> i64 {
+        DateSpan::parse(date).unwrap().last
+    }
+
+    #[test]
+    fn a_date_spans_its_year_month_day_or_moment() {
+        for (date, first, end) in [
+            ("2024", "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"),
+            ("2024-02", "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"),
+            ("2023-12", "2023-12-01T00:00:00Z", "2024-01-01T00:00:00Z"),
+            (
+                " 2024-02-29 ",
+                "2024-02-29T00:00:00Z",
+                "2024-03-01T00:00:00Z",
+            ),
+            ("9999", "9999-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"),
+        ] {
+            let span = DateSpan::parse(date).unwrap();
+            assert_eq!(Some(span.first), authored(first), "{date}");
+            let end = authored(end).unwrap();
+            assert!((end - 1..=end).contains(&span.last), "{date}");
+        }
+        let moment = DateSpan::parse("2024-02-29T12:00:00+02:00").unwrap();
+        assert_eq!(moment.first, moment.last);
+        assert_eq!(
+            moment.first,
+            DateSpan::parse("2024-02-29T10:00:00Z").unwrap().first
+        );
+        for no_date in [
+            "",
+            "soon",
+            "2024-13",
+            "2023-02-29",
+            "20-24",
+            "2024-",
+            "2024-1",
+        ] {
+            assert_eq!(DateSpan::parse(no_date), None, "{no_date}");
+        }
+    }
+
+    #[test]
+    fn what_ended_on_a_day_does_not_hold_as_of_that_day_and_what_began_on_it_does() {
+        let day = last("2026-01-01");
+        assert!(!fact(Some("2020"), Some("2026-01-01")).holds_at(day));
+        assert!(fact(Some("2026-01-01"), None).holds_at(day));
+        assert!(fact(Some("2020"), Some("2026-01-01")).holds_at(last("2025-12-31")));
+        assert!(!fact(Some("2026-01-01"), None).holds_at(last("2025-12-31")));
+        assert!(fact(None, None).holds_at(i64::MIN));
+        assert!(!fact(Some("2026"), Some("2026")).holds_at(last("2026-06")));
+        assert!(!fact(None, Some("once")).holds_at(0));
+        assert!(fact(Some("once"), None).holds_at(0));
+    }
+
+    #[test]
+    fn a_fact_that_has_ended_cannot_end_again() {
+        let now = last("2026-06-15");
+        let at = |date: &str| DateSpan::parse(date).unwrap();
+        assert!(fact(None, None).can_end(at("1999"), now));
+        assert!(fact(None, Some("2027")).can_end(at("2026-06-15"), now));
+        assert!(!fact(None, Some("2027")).can_end(at("2027"), now));
+        assert!(!fact(None, Some("2026-06-01")).can_end(at("2026-05-01"), now));
+        assert!(!fact(Some("2026"), None).can_end(at("2025"), now));
+        assert!(fact(Some("2026-06-15T09:00:00Z"), None).can_end(at("2026-06-15"), now));
+    }
+}

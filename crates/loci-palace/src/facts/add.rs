@@ -1,0 +1,156 @@
+//! Adding facts: dates are read, conflicts and missing sources are told.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use loci_core::{Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning};
+
+use super::conflicts::Lookup;
+use super::{FactAdded, dates};
+use crate::palace::Palace;
+
+/// Drawers by collection.
+type Sources = BTreeMap<String, BTreeSet<String>>;
+
+pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<FactAdded>> {
+    let relations = palace.facts_kept()?;
+    let given: Vec<Fact> = facts
+        .iter()
+        .map(|fact| prepared(&*relations, fact))
+        .collect::<Result<_>>()?;
+    let mut there = HashSet::new();
+    let mut known = Vec::with_capacity(given.len());
+    for fact in &given {
+        let old = by_id(&*relations, &fact.id)?;
+        known.push((old.is_some() || !there.insert(&fact.id), old));
+    }
+    let related = relations.add_facts(&given)?;
+    let missing = missing_sources(palace, &given)?;
+    let mut lookup = Lookup::new(&*relations);
+    let mut added = Vec::with_capacity(given.len());
+    for (fact, (is_known, old)) in given.iter().zip(known) {
+        // Another process may have been quicker; of a single fact the transaction itself knows.
+        let is_new = if given.len() == 1 {
+            related.added == 1
+        } else {
+            !is_known
+        };
+        let mut warnings = source_warning(fact, &missing);
+        warnings.extend(old.as_ref().and_then(ended_warning));
+        added.push(FactAdded {
+            id: fact.id.clone(),
+            added: is_new,
+            conflicts: lookup.of(old.as_ref().unwrap_or(fact))?,
+            warnings,
+        });
+    }
+    Ok(added)
+}
+
+/// The fact as it is kept: dates read, its id derived.
+fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
+    let mut fact = fact.clone();
+    if let Some(date) = &fact.valid_from {
+        fact.valid_from = Some(dates::read("valid_from", date)?.written);
+    }
+    if let Some(date) = &fact.valid_to {
+        let until = dates::read("valid_to", date)?;
+        fact.valid_to = Some(until.written);
+        dates::check_order(&fact, until.span)?;
+    }
+    fact.validate()?;
+    if fact.id.is_empty() && fact.valid_from.is_none() && fact.valid_to.is_none() {
+        fact = renewed(relations, fact)?;
+    }
+    fact.id = fact.key().into_owned();
+    Ok(fact)
+}
+
+/// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before and holds, it is known.
+fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
+    let now = dates::now_ms();
+    match by_id(relations, &fact.key())? {
+        Some(old) if !old.holds_at(now) => {}
+        _ => return Ok(fact),
+    }
+    let query = FactQuery {
+        subject: Some(fact.subject.clone()),
+        predicate: Some(fact.predicate.clone()),
+        object: Some(fact.object.clone()),
+        ..FactQuery::default()
+    };
+    let mut holding = None;
+    relations.each_fact(&query, &mut |other| {
+        if other.source == fact.source && other.holds_at(now) {
+            holding = Some(other.id);
+        }
+    })?;
+    Ok(match holding {
+        Some(id) => Fact { id, ..fact },
+        None => Fact {
+            valid_from: Some(dates::now().written),
+            ..fact
+        },
+    })
+}
+
+pub(super) fn by_id(relations: &dyn Relations, id: &str) -> Result<Option<Fact>> {
+    let query = FactQuery {
+        id: Some(id.to_owned()),
+        ..FactQuery::default()
+    };
+    Ok(relations.facts(&query, 1, 0)?.pop())
+}
+
+fn missing_sources(palace: &Palace, facts: &[Fact]) -> Result<Sources> {
+    let mut missing = Sources::new();
+    for drawer in facts.iter().filter_map(|fact| fact.source.as_ref()) {
+        let ids = missing.entry(drawer.collection.clone()).or_default();
+        ids.insert(drawer.id.clone());
+    }
+    for (collection, ids) in &mut missing {
+        let collection = match palace.collection(collection, false) {
+            Ok(collection) => collection,
+            Err(Error::CollectionNotInitialized { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        let get = Get {
+            include: Include::NONE,
+            ..Get::new(Selection::ids(ids.iter().cloned()))
+        };
+        for found in collection.get(&get)?.ids {
+            ids.remove(&found);
+        }
+    }
+    Ok(missing)
+}
+
+fn source_warning(fact: &Fact, missing: &Sources) -> Vec<Warning> {
+    let source = fact.source.iter();
+    source
+        .filter(|drawer| {
+            let ids = missing.get(&drawer.collection);
+            ids.is_some_and(|ids| ids.contains(&drawer.id))
+        })
+        .map(|drawer| {
+            Warning::new(
+                "source_missing",
+                format!(
+                    "there is no drawer `{}` in collection `{}`; the fact names it all the same",
+                    drawer.id, drawer.collection
+                ),
+            )
+        })
+        .collect()
+}
+
+fn ended_warning(old: &Fact) -> Option<Warning> {
+    let end = old.valid_to.as_deref()?;
+    Some(Warning::new(
+        "fact_ended",
+        format!(
+            "{} is there as fact `{}` with the end {end} and stays so; give another valid_from if it holds again",
+            old.statement(),
+            old.id
+        ),
+    ))
+}
