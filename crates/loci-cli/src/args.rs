@@ -26,7 +26,7 @@ pub(crate) use self::mining::{
 pub(crate) use self::rescue::{
     ConflictArgument, DoctorArguments, ImportArguments, QuarantineArguments, RepairArguments,
 };
-pub(crate) use self::serving::{HookArguments, McpArguments};
+pub(crate) use self::serving::{HookArguments, McpArguments, ToolsArgument};
 pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.

@@ -91,6 +91,11 @@ impl Printer {
         failure.exit()
     }
 
+    /// Says something on stderr at once: the command goes on.
+    pub(crate) fn note(self, words: &str) {
+        to_stderr(&self.told(words));
+    }
+
     /// Tells people what to know before something is done; programs find it in the answer.
     pub(crate) fn warn(self, warnings: &[Warning]) {
         if !self.json {
@@ -284,7 +289,8 @@ pub(crate) fn usage(error: &clap::Error) -> Exit {
 /// Sends logs to stderr: what `LOCI_LOG` asks for, else warnings. With JSON, stderr holds the error
 /// object and nothing that was not asked for.
 pub(crate) fn start_logs(json: bool) {
-    let default = if json { "off" } else { "warn" };
+    // rmcp warns of every request that a client got wrong; the client is told already.
+    let default = if json { "off" } else { "warn,rmcp=error" };
     let filter = EnvFilter::try_from_env("LOCI_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)

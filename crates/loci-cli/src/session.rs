@@ -65,6 +65,11 @@ impl<'a> Session<'a> {
         Ok(self.palace.get_or_init(|| palace))
     }
 
+    /// The directory of the palace, for what opens it by itself and at its own time.
+    pub(crate) fn place(&self) -> Result<PathBuf> {
+        self.path()
+    }
+
     /// How `--backend`, `--durability` and `--embedder` open palaces.
     pub(crate) fn options(&self, create: bool) -> OpenOptions {
         OpenOptions {
@@ -121,7 +126,7 @@ impl<'a> Session<'a> {
 
 /// Refuses the directory of another program: it is no palace that can be opened, and none may be made inside it. A ChromaDB
 /// directory has a backend that reads it.
-fn refuse_foreign(path: &Path) -> Result<()> {
+pub(crate) fn refuse_foreign(path: &Path) -> Result<(), Error> {
     let found = match recognise(path) {
         Ok(Some(found)) if path.is_dir() => found,
         _ => return Ok(()),
@@ -135,5 +140,5 @@ fn refuse_foreign(path: &Path) -> Result<()> {
         found.writer,
         shell_quoted(path)
     );
-    Err(Error::invalid(format!("`{}`", path.display()), problem).into())
+    Err(Error::invalid(format!("`{}`", path.display()), problem))
 }

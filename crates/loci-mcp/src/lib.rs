@@ -1,2 +1,86 @@
 //! The MCP server: thin tools over [`loci_palace::Palace`], over stdio or streamable HTTP.
+//!
+//! [`serve_stdio`] serves one client and dies with it; [`serve_http`] serves many. Nothing but the protocol goes to stdout, and
+//! the palace is not opened before a call needs it. Tools are in sets: `core` (the default), `full`, `mempalace`.
 #![forbid(unsafe_code)]
+
+mod arguments;
+mod core;
+mod drawer;
+mod ending;
+mod full;
+mod house;
+mod http;
+mod lines;
+mod mempalace;
+mod prompts;
+mod resources;
+mod server;
+mod skim;
+mod stdio;
+mod tool;
+mod work;
+
+use std::path::{Path, PathBuf};
+
+use loci_palace::{OpenOptions, Result};
+use rmcp::model::ListToolsResult;
+use serde_json::{Value, json};
+
+pub use self::http::{HttpSettings, MIN_TOKEN_BYTES, serve_http};
+pub use self::stdio::serve_stdio;
+
+/// Bytes of a message that a client sends, at most.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// Which tools a server offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolSet {
+    /// Eight tools, in at most 1,500 tokens.
+    #[default]
+    Core,
+    /// Those and the rest.
+    Full,
+    /// MemPalace's names, parameters and result keys.
+    Mempalace,
+}
+
+/// What a server serves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The directory of the palace.
+    pub palace: PathBuf,
+    /// How it is opened; `create` does not count: the first write makes it.
+    pub options: OpenOptions,
+    /// The tools.
+    pub tools: ToolSet,
+    /// Refuses directories that are no palace of Loci's, before one is opened or made.
+    pub guard: fn(&Path) -> Result<()>,
+}
+
+impl ToolSet {
+    fn tools(self) -> Vec<tool::Tool> {
+        match self {
+            Self::Core => core::tools(),
+            Self::Full => {
+                let mut tools = core::tools();
+                tools.extend(full::tools());
+                tools
+            }
+            Self::Mempalace => mempalace::tools(),
+        }
+    }
+
+    /// The result of `tools/list`, as it goes over the wire.
+    pub fn listing(self) -> Value {
+        let tools = self.tools().iter().map(server::listed).collect();
+        json!(ListToolsResult::with_all_items(tools))
+    }
+}
+
+impl Settings {
+    fn server(&self, closing: tokio_util::sync::CancellationToken) -> server::Server {
+        let house = house::House::new(self.palace.clone(), self.options.clone(), self.guard);
+        server::Server::new(house, self.tools.tools(), closing)
+    }
+}

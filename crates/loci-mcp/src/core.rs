@@ -1,0 +1,82 @@
+//! The tools that every client gets: eight, in as few tokens as say what they do.
+
+mod add;
+mod diary;
+mod facts;
+mod forget;
+mod get;
+mod list;
+mod search;
+mod update;
+
+use loci_palace::{Filter, Result, Selection, Warning};
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::tool::Tool;
+
+pub(crate) use self::list::{recent, status};
+pub(crate) use self::search::request;
+
+/// The tools.
+pub(crate) fn tools() -> Vec<Tool> {
+    vec![
+        search::TOOL,
+        get::TOOL,
+        add::TOOL,
+        update::TOOL,
+        forget::TOOL,
+        list::TOOL,
+        facts::TOOL,
+        diary::TOOL,
+    ]
+}
+
+/// A schema of an object with members of these types; `texts` is a list of strings.
+pub(crate) fn object(members: &[(&str, &str)], required: &[&str]) -> Value {
+    let properties: serde_json::Map<String, Value> = members
+        .iter()
+        .map(|(name, kind)| {
+            let schema = match *kind {
+                "texts" => json!({"type": "array", "items": {"type": "string"}}),
+                kind => json!({"type": kind}),
+            };
+            ((*name).to_owned(), schema)
+        })
+        .collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty()
+        && let Some(object) = schema.as_object_mut()
+    {
+        object.insert("required".into(), json!(required));
+    }
+    schema
+}
+
+/// The schema of an answer that needs no description.
+pub(crate) fn any_object() -> Value {
+    json!({"type": "object"})
+}
+
+/// Which drawers `wing`, `room`, `source`, `since` and `before` leave.
+pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
+    let mut conditions = Vec::new();
+    for (name, key) in [("wing", "wing"), ("room", "room"), ("source", "source_file")] {
+        if let Some(value) = arguments.text(name)? {
+            conditions.push(Filter::eq(key, value));
+        }
+    }
+    Ok(Selection {
+        filter: Filter::all(conditions),
+        period: arguments.period("since", "before")?,
+        ..Selection::default()
+    })
+}
+
+/// Warnings as lines for models.
+pub(crate) fn warned(warnings: &[Warning]) -> String {
+    warnings
+        .iter()
+        .map(|warning| format!("warning: {}\n", warning.message))
+        .collect()
+}

@@ -1,0 +1,150 @@
+//! `loci_add`: drawers in, and what was there already.
+
+use std::fmt::Write as _;
+
+use loci_palace::{
+    DEFAULT_COLLECTION, DrawerRef, Error, Fact, MetaValue, NewDrawer, RememberOptions,
+    RememberReport, Result,
+};
+use serde_json::{Value, json};
+
+use super::{any_object, object, warned};
+use crate::arguments::Arguments;
+use crate::drawer::one_line;
+use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
+
+/// Drawers written in one transaction; between two, a call can be cancelled.
+const SLICE: usize = 200;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "loci_add",
+    title: "",
+    description: "Remember texts word for word; reports twins. Drawers may have id, source, metadata, facts [{subject, \
+                  predicate, object}].",
+    input,
+    output: any_object,
+    kind: Kind::Add,
+    run,
+};
+
+fn input() -> Value {
+    let drawer = object(
+        &[("text", "string"), ("wing", "string"), ("room", "string")],
+        &["text"],
+    );
+    json!({
+        "type": "object",
+        "properties": {"drawers": {"type": "array", "items": drawer}},
+        "required": ["drawers"],
+    })
+}
+
+fn run(call: &Call<'_>) -> Result<Answer> {
+    let given = call.arguments.objects("drawers")?;
+    let given = given.ok_or_else(|| call.arguments.missing("drawers"))?;
+    if given.is_empty() {
+        let named = call.arguments.named("drawers");
+        return Err(Error::invalid(named, "is empty; give at least one"));
+    }
+    let drawers: Vec<NewDrawer> = given.iter().map(new_drawer).collect::<Result<_>>()?;
+    let palace = call.palace_to_write()?;
+    let options = RememberOptions::default();
+    let mut report = RememberReport::default();
+    for slice in drawers.chunks(SLICE) {
+        call.go_on()?;
+        let part = palace.remember(slice, &options)?;
+        report.drawers.extend(part.drawers);
+        report.added += part.added;
+        report.threshold = part.threshold;
+        for warning in part.warnings {
+            if !report.warnings.contains(&warning) {
+                report.warnings.push(warning);
+            }
+        }
+        let done = report.drawers.len();
+        let message = format!("{done} of {} drawers", drawers.len());
+        call.progress(done as f64, Some(drawers.len() as f64), message);
+    }
+    let links = report.drawers.iter().zip(&drawers);
+    let links = links
+        .map(|(remembered, drawer)| DrawerLink {
+            collection: DEFAULT_COLLECTION.to_owned(),
+            id: remembered.id.clone(),
+            title: place(drawer),
+        })
+        .collect();
+    Ok(Answer::new(json!(report), shown(&report)).links(links))
+}
+
+fn new_drawer(given: &Arguments<'_>) -> Result<NewDrawer> {
+    given.only(&["text", "wing", "room", "source", "id", "metadata", "facts"])?;
+    let mut metadata = given.metadata("metadata")?;
+    for (name, key) in [("wing", "wing"), ("room", "room"), ("source", "source_file")] {
+        if let Some(value) = given.text(name)? {
+            metadata.0.insert(key.into(), MetaValue::from(value));
+        }
+    }
+    let facts = given.objects("facts")?.unwrap_or_default();
+    Ok(NewDrawer {
+        id: given.text("id")?.map(str::to_owned),
+        text: given.required_text("text")?.to_owned(),
+        metadata,
+        facts: facts.iter().map(fact).collect::<Result<_>>()?,
+    })
+}
+
+/// A fact as it is given with a drawer.
+fn fact(given: &Arguments<'_>) -> Result<Fact> {
+    given.only(&[
+        "subject",
+        "predicate",
+        "object",
+        "valid_from",
+        "valid_to",
+        "confidence",
+    ])?;
+    let fact = Fact {
+        subject: given.required_text("subject")?.to_owned(),
+        predicate: given.required_text("predicate")?.to_owned(),
+        object: given.required_text("object")?.to_owned(),
+        valid_from: given.text("valid_from")?.map(str::to_owned),
+        valid_to: given.text("valid_to")?.map(str::to_owned),
+        confidence: given.number("confidence", 0.0, 1.0)?,
+        source: None::<DrawerRef>,
+        ..Fact::default()
+    };
+    fact.validate()?;
+    Ok(fact)
+}
+
+fn place(drawer: &NewDrawer) -> String {
+    let parts: Vec<String> = ["wing", "room"]
+        .iter()
+        .filter_map(|key| drawer.metadata.get_str(key))
+        .map(one_line)
+        .collect();
+    parts.join("/")
+}
+
+fn shown(report: &RememberReport) -> String {
+    let mut text = format!("added {} of {}\n", report.added, report.drawers.len());
+    for remembered in &report.drawers {
+        let _ = write!(text, "{}: {}", one_line(&remembered.id), remembered.outcome);
+        if remembered.facts > 0 {
+            let _ = write!(text, ", {} fact(s)", remembered.facts);
+        }
+        for twin in &remembered.twins {
+            let how = if twin.exact { "the same as" } else { "close to" };
+            let _ = write!(
+                text,
+                "; {how} {} (similarity {:.2}, threshold {:.2})",
+                one_line(&twin.id),
+                twin.similarity,
+                report.threshold
+            );
+        }
+        text.push('\n');
+    }
+    text.push_str(&warned(&report.warnings));
+    text
+}

@@ -1,0 +1,94 @@
+//! `loci_diary`: what an agent notes for itself.
+
+use std::fmt::Write as _;
+
+use loci_palace::{DiaryEntry, DiaryNote, Fence, Result, instruction_like};
+use serde_json::{Value, json};
+
+use super::{any_object, object, warned};
+use crate::drawer::{INSTRUCTION_LIKE, NOTICE, one_line};
+use crate::tool::{Answer, Call, Kind, Tool};
+
+/// Entries, if no number is given.
+const LAST: u64 = 10;
+const MOST_ENTRIES: u64 = 100;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "loci_diary",
+    title: "",
+    description: "Your diary: with text, writes an entry; without, reads the last.",
+    input: || {
+        object(
+            &[
+                ("agent", "string"),
+                ("text", "string"),
+                ("topic", "string"),
+                ("last", "integer"),
+            ],
+            &["agent"],
+        )
+    },
+    output: any_object,
+    kind: Kind::Change { idempotent: false },
+    run,
+};
+
+fn run(call: &Call<'_>) -> Result<Answer> {
+    if call.arguments.has("text") {
+        write(call)
+    } else {
+        read(call)
+    }
+}
+
+fn write(call: &Call<'_>) -> Result<Answer> {
+    let arguments = &call.arguments;
+    let note = DiaryNote {
+        agent: arguments.required_text("agent")?,
+        text: arguments.required_text("text")?,
+        topic: arguments.text("topic")?,
+        wing: None,
+    };
+    let (entry, warnings) = call.palace_to_write()?.write_diary(&note)?;
+    let text = format!("written: {}\n{}", one_line(&entry.id), warned(&warnings));
+    let structured = json!({"entry": entry, "warnings": warnings});
+    Ok(Answer::new(structured, text))
+}
+
+fn read(call: &Call<'_>) -> Result<Answer> {
+    let agent = call.arguments.required_text("agent")?;
+    let last = call.arguments.integer("last", 1, MOST_ENTRIES)?;
+    let last = last.unwrap_or(LAST) as usize;
+    let page = call.palace()?.read_diary(Some(agent), None, last)?;
+    let fence = Fence::new();
+    let mut text = String::new();
+    if !page.entries.is_empty() {
+        let _ = writeln!(text, "{}", fence.meaning());
+    }
+    for entry in &page.entries {
+        let about = format!(
+            "{} | {} | {}",
+            one_line(&entry.id),
+            one_line(&entry.written_at),
+            one_line(&entry.topic)
+        );
+        let _ = writeln!(text, "{}", fence.around(&about, &entry.text));
+    }
+    let _ = writeln!(text, "{} of {} entries", page.entries.len(), page.total);
+    let structured = json!({
+        "notice": NOTICE,
+        "entries": page.entries.iter().map(flagged).collect::<Vec<_>>(),
+        "total": page.total,
+    });
+    Ok(Answer::new(structured, text))
+}
+
+fn flagged(entry: &DiaryEntry) -> Value {
+    let mut value = json!(entry);
+    if let Some(object) = value.as_object_mut()
+        && !instruction_like(&entry.text).is_empty()
+    {
+        object.insert("flags".into(), json!([INSTRUCTION_LIKE]));
+    }
+    value
+}

@@ -1,0 +1,240 @@
+//! `loci_list`: a page of drawers, newest first; without arguments, the state of the palace.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use loci_palace::{
+    CollectionStatus, Error, Fence, Include, Palace, Result, Selection, Status, Warning,
+};
+use serde_json::{Map, Value, json};
+
+use super::{any_object, object, selection, warned};
+use crate::drawer::{Drawer, NOTICE, count, of_result, one_line};
+use crate::tool::{Answer, Call, Kind, Tool};
+
+/// Drawers, if no number is given.
+const LIMIT: u64 = 20;
+const MOST_DRAWERS: u64 = 500;
+/// A page may begin so far into the list.
+const DEEPEST: u64 = 100_000;
+/// Characters of a text that a list shows; `loci_get` gives all.
+const SHOWN: usize = 200;
+/// Names of places that are listed.
+const PLACES: usize = 100;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "loci_list",
+    title: "",
+    description: "Newest drawers. Without arguments: counts, wings, rooms, health.",
+    input: || {
+        object(
+            &[
+                ("wing", "string"),
+                ("room", "string"),
+                ("since", "string"),
+                ("before", "string"),
+                ("limit", "integer"),
+                ("offset", "integer"),
+            ],
+            &[],
+        )
+    },
+    output: any_object,
+    kind: Kind::Read,
+    run,
+};
+
+fn run(call: &Call<'_>) -> Result<Answer> {
+    let names = ["wing", "room", "since", "before", "limit", "offset"];
+    let is_status = !names.iter().any(|name| call.arguments.has(name));
+    let palace = match call.palace() {
+        Err(missing @ Error::PalaceNotFound { .. }) => return Ok(nothing_yet(&missing)),
+        other => other?,
+    };
+    if is_status {
+        status(&palace)
+    } else {
+        page(call, &palace)
+    }
+}
+
+fn nothing_yet(why: &Error) -> Answer {
+    let warnings = vec![Warning::new(
+        "empty",
+        format!("nothing is remembered yet ({why}); `loci_add` begins"),
+    )];
+    let structured = json!({"drawers": [], "total": 0, "warnings": warnings});
+    Answer::new(structured, warned(&warnings))
+}
+
+fn page(call: &Call<'_>, palace: &Palace) -> Result<Answer> {
+    let selection = selection(&call.arguments)?;
+    let limit = call.arguments.integer("limit", 1, MOST_DRAWERS)?;
+    let offset = call.arguments.integer("offset", 0, DEEPEST)?;
+    let (limit, offset) = (limit.unwrap_or(LIMIT), offset.unwrap_or_default());
+    let mut warnings = Vec::new();
+    let (drawers, total) = recent(
+        palace,
+        &selection,
+        (limit as usize, offset as usize),
+        &mut warnings,
+    )?;
+    let fence = Fence::new();
+    let mut text = String::new();
+    if !drawers.is_empty() {
+        let _ = writeln!(text, "{}", fence.meaning());
+    }
+    let entries: Vec<Value> = drawers.iter().map(entry).collect();
+    for drawer in &drawers {
+        let _ = writeln!(text, "{}", shortened(drawer).fenced(&fence, None));
+    }
+    let _ = writeln!(
+        text,
+        "{} of {total} drawer(s), from {offset}",
+        drawers.len()
+    );
+    text.push_str(&warned(&warnings));
+    let links = drawers.iter().map(Drawer::link).collect();
+    let structured = json!({
+        "notice": NOTICE,
+        "drawers": entries,
+        "total": total,
+        "offset": offset,
+        "warnings": warnings,
+    });
+    Ok(Answer::new(structured, text).links(links))
+}
+
+/// The last changed drawers of all collections, and how many there are. Collections follow one another.
+pub(crate) fn recent(
+    palace: &Palace,
+    selection: &Selection,
+    (limit, offset): (usize, usize),
+    warnings: &mut Vec<Warning>,
+) -> Result<(Vec<Drawer>, usize)> {
+    let mut drawers = Vec::new();
+    let (mut total, mut skip) = (0, offset);
+    for collection in palace.scope(None)? {
+        let there = count(collection.as_ref(), selection, warnings)?;
+        total += there;
+        let left = limit - drawers.len();
+        if left == 0 || skip >= there {
+            skip = skip.saturating_sub(there);
+            continue;
+        }
+        let found = collection.get_recent(skip + left, selection, Include::GET)?;
+        let found = of_result(collection.as_ref(), found, warnings);
+        drawers.extend(found.into_iter().skip(skip).take(left));
+        skip = 0;
+    }
+    warnings.dedup();
+    Ok((drawers, total))
+}
+
+fn shortened(drawer: &Drawer) -> Drawer {
+    let mut text: String = drawer.text.chars().take(SHOWN).collect();
+    if text.len() < drawer.text.len() {
+        text.push('…');
+    }
+    Drawer {
+        text,
+        ..drawer.clone()
+    }
+}
+
+fn entry(drawer: &Drawer) -> Value {
+    let mut object: Map<String, Value> = shortened(drawer).to_json();
+    object.insert("cut".into(), json!(drawer.text.chars().nth(SHOWN).is_some()));
+    object.insert("flags".into(), json!(drawer.flags()));
+    if let Some(day) = drawer.day() {
+        object.insert("date".into(), json!(day));
+    }
+    Value::Object(object)
+}
+
+/// Counts and health, for the tool and for the resource.
+pub(crate) fn status(palace: &Palace) -> Result<Answer> {
+    let status = palace.status()?;
+    let (wings, rooms) = (places(palace, "wing")?, places(palace, "room")?);
+    let warnings = health(&status);
+    let structured = json!({
+        "palace": palace.path().to_string_lossy(),
+        "total": status.drawers,
+        "collections": status.collections.iter().map(of_collection).collect::<Vec<_>>(),
+        "wings": wings,
+        "rooms": rooms,
+        "facts": status.state.facts,
+        "links": status.state.links,
+        "bytes": status.state.bytes,
+        "warnings": warnings,
+    });
+    let mut text = format!(
+        "{} drawer(s), {} fact(s), {} link(s)\n",
+        status.drawers, status.state.facts, status.state.links
+    );
+    for (name, counts) in [("wings", &wings), ("rooms", &rooms)] {
+        let shown: Vec<String> = counts
+            .iter()
+            .map(|(value, count)| format!("{} {count}", one_line(value)))
+            .collect();
+        if !shown.is_empty() {
+            let _ = writeln!(text, "{name}: {}", shown.join(", "));
+        }
+    }
+    text.push_str(&warned(&warnings));
+    Ok(Answer::new(structured, text))
+}
+
+/// Values of a place with their drawers, over all collections.
+fn places(palace: &Palace, key: &str) -> Result<BTreeMap<String, u64>> {
+    let mut places = BTreeMap::new();
+    for collection in palace.scope(None)? {
+        let counts = collection.facet_counts(key, &Selection::all(), PLACES)?;
+        for (value, count) in counts.values {
+            if let Value::String(name) = json!(value) {
+                *places.entry(name).or_default() += count;
+            }
+        }
+    }
+    Ok(places)
+}
+
+fn of_collection(collection: &CollectionStatus) -> Value {
+    let (info, index) = (&collection.info, &collection.index);
+    json!({
+        "name": info.name,
+        "drawers": info.count,
+        "vectors": info.vectors,
+        "embedder": info.embedder,
+        "index": {"covered": index.covered, "tail": index.tail, "due": index.due},
+    })
+}
+
+/// What somebody should look at.
+fn health(status: &Status) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let state = &status.state;
+    let damaged = state.damaged_drawers + state.damaged_relations;
+    if damaged > 0 {
+        warnings.push(Warning::new(
+            "damaged",
+            format!("{damaged} damaged record(s) were set aside; `loci verify --deep` tells more"),
+        ));
+    }
+    if state.purge_pending {
+        warnings.push(Warning::new(
+            "purge_pending",
+            "forgotten text may still be in the files; the next process removes it",
+        ));
+    }
+    for collection in &status.collections {
+        if let Some(reason) = &collection.index.held_back {
+            let message = format!(
+                "the index of `{}` is not rebuilt: {reason}",
+                collection.info.name
+            );
+            warnings.push(Warning::new("index_held_back", message));
+        }
+    }
+    warnings
+}

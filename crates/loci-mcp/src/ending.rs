@@ -1,0 +1,88 @@
+//! How a server ends: at a signal, or when its client is gone. Writes under way finish or are rolled back; nothing is left behind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use loci_palace::{Error, Result};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::server::Shared;
+
+/// Threads for calls and for streams that cannot be polled.
+const THREADS: usize = 16;
+/// Calls that do not stop by then are cut off: an open transaction is rolled back by the next process.
+const LAST_CALL: Duration = Duration::from_secs(2);
+
+/// The signals that end a server.
+pub(crate) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    /// Must be called inside a runtime.
+    pub(crate) fn new() -> Result<Self> {
+        let listen = |kind: SignalKind| {
+            signal(kind).map_err(|error| internal("listening for signals", &error))
+        };
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
+}
+
+/// A runtime of one thread; calls get threads of their own.
+pub(crate) fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(THREADS)
+        .build()
+        .map_err(|error| internal("starting the server", &error))
+}
+
+/// Lets go of the palace. In a hurry, or when a signal comes meanwhile, an index that is due is left to the next process.
+pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Signals) {
+    // Dropping the last handle of a palace brings its index up, too: this one is never dropped.
+    std::mem::forget(Arc::clone(shared));
+    let Some(palace) = shared.house.if_open().filter(|_| !hurry) else {
+        return;
+    };
+    let closing = tokio::task::spawn_blocking(move || palace.close());
+    tokio::select! {
+        closed = closing => {
+            if let Ok(Err(error)) = closed {
+                tracing::warn!("closing the palace: {error}");
+            }
+        }
+        () = signals.next() => {}
+    }
+}
+
+/// Ends the threads that are left.
+pub(crate) fn shut_down(runtime: Runtime, hurry: bool) {
+    if hurry {
+        runtime.shutdown_timeout(LAST_CALL);
+    } else {
+        runtime.shutdown_background();
+    }
+}
+
+fn internal(doing: &str, error: &std::io::Error) -> Error {
+    Error::Internal {
+        doing: doing.into(),
+        detail: error.to_string(),
+    }
+}

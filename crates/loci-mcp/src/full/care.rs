@@ -1,0 +1,54 @@
+//! `loci_verify`: does everything derived agree with the truth?
+
+use std::fmt::Write as _;
+
+use loci_palace::Result;
+use serde_json::json;
+
+use crate::core::object;
+use crate::drawer::one_line;
+use crate::tool::{Answer, Call, Kind, Tool};
+
+pub(super) const VERIFY: Tool = Tool {
+    name: "loci_verify",
+    title: "Verify",
+    description: "Check the palace; deep also recomputes every row, posting and code. Changes nothing.",
+    input: || object(&[("deep", "boolean")], &[]),
+    output: || {
+        object(
+            &[("ok", "boolean"), ("findings", "array"), ("drawers", "integer")],
+            &["ok", "findings"],
+        )
+    },
+    kind: Kind::Read,
+    run,
+};
+
+fn run(call: &Call<'_>) -> Result<Answer> {
+    let deep = call.arguments.flag("deep")?;
+    call.progress(0.0, Some(1.0), "checking");
+    let report = call.palace()?.verify(deep)?;
+    call.progress(1.0, Some(1.0), "checked");
+    let mut text = String::new();
+    for finding in &report.findings {
+        let _ = writeln!(text, "{}: {}", finding.kind, one_line(&finding.detail));
+    }
+    let _ = writeln!(
+        text,
+        "{} drawer(s): {}",
+        report.drawers,
+        if report.ok() {
+            "everything agrees"
+        } else {
+            "`loci repair` mends this"
+        }
+    );
+    let structured = json!({
+        "ok": report.ok(),
+        "findings": report.findings,
+        "more": report.more,
+        "drawers": report.drawers,
+        "deep": report.deep,
+    });
+    Ok(Answer::new(structured, text))
+}

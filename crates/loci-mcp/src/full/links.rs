@@ -1,0 +1,170 @@
+//! `loci_links`: connections between drawers and between rooms, and where they lead.
+
+use std::fmt::Write as _;
+
+use loci_palace::{DEFAULT_COLLECTION, Error, Link, LinkEnd, Metadata, Result};
+use serde_json::{Value, json};
+
+use crate::core::warned;
+use crate::drawer::{one_line, parse_uri};
+use crate::tool::{Answer, Call, Kind, Tool};
+
+const LIMIT: u64 = 50;
+const MOST_LINKS: u64 = 500;
+const HOPS: u64 = 2;
+const MOST_HOPS: u64 = 10;
+
+const ACTIONS: [&str; 5] = ["list", "add", "remove", "follow", "tunnels"];
+
+pub(super) const TOOL: Tool = Tool {
+    name: "loci_links",
+    title: "Links",
+    description: "Links between drawers, and between rooms of wings. add and remove: from, to, label. list: links at from, or \
+                  all. follow: where links lead from there. tunnels: rooms that join wings (from and to are wings). An end is \
+                  a drawer id, or `wing/room` with a slash.",
+    input,
+    output: || json!({"type": "object"}),
+    kind: Kind::Change { idempotent: true },
+    run,
+};
+
+fn input() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": ACTIONS},
+            "from": {"type": "string"},
+            "to": {"type": "string"},
+            "label": {"type": "string"},
+            "max_hops": {"type": "integer"},
+            "limit": {"type": "integer"},
+            "offset": {"type": "integer"},
+        },
+        "required": ["action"],
+    })
+}
+
+fn run(call: &Call<'_>) -> Result<Answer> {
+    let action = call.arguments.choice("action", &ACTIONS)?;
+    match action.ok_or_else(|| call.arguments.missing("action"))? {
+        "add" => add(call),
+        "remove" => remove(call),
+        "follow" => follow(call),
+        "tunnels" => tunnels(call),
+        _ => list(call),
+    }
+}
+
+/// An end as models write it: `wing/room`, `wing/` or the id or name of a drawer.
+fn end(text: &str) -> LinkEnd {
+    if let Some((collection, id)) = parse_uri(text) {
+        return LinkEnd::drawer(collection, id);
+    }
+    match text.split_once('/') {
+        Some((wing, room)) => LinkEnd::room(wing, room),
+        None => LinkEnd::drawer(DEFAULT_COLLECTION, text),
+    }
+}
+
+fn link(call: &Call<'_>) -> Result<Link> {
+    Ok(Link {
+        from: end(call.arguments.required_text("from")?),
+        to: end(call.arguments.required_text("to")?),
+        label: call.arguments.text("label")?.unwrap_or_default().to_owned(),
+        metadata: Metadata::default(),
+    })
+}
+
+fn add(call: &Call<'_>) -> Result<Answer> {
+    let related = call.palace()?.link(&[link(call)?])?;
+    let text = if related.added > 0 {
+        "linked\n"
+    } else {
+        "linked already\n"
+    };
+    let structured = json!({"added": related.added, "known": related.known});
+    Ok(Answer::new(structured, text))
+}
+
+fn remove(call: &Call<'_>) -> Result<Answer> {
+    let removed = call.palace()?.unlink(&[link(call)?])?;
+    let text = format!("removed {removed} link(s)\n");
+    Ok(Answer::new(json!({"removed": removed}), text))
+}
+
+fn list(call: &Call<'_>) -> Result<Answer> {
+    let arguments = &call.arguments;
+    let from = arguments.text("from")?.map(end);
+    let limit = arguments.integer("limit", 1, MOST_LINKS)?.unwrap_or(LIMIT);
+    let offset = arguments.integer("offset", 0, u64::from(u32::MAX))?;
+    let links = call.palace()?.links(
+        from.as_ref(),
+        limit as usize,
+        offset.unwrap_or_default() as usize,
+    )?;
+    let mut text = String::new();
+    for link in &links {
+        let _ = writeln!(text, "{}", line(link));
+    }
+    let _ = writeln!(text, "{} link(s)", links.len());
+    Ok(Answer::new(json!({"links": links}), text))
+}
+
+fn follow(call: &Call<'_>) -> Result<Answer> {
+    let arguments = &call.arguments;
+    let from = end(arguments.required_text("from")?);
+    let hops = arguments.integer("max_hops", 1, MOST_HOPS)?.unwrap_or(HOPS);
+    let limit = arguments.integer("limit", 1, MOST_LINKS)?.unwrap_or(LIMIT);
+    let walk = call
+        .palace()?
+        .traverse(&from, hops as usize, limit as usize)?;
+    let mut text = String::new();
+    for reached in &walk.reached {
+        let _ = writeln!(
+            text,
+            "{} hop(s): {} ({} drawer(s))",
+            reached.hops,
+            name(&reached.end),
+            reached.drawers
+        );
+    }
+    if walk.cut {
+        text.push_str("there is more; raise `limit`\n");
+    }
+    text.push_str(&warned(&walk.warnings));
+    Ok(Answer::new(json!(walk), text))
+}
+
+fn tunnels(call: &Call<'_>) -> Result<Answer> {
+    let wing = |name: &str| -> Result<Option<&str>> {
+        Ok(call.arguments.text(name)?.map(|text| text.trim_end_matches('/')))
+    };
+    let (from, to) = (wing("from")?, wing("to")?);
+    if from.is_none() && to.is_some() {
+        return Err(Error::invalid(call.arguments.named("from"), "is missing"));
+    }
+    let tunnels = call.palace()?.tunnels(from, to)?;
+    let mut text = String::new();
+    for tunnel in &tunnels {
+        let wings: Vec<String> = tunnel.wings.iter().map(|wing| one_line(wing)).collect();
+        let _ = writeln!(text, "{}: {}", one_line(&tunnel.room), wings.join(", "));
+    }
+    let _ = writeln!(text, "{} tunnel(s)", tunnels.len());
+    Ok(Answer::new(json!({"tunnels": tunnels}), text))
+}
+
+fn line(link: &Link) -> String {
+    format!(
+        "{} -> {}: {}",
+        name(&link.from),
+        name(&link.to),
+        one_line(&link.label)
+    )
+}
+
+fn name(end: &LinkEnd) -> String {
+    match end {
+        LinkEnd::Drawer(drawer) => one_line(&drawer.id),
+        LinkEnd::Room { wing, room } => format!("{}/{}", one_line(wing), one_line(room)),
+    }
+}

@@ -1,0 +1,172 @@
+//! `loci_mine` and `loci_runs`: files that the user names become drawers; what a run did can be taken back.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use loci_palace::{
+    Chosen, DEFAULT_COLLECTION, Error, Meter, MineOptions, MineReport, Palace, Reading, Result,
+    RunRecord, Tree, date_of,
+};
+use serde_json::{Value, json};
+
+use crate::core::{object, warned};
+use crate::drawer::one_line;
+use crate::tool::{Answer, Call, Kind, Tool, cancelled};
+
+/// How often progress is reported.
+const REPORTED: Duration = Duration::from_millis(200);
+/// Runs, if no number is given.
+const LIMIT: u64 = 10;
+const MOST_RUNS: u64 = 100;
+
+pub(super) const MINE: Tool = Tool {
+    name: "loci_mine",
+    title: "Mine files",
+    description: "Read files, folders or transcripts that the user named into memory; again, only what changed. path is \
+                  absolute.",
+    input: || {
+        object(
+            &[("path", "string"), ("wing", "string"), ("room", "string")],
+            &["path"],
+        )
+    },
+    output: || object(&[("files", "object"), ("drawers", "object")], &["files", "drawers"]),
+    kind: Kind::Change { idempotent: true },
+    run: mine,
+};
+
+pub(super) const RUNS: Tool = Tool {
+    name: "loci_runs",
+    title: "Runs",
+    description: "The last mines, newest first; with undo, takes the run of that number back.",
+    input: || object(&[("limit", "integer"), ("undo", "integer")], &[]),
+    output: || json!({"type": "object"}),
+    kind: Kind::Destroy,
+    run: runs,
+};
+
+fn mine(call: &Call<'_>) -> Result<Answer> {
+    let arguments = &call.arguments;
+    let path = PathBuf::from(arguments.required_text("path")?);
+    if !path.is_absolute() {
+        return Err(Error::invalid(
+            arguments.named("path"),
+            "is not absolute; the server does not know your directory",
+        ));
+    }
+    let chosen = Chosen {
+        wing: arguments.text("wing")?.map(str::to_owned),
+        room: arguments.text("room")?.map(str::to_owned),
+    };
+    let reading = Reading {
+        chosen: chosen.clone(),
+        ..Reading::default()
+    };
+    // The path is looked at first: without it no palace is made.
+    let tree = Tree::new(&[path], reading)?;
+    let options = MineOptions {
+        chosen,
+        ..MineOptions::default()
+    };
+    let palace = call.palace_to_write()?;
+    let report = with_progress(call, &palace, &tree, &options)?;
+    if report.stopped {
+        return Err(cancelled());
+    }
+    Ok(Answer::new(json!(report), shown(&report)))
+}
+
+/// Mines while another thread says how far it is.
+fn with_progress(
+    call: &Call<'_>,
+    palace: &Palace,
+    tree: &Tree,
+    options: &MineOptions,
+) -> Result<MineReport> {
+    let meter = Meter::default();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reporting = scope.spawn(|| {
+            let mut last = 0;
+            while !done.load(Ordering::Relaxed) {
+                let seen = meter.seen.load(Ordering::Relaxed);
+                let drawers = meter.drawers.load(Ordering::Relaxed);
+                // Progress must grow with every report.
+                if seen + drawers > last {
+                    last = seen + drawers;
+                    let message = format!("{seen} files, {drawers} drawers");
+                    call.progress(last as f64, None, message);
+                }
+                std::thread::park_timeout(REPORTED);
+            }
+        });
+        let report = palace.mine(DEFAULT_COLLECTION, tree, options, &meter, call.stop());
+        done.store(true, Ordering::Relaxed);
+        reporting.thread().unpark();
+        report
+    })
+}
+
+fn shown(report: &MineReport) -> String {
+    let (files, drawers) = (&report.files, &report.drawers);
+    let mut text = format!(
+        "mined {} file(s): {} new, {} updated, {} removed drawer(s); {} file(s) unchanged\n",
+        files.read, drawers.new, drawers.updated, drawers.removed, files.unchanged
+    );
+    for failure in report.failures.iter().take(10) {
+        let _ = writeln!(
+            text,
+            "failed: {}: {}",
+            one_line(&failure.path),
+            one_line(&failure.why)
+        );
+    }
+    if let Some(run) = report.run {
+        let _ = writeln!(text, "run {run}; `loci_runs` with `undo` takes it back");
+    }
+    text.push_str(&warned(&report.warnings));
+    text
+}
+
+fn runs(call: &Call<'_>) -> Result<Answer> {
+    let palace = call.palace()?;
+    if let Some(run) = call.arguments.integer("undo", 0, u64::from(u32::MAX))? {
+        let undone = palace.undo(DEFAULT_COLLECTION, run)?;
+        let text = format!(
+            "undid run {run}: removed {} drawer(s), brought back {}, left {}\n",
+            undone.removed, undone.restored, undone.left
+        );
+        return Ok(Answer::new(json!(undone), text));
+    }
+    let limit = call.arguments.integer("limit", 1, MOST_RUNS)?;
+    let runs = palace.runs(DEFAULT_COLLECTION, limit.unwrap_or(LIMIT) as usize)?;
+    let mut text = String::new();
+    for run in &runs {
+        let _ = writeln!(
+            text,
+            "run {}: {} {}, {} source(s), {}",
+            run.id,
+            run.kind,
+            run.state,
+            run.sources,
+            date_of(run.started_at)
+        );
+    }
+    let runs: Vec<Value> = runs.iter().map(to_json).collect();
+    Ok(Answer::new(json!({"runs": runs}), text))
+}
+
+fn to_json(run: &RunRecord) -> Value {
+    json!({
+        "run": run.id,
+        "kind": run.kind,
+        "state": run.state,
+        "roots": run.roots,
+        "started_at": date_of(run.started_at),
+        "finished_at": run.finished_at.map(date_of),
+        "sources": run.sources,
+        "summary": run.summary,
+    })
+}

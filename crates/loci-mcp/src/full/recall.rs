@@ -1,0 +1,153 @@
+//! `loci_wake_up`, `loci_duplicates` and `loci_why_not`: what to know at the start, what is there already, what was not found.
+
+use std::fmt::Write as _;
+
+use loci_palace::{
+    DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, Twin, WakeUpOptions, instruction_like,
+};
+use serde_json::{Map, Value, json};
+
+use crate::core::{object, request, warned};
+use crate::drawer::{INSTRUCTION_LIKE, NOTICE, one_line};
+use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
+
+const MOST_TOKENS: u64 = 20_000;
+
+pub(super) const WAKE_UP: Tool = Tool {
+    name: "loci_wake_up",
+    title: "Wake up",
+    description: "What to know when a session begins: who the memory belongs to, what matters most and what happened last. \
+                  Call once, first.",
+    input: || {
+        object(
+            &[("wing", "string"), ("agent", "string"), ("budget", "integer")],
+            &[],
+        )
+    },
+    output: || {
+        object(
+            &[("text", "string"), ("tokens", "integer"), ("drawers", "texts")],
+            &["text", "tokens"],
+        )
+    },
+    kind: Kind::Read,
+    run: wake_up,
+};
+
+pub(super) const DUPLICATES: Tool = Tool {
+    name: "loci_duplicates",
+    title: "Duplicates",
+    description: "Drawers that hold the same text, or nearly; threshold is a similarity from 0 to 1.",
+    input: || object(&[("text", "string"), ("threshold", "number")], &["text"]),
+    output: || object(&[("threshold", "number"), ("twins", "array")], &["threshold", "twins"]),
+    kind: Kind::Read,
+    run: duplicates,
+};
+
+pub(super) const WHY_NOT: Tool = Tool {
+    name: "loci_why_not",
+    title: "Why not found",
+    description: "Why a search does not give a drawer, and what would bring it in. Takes the arguments of the search.",
+    input: || {
+        object(
+            &[
+                ("id", "string"),
+                ("query", "string"),
+                ("k", "integer"),
+                ("wing", "string"),
+                ("room", "string"),
+                ("source", "string"),
+                ("since", "string"),
+                ("before", "string"),
+                ("budget", "integer"),
+            ],
+            &["id", "query"],
+        )
+    },
+    output: || {
+        object(
+            &[("stage", "string"), ("reason", "string"), ("advice", "texts")],
+            &["stage", "reason"],
+        )
+    },
+    kind: Kind::Read,
+    run: why_not,
+};
+
+fn wake_up(call: &Call<'_>) -> Result<Answer> {
+    let arguments = &call.arguments;
+    let budget = arguments.integer("budget", 1, MOST_TOKENS)?;
+    let woken = call.palace()?.wake_up(&WakeUpOptions {
+        wing: arguments.text("wing")?.map(str::to_owned),
+        agent: arguments.text("agent")?.map(str::to_owned),
+        budget: budget.unwrap_or_default() as usize,
+    })?;
+    let mut text = woken.text.clone();
+    if text.is_empty() {
+        text.push_str("nothing is remembered yet\n");
+    }
+    text.push_str(&warned(&woken.warnings));
+    Ok(Answer::new(json!(woken), text))
+}
+
+fn duplicates(call: &Call<'_>) -> Result<Answer> {
+    let text = call.arguments.required_text("text")?;
+    let threshold = call.arguments.number("threshold", 0.0, 1.0)?;
+    let threshold = threshold.map_or(NEAR_DUPLICATE, |given| given as f32);
+    let check = call
+        .palace()?
+        .check_duplicate(DEFAULT_COLLECTION, text, threshold)?;
+    let fence = Fence::new();
+    let mut words = format!(
+        "{} twin(s) at threshold {:.2}\n",
+        check.twins.len(),
+        check.threshold
+    );
+    if !check.twins.is_empty() {
+        let _ = writeln!(words, "{}", fence.meaning());
+    }
+    for twin in &check.twins {
+        let about = format!("{} | similarity {:.2}", one_line(&twin.id), twin.similarity);
+        let _ = writeln!(words, "{}", fence.around(&about, &twin.text));
+    }
+    words.push_str(&warned(&check.warnings));
+    let links = check
+        .twins
+        .iter()
+        .map(|twin| DrawerLink {
+            collection: twin.collection.clone(),
+            id: twin.id.clone(),
+            title: String::new(),
+        })
+        .collect();
+    let structured = json!({
+        "notice": NOTICE,
+        "threshold": check.threshold,
+        "twins": check.twins.iter().map(flagged).collect::<Vec<_>>(),
+        "warnings": check.warnings,
+    });
+    Ok(Answer::new(structured, words).links(links))
+}
+
+fn flagged(twin: &Twin) -> Map<String, Value> {
+    let mut object = match json!(twin) {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    };
+    if !instruction_like(&twin.text).is_empty() {
+        object.insert("flags".into(), json!([INSTRUCTION_LIKE]));
+    }
+    object
+}
+
+fn why_not(call: &Call<'_>) -> Result<Answer> {
+    let id = call.arguments.required_text("id")?;
+    let answer = call
+        .palace()?
+        .why_not(DEFAULT_COLLECTION, &request(call)?, id)?;
+    let mut text = format!("{}: {}\n", one_line(&answer.id), one_line(&answer.reason));
+    for advice in &answer.advice {
+        let _ = writeln!(text, "try: {}", one_line(advice));
+    }
+    Ok(Answer::new(json!(answer), text))
+}

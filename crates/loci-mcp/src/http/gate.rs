@@ -1,0 +1,224 @@
+//! Who may pass. Browsers are the danger on a loopback address: a page can send requests there, or have its own name point there.
+//! So the Host must be a name of this server and the Origin, if there is one, too. A token, where there is one, is always asked.
+
+use std::net::IpAddr;
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::http::uri::Authority;
+use hyper::{Method, Request, StatusCode, Uri};
+
+use super::HttpSettings;
+
+/// Where the protocol is spoken.
+const ENDPOINT: &str = "/mcp";
+/// Where a monitor can ask whether the server lives.
+const HEALTH: &str = "/healthz";
+
+/// What is decided.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// On to the protocol.
+    Enter,
+    /// Only asks whether the server lives.
+    Healthy,
+    /// No, for this reason.
+    Refused(StatusCode, &'static str),
+}
+
+/// The rules.
+pub(super) struct Gate {
+    token: Option<String>,
+    /// In lower case.
+    hosts: Vec<String>,
+}
+
+impl Gate {
+    pub(super) fn new(http: &HttpSettings) -> Self {
+        let hosts = http.hosts.iter().map(|host| bare(host)).collect();
+        Self {
+            token: http.token.clone(),
+            hosts,
+        }
+    }
+
+    /// Decides about a request that came in at this address.
+    pub(super) fn admit<B>(&self, request: &Request<B>, local: IpAddr) -> Pass {
+        let (headers, uri) = (request.headers(), request.uri());
+        let host = match uri.authority() {
+            Some(authority) => Some(bare(authority.host())),
+            None => only(headers, &HOST).and_then(host_of),
+        };
+        if !host.is_some_and(|host| self.knows(&host, local)) {
+            return Pass::Refused(
+                StatusCode::FORBIDDEN,
+                "this Host is not served here; `--allow-host` allows a name",
+            );
+        }
+        if headers.contains_key(ORIGIN) {
+            let origin = only(headers, &ORIGIN).and_then(origin_host);
+            if !origin.is_some_and(|origin| self.knows(&origin, local)) {
+                return Pass::Refused(StatusCode::FORBIDDEN, "this Origin is not allowed here");
+            }
+        }
+        match uri.path() {
+            HEALTH if matches!(*request.method(), Method::GET | Method::HEAD) => Pass::Healthy,
+            ENDPOINT if self.is_trusted(headers) => Pass::Enter,
+            ENDPOINT => Pass::Refused(
+                StatusCode::UNAUTHORIZED,
+                "send the token: `Authorization: Bearer TOKEN`",
+            ),
+            _ => Pass::Refused(StatusCode::NOT_FOUND, "there is only /mcp and /healthz"),
+        }
+    }
+
+    /// Whether a name without port is one of this server's.
+    fn knows(&self, host: &str, local: IpAddr) -> bool {
+        let address: Option<IpAddr> = host.parse().ok();
+        host == "localhost"
+            || address.is_some_and(|address| {
+                address.is_loopback() || address.to_canonical() == local.to_canonical()
+            })
+            || self.hosts.iter().any(|known| known == host)
+    }
+
+    fn is_trusted(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.token else {
+            return true;
+        };
+        only(headers, &AUTHORIZATION)
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .is_some_and(|(_, given)| is_same(given.trim(), token))
+    }
+}
+
+/// The value of a header that stands there once and is text.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+fn host_of(value: &str) -> Option<String> {
+    let authority: Authority = value.parse().ok()?;
+    // User and password have no place in a Host.
+    (!authority.as_str().contains('@')).then(|| bare(authority.host()))
+}
+
+fn origin_host(value: &str) -> Option<String> {
+    let uri: Uri = value.parse().ok()?;
+    matches!(uri.scheme_str(), Some("http" | "https")).then_some(())?;
+    host_of(uri.authority()?.as_str())
+}
+
+/// A host in lower case, without the brackets of an IPv6 address.
+fn bare(host: &str) -> String {
+    let host = host.trim();
+    host.strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'))
+        .unwrap_or(host)
+        .to_ascii_lowercase()
+}
+
+/// Compares in a time that does not tell where two tokens differ.
+fn is_same(given: &str, token: &str) -> bool {
+    let differences = given
+        .bytes()
+        .zip(token.bytes())
+        .fold(0_u8, |sum, (a, b)| sum | (a ^ b));
+    std::hint::black_box(differences) == 0 && given.len() == token.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdef";
+
+    fn gate(token: Option<&str>) -> Gate {
+        Gate::new(&HttpSettings {
+            address: ([127, 0, 0, 1], 0).into(),
+            token: token.map(str::to_owned),
+            hosts: vec!["Nas.Local".into()],
+        })
+    }
+
+    fn asked(gate: &Gate, headers: &[(&str, &str)]) -> Pass {
+        let mut request = Request::builder().method("POST").uri("/mcp");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        gate.admit(&request.body(()).unwrap(), [192, 168, 1, 5].into())
+    }
+
+    fn status(pass: &Pass) -> u16 {
+        match pass {
+            Pass::Enter | Pass::Healthy => 200,
+            Pass::Refused(status, _) => status.as_u16(),
+        }
+    }
+
+    #[test]
+    fn only_names_of_this_server_are_served() {
+        let gate = gate(None);
+        for (host, expected) in [
+            ("localhost", 200),
+            ("LOCALHOST:8787", 200),
+            ("127.0.0.1:1", 200),
+            ("[::1]:8787", 200),
+            ("192.168.1.5:8787", 200),
+            ("nas.local", 200),
+            ("192.168.1.6", 403),
+            ("evil.example", 403),
+            ("localhost.evil.example", 403),
+            ("127.0.0.1.evil.example", 403),
+            ("localhost@evil.example", 403),
+            ("evil.example@localhost", 403),
+            ("", 403),
+        ] {
+            assert_eq!(status(&asked(&gate, &[("host", host)])), expected, "{host}");
+        }
+        assert_eq!(status(&asked(&gate, &[])), 403, "no Host");
+        let two = [("host", "localhost"), ("host", "evil.example")];
+        assert_eq!(status(&asked(&gate, &two)), 403, "two Hosts");
+    }
+
+    #[test]
+    fn pages_of_other_places_are_refused() {
+        let gate = gate(None);
+        for (origin, expected) in [
+            ("http://localhost:5173", 200),
+            ("https://127.0.0.1", 200),
+            ("http://[::1]:80", 200),
+            ("https://nas.local", 200),
+            ("https://evil.example", 403),
+            ("null", 403),
+            ("http://localhost.evil.example", 403),
+            ("file://localhost", 403),
+            ("http://localhost@evil.example", 403),
+        ] {
+            let headers = [("host", "localhost"), ("origin", origin)];
+            assert_eq!(status(&asked(&gate, &headers)), expected, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_asked_of_everybody() {
+        let gate = gate(Some(TOKEN));
+        for (value, expected) in [
+            ("Bearer 0123456789abcdef", 200),
+            ("bearer 0123456789abcdef", 200),
+            ("Bearer 0123456789abcdeF", 401),
+            ("Bearer 0123456789abcde", 401),
+            ("Bearer 0123456789abcdef0", 401),
+            ("Bearer ", 401),
+            ("Bearer", 401),
+            ("Basic 0123456789abcdef", 401),
+            ("0123456789abcdef", 401),
+        ] {
+            let headers = [("host", "localhost"), ("authorization", value)];
+            assert_eq!(status(&asked(&gate, &headers)), expected, "{value}");
+        }
+        assert_eq!(status(&asked(&gate, &[("host", "localhost")])), 401);
+    }
+}

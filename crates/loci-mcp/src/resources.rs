@@ -1,0 +1,61 @@
+//! Resources: a drawer by its name, and the state of the palace.
+
+use loci_palace::{Error, Fence, Get, Result, Selection};
+use rmcp::ErrorData;
+use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+
+use crate::arguments::shortened;
+use crate::core;
+use crate::drawer::{of_result, parse_uri};
+use crate::house::House;
+use crate::server::message;
+
+const STATUS_URI: &str = "loci://status";
+
+/// What can be listed: drawers are too many, search gives their names.
+pub(crate) fn listed() -> Vec<Resource> {
+    vec![
+        Resource::new(STATUS_URI, "status")
+            .with_description("Counts, wings, rooms and health of the memory")
+            .with_mime_type("application/json"),
+    ]
+}
+
+/// How names of drawers are made.
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new("loci://drawer/{collection}/{id}", "drawer")
+            .with_description("A drawer, word for word, in a fence")
+            .with_mime_type("text/plain"),
+    ]
+}
+
+/// What a name stands for.
+pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
+    if uri == STATUS_URI {
+        let status = core::status(&*house.existing()?)?;
+        let contents = ResourceContents::text(status.structured.to_string(), uri)
+            .with_mime_type("application/json");
+        return Ok(ReadResourceResult::new(vec![contents]));
+    }
+    let unknown = || Error::invalid("resource", "names nothing here");
+    let (collection, id) = parse_uri(uri).ok_or_else(unknown)?;
+    let palace = house.existing()?;
+    let collection = palace.collection(&collection, false)?;
+    let found = collection.get(&Get::new(Selection::ids([id])))?;
+    let drawers = of_result(collection.as_ref(), found, &mut Vec::new());
+    let drawer = drawers.first().ok_or_else(unknown)?;
+    let fence = Fence::new();
+    let text = format!("{}\n{}", fence.meaning(), drawer.fenced(&fence, None));
+    Ok(ReadResourceResult::new(vec![ResourceContents::text(
+        text, uri,
+    )]))
+}
+
+/// The error of the protocol for a name that cannot be read.
+pub(crate) fn refused(uri: &str, error: &Error) -> ErrorData {
+    ErrorData::resource_not_found(
+        format!("cannot read `{}`: {}", shortened(uri), message(error)),
+        None,
+    )
+}

@@ -1,0 +1,66 @@
+//! One client over stdin and stdout, one message per line.
+
+use std::time::Duration;
+
+use loci_palace::Result;
+use rmcp::service::{ServerInitializeError, serve_server_with_ct};
+use tokio_util::sync::CancellationToken;
+
+use crate::Settings;
+use crate::ending::{Signals, let_go, runtime, shut_down};
+use crate::lines::Lines;
+
+/// Calls that are under way when the client closes its end are answered if they take no longer.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Serves the client at stdin and stdout until it goes away or a signal comes.
+pub fn serve_stdio(settings: &Settings) -> Result<()> {
+    let runtime = runtime()?;
+    let hurry = runtime.block_on(serve(settings))?;
+    shut_down(runtime, hurry);
+    Ok(())
+}
+
+/// Gives whether a signal ended it.
+async fn serve(settings: &Settings) -> Result<bool> {
+    let mut signals = Signals::new()?;
+    let (closing, client_gone) = (CancellationToken::new(), CancellationToken::new());
+    let server = settings.server(closing.clone());
+    let shared = server.shared.clone();
+    let (stdin, stdout) = rmcp::transport::stdio_pipes();
+    let transport = Lines::new(stdin, stdout, client_gone.clone());
+    let stop = CancellationToken::new();
+    let session = async {
+        match serve_server_with_ct(server, transport, stop.clone()).await {
+            Ok(running) => {
+                if let Err(error) = running.waiting().await {
+                    tracing::warn!("the session broke off: {error}");
+                }
+            }
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
+            Err(error) => tracing::warn!("the session did not begin: {error}"),
+        }
+    };
+    let long_calls = async {
+        client_gone.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+        closing.cancel();
+        std::future::pending::<()>().await;
+    };
+    let mut session = std::pin::pin!(session);
+    let hurry = tokio::select! {
+        () = &mut session => false,
+        () = long_calls => false,
+        () = signals.next() => true,
+    };
+    if hurry {
+        closing.cancel();
+        stop.cancel();
+        tokio::select! {
+            () = session => {}
+            () = signals.next() => {}
+        }
+    }
+    let_go(&shared, hurry, &mut signals).await;
+    Ok(hurry)
+}

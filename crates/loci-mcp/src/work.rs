@@ -1,0 +1,113 @@
+//! Work that blocks, off the loop that reads messages: it can be cancelled, says how far it is, and cannot take the server
+//! down when it panics.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use loci_palace::{Error, Result};
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RoleServer};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::{Progress, cancelled};
+
+/// Who asked, and how to reach them.
+pub(crate) struct Ticket {
+    /// The client cancelled the call.
+    pub(crate) cancelled: CancellationToken,
+    /// The server ends.
+    pub(crate) closing: CancellationToken,
+    /// Where progress goes, if it was asked for.
+    pub(crate) progress: Option<(Peer<RoleServer>, ProgressToken)>,
+}
+
+/// What the work gets.
+pub(crate) struct Desk<'a> {
+    /// Takes reports; only the newest is sent.
+    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
+    /// Set when the work should stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// The newest report that has not been sent.
+#[derive(Default)]
+struct Board {
+    newest: Mutex<Option<Progress>>,
+    news: Notify,
+}
+
+impl Board {
+    fn put(&self, progress: Progress) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+        self.news.notify_one();
+    }
+
+    fn take(&self) -> Option<Progress> {
+        self.newest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+/// Runs work on a thread that may block, as soon as there is a slot.
+pub(crate) async fn run<T, W>(slots: &Semaphore, ticket: Ticket, work: W) -> Result<T>
+where
+    T: Send + 'static,
+    W: FnOnce(&Desk<'_>) -> Result<T> + Send + 'static,
+{
+    let slot = tokio::select! {
+        slot = slots.acquire() => slot,
+        () = ticket.cancelled.cancelled() => return Err(cancelled()),
+    };
+    let _slot = slot.map_err(|_| cancelled())?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let board = Arc::new(Board::default());
+    let (their_stop, their_board) = (Arc::clone(&stop), Arc::clone(&board));
+    let mut task = tokio::task::spawn_blocking(move || {
+        work(&Desk {
+            progress: &|progress| their_board.put(progress),
+            stop: &their_stop,
+        })
+    });
+    loop {
+        tokio::select! {
+            done = &mut task => {
+                send(&board, &ticket).await;
+                return done.unwrap_or_else(|error| Err(broken(&error)));
+            }
+            () = board.news.notified() => send(&board, &ticket).await,
+            () = ticket.cancelled.cancelled(), if !is_set(&stop) => set(&stop),
+            () = ticket.closing.cancelled(), if !is_set(&stop) => set(&stop),
+        }
+    }
+}
+
+async fn send(board: &Board, ticket: &Ticket) {
+    let Some((peer, token)) = &ticket.progress else {
+        return;
+    };
+    let Some(progress) = board.take() else { return };
+    let mut report = ProgressNotificationParam::new(token.clone(), progress.done)
+        .with_message(progress.message);
+    report.total = progress.total;
+    if let Err(error) = peer.notify_progress(report).await {
+        tracing::debug!("progress was not sent: {error}");
+    }
+}
+
+fn is_set(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed)
+}
+
+fn set(flag: &AtomicBool) {
+    flag.store(true, Ordering::Relaxed);
+}
+
+fn broken(error: &tokio::task::JoinError) -> Error {
+    Error::Internal {
+        doing: "answering a call".into(),
+        detail: error.to_string(),
+    }
+}

@@ -1,0 +1,3 @@
+//! What the server offers: the schemas of its tools, and what they cost a model.
+
+mod schemas;
