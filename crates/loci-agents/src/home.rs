@@ -1,6 +1,7 @@
 //! Where the user's files are. Tests give another home.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use loci_palace::{Error, Result};
 
@@ -13,6 +14,16 @@ pub struct Home {
     pub config: PathBuf,
     /// `$XDG_STATE_HOME/loci`: what wiring and hooks note of themselves.
     pub state: PathBuf,
+    /// Where desktop programs keep their settings: `~/Library/Application Support`, `%APPDATA%`, or the same as `config`.
+    pub applications: PathBuf,
+    /// `$CLAUDE_CONFIG_DIR`, if it is set.
+    pub claude: Option<PathBuf>,
+    /// `$CODEX_HOME`, or `.codex` in the home directory.
+    pub codex: PathBuf,
+    /// `.gemini` in `$GEMINI_CLI_HOME` or in the home directory.
+    pub gemini: PathBuf,
+    /// The directories in which programs are looked for.
+    pub programs: Vec<PathBuf>,
 }
 
 impl Home {
@@ -21,16 +32,85 @@ impl Home {
         let home = std::env::home_dir()
             .filter(|home| home.is_absolute())
             .ok_or_else(|| Error::invalid("home directory", "there is none; set HOME"))?;
-        let config = std::env::var_os("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .unwrap_or_else(|| home.join(".config"));
-        let state = loci_palace::state_directory()
-            .unwrap_or_else(|| home.join(".local").join("state").join("loci"));
-        Ok(Self {
-            home,
+        let mut this = Self::within(&home);
+        if let Some(config) = absolute("XDG_CONFIG_HOME") {
+            this.config = config;
+        }
+        if let Some(state) = loci_palace::state_directory() {
+            this.state = state;
+        }
+        this.applications = applications(
+            std::env::consts::OS,
+            &home,
+            &this.config,
+            std::env::var_os("APPDATA"),
+        );
+        this.claude = absolute("CLAUDE_CONFIG_DIR");
+        if let Some(codex) = absolute("CODEX_HOME") {
+            this.codex = codex;
+        }
+        if let Some(gemini) = absolute("GEMINI_CLI_HOME") {
+            this.gemini = gemini.join(".gemini");
+        }
+        if let Some(path) = std::env::var_os("PATH") {
+            this.programs = std::env::split_paths(&path).collect();
+        }
+        Ok(this)
+    }
+
+    /// Those that a user with this home directory and no variables has. No program is found.
+    pub fn within(home: &Path) -> Self {
+        let config = home.join(".config");
+        Self {
+            state: home.join(".local/state/loci"),
+            applications: applications(std::env::consts::OS, home, &config, None),
+            claude: None,
+            codex: home.join(".codex"),
+            gemini: home.join(".gemini"),
+            programs: Vec::new(),
+            home: home.to_owned(),
             config,
-            state,
-        })
+        }
+    }
+}
+
+/// The directory that a variable names. Agents take these variables as they are; a relative one would mean another
+/// directory in every place that an agent is started in.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+}
+
+fn applications(system: &str, home: &Path, config: &Path, appdata: Option<OsString>) -> PathBuf {
+    match system {
+        "macos" => home.join("Library").join("Application Support"),
+        "windows" => appdata
+            .filter(|path| !path.is_empty())
+            .map_or_else(|| home.join("AppData").join("Roaming"), PathBuf::from),
+        _ => config.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_desktop_programs_are_where_each_system_keeps_them() {
+        let (home, config) = (Path::new("/home/me"), Path::new("/home/me/.config"));
+        let places = [
+            ("linux", None, "/home/me/.config"),
+            ("freebsd", None, "/home/me/.config"),
+            ("macos", None, "/home/me/Library/Application Support"),
+            ("windows", None, "/home/me/AppData/Roaming"),
+            ("windows", Some("/roaming".into()), "/roaming"),
+        ];
+        for (system, appdata, place) in places {
+            assert_eq!(
+                applications(system, home, config, appdata),
+                Path::new(place)
+            );
+        }
     }
 }

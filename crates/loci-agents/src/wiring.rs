@@ -1,9 +1,28 @@
 //! Entries for Loci in the configuration of agents: shown, made, and undone exactly.
 
-use std::path::PathBuf;
+mod agents;
+mod change;
+mod connect;
+mod disconnect;
+mod document;
+mod entry;
+mod files;
+mod journal;
+mod json_text;
+mod mempalace;
+mod splice;
+mod survey;
+mod toml_text;
+mod written;
 
+use std::path::{Path, PathBuf};
+
+use loci_palace::{Error, Result};
 use serde::Serialize;
 
+pub use self::connect::{Act, Change, Connect, Plan, connect, plan};
+pub use self::disconnect::disconnect;
+pub use self::splice::Edit;
 use crate::home::Home;
 
 /// Whether an agent is wired to Loci.
@@ -45,6 +64,26 @@ pub struct AgentState {
 
 /// The agents that Loci knows, as they are set up now. Reads only.
 pub fn survey(home: &Home) -> Vec<AgentState> {
-    let _ = home;
-    Vec::new()
+    survey_for(home, &program(home).unwrap_or_default())
+}
+
+/// The same for the program at `program`.
+pub fn survey_for(home: &Home, program: &Path) -> Vec<AgentState> {
+    survey::survey(home, program)
+}
+
+/// The running program by a path that stays: the one on `PATH` that leads to it, else its own. Packages put a new version
+/// into another directory and leave the name on `PATH` as it is.
+pub fn program(home: &Home) -> Result<PathBuf> {
+    let own = std::env::current_exe().map_err(|error| Error::Internal {
+        doing: "finding this program".into(),
+        detail: error.to_string(),
+    })?;
+    let known = survey::found(home).filter(|found| agents::same_file(found, &own));
+    Ok(known.unwrap_or(own))
+}
+
+/// The short names of the agents that Loci knows.
+pub fn agents() -> Vec<&'static str> {
+    agents::AGENTS.iter().map(|agent| agent.id).collect()
 }

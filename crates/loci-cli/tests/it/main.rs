@@ -8,6 +8,7 @@
 mod add;
 mod backup;
 mod configuration;
+mod connect;
 mod conversations;
 mod creation;
 mod damaged;

@@ -1,0 +1,357 @@
+//! What connecting and disconnecting do to one file. Neither reads nor writes it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::agents::{Agent, Hooks, Servers};
+use super::document::Document;
+use super::entry::{self, Run, shell_words, words_of_server};
+use super::json_text::{Step, keys};
+use super::mempalace;
+use super::written::Written;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Wish {
+    pub(super) run: Run,
+    /// Whether the shell finds this program as `loci`.
+    pub(super) on_path: bool,
+    /// The name of the server, if it was named.
+    pub(super) name: Option<String>,
+    pub(super) hooks: bool,
+    pub(super) replace_mempalace: bool,
+}
+
+/// What connecting did to a file, as far as the file does not say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Traces {
+    /// Objects and lists that were made, by the keys that lead to them.
+    pub(super) made: Vec<Vec<String>>,
+    /// Servers that stood where Loci's stands, or that were removed: keys, and the text.
+    pub(super) servers: Vec<(Vec<String>, String)>,
+    /// Hooks that were removed: event, and the text.
+    pub(super) hooks: Vec<(String, String)>,
+    /// Plugins that were switched off.
+    pub(super) plugins: Vec<String>,
+}
+
+impl Traces {
+    pub(super) fn merge(&mut self, other: Self) {
+        fn union<T: PartialEq>(known: &mut Vec<T>, more: Vec<T>) {
+            for one in more {
+                if !known.contains(&one) {
+                    known.push(one);
+                }
+            }
+        }
+        union(&mut self.made, other.made);
+        union(&mut self.servers, other.servers);
+        union(&mut self.hooks, other.hooks);
+        union(&mut self.plugins, other.plugins);
+    }
+}
+
+impl Wish {
+    /// What an entry should run that runs `known` now: what was asked for, and what it has besides.
+    fn instead_of(&self, known: &Run) -> Run {
+        let current = self.on_path && known.program == "loci";
+        Run {
+            program: if current {
+                &known.program
+            } else {
+                &self.run.program
+            }
+            .clone(),
+            palace: self.run.palace.clone().or_else(|| known.palace.clone()),
+            tools: self.run.tools.clone().or_else(|| known.tools.clone()),
+        }
+    }
+}
+
+/// The servers of Loci in a file.
+pub(super) fn our_servers(document: &Document, within: &[&str]) -> Vec<(String, Run)> {
+    document
+        .servers(within)
+        .into_iter()
+        .filter_map(|(name, entry)| Some((name, Run::of(&words_of_server(&entry), "mcp")?)))
+        .collect()
+}
+
+/// The servers of MemPalace in a file.
+pub(super) fn mempalace_servers(document: &Document, within: &[&str]) -> Vec<String> {
+    document
+        .servers(within)
+        .into_iter()
+        .filter(|(_, entry)| mempalace::is_server(entry))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// Makes the file list Loci's server. `journaled` says that an entry of ours was made by us.
+pub(super) fn wire_server(
+    document: &mut Document,
+    servers: &Servers,
+    wish: &Wish,
+    journaled: bool,
+) -> Result<Traces, String> {
+    let within = document.within(servers);
+    let mut traces = Traces::default();
+    let keys_of = |name: &str| -> Vec<String> {
+        within
+            .iter()
+            .copied()
+            .chain([name])
+            .map(str::to_owned)
+            .collect()
+    };
+    let ours = our_servers(document, &within);
+    let theirs = mempalace_servers(document, &within);
+    if let (true, [first, others @ ..]) = (wish.replace_mempalace, theirs.as_slice()) {
+        let run = Run {
+            tools: wish
+                .run
+                .tools
+                .clone()
+                .or_else(|| Some("mempalace".to_owned())),
+            ..wish.run.clone()
+        };
+        let raw = document.replace_server(&within, first, entry::server(servers.shape, &run))?;
+        traces.servers.push((keys_of(first), raw));
+        for name in others {
+            let raw = document.remove_server(&within, name)?;
+            traces.servers.push((keys_of(name), raw));
+        }
+        for (name, _) in &ours {
+            let raw = document.remove_server(&within, name)?;
+            if !journaled {
+                traces.servers.push((keys_of(name), raw));
+            }
+        }
+        return Ok(traces);
+    }
+    let named = |name: &String| wish.name.as_ref().is_none_or(|wished| wished == name);
+    let mut found = false;
+    for (name, run) in &ours {
+        let wished = wish.instead_of(run);
+        found |= named(name);
+        if named(name) && wished != *run {
+            let raw = raw_server(document, &within, name);
+            document.rerun_server(&within, name, servers.shape, &wished)?;
+            if !journaled {
+                traces.servers.extend(raw.map(|raw| (keys_of(name), raw)));
+            }
+        }
+    }
+    if found {
+        return Ok(traces);
+    }
+    let name = wish.name.as_deref().unwrap_or("loci");
+    if document
+        .servers(&within)
+        .iter()
+        .any(|(other, _)| other == name)
+    {
+        return Err(format!(
+            "`{name}` is a server of another program there; choose another name with `--name`"
+        ));
+    }
+    traces.made = document.add_server(&within, name, entry::server(servers.shape, &wish.run))?;
+    Ok(traces)
+}
+
+fn raw_server(document: &Document, within: &[&str], name: &str) -> Option<String> {
+    document.clone().remove_server(within, name).ok()
+}
+
+/// Makes the file list Loci's hooks, if they are asked for or there already.
+pub(super) fn wire_hooks(
+    document: &mut Document,
+    agent: &Agent,
+    hooks: &Hooks,
+    wish: &Wish,
+) -> Result<Traces, String> {
+    let mut traces = Traces::default();
+    if wish.replace_mempalace {
+        while let Some(theirs) = document
+            .handlers(hooks.style)
+            .into_iter()
+            .find(|handler| mempalace::is_hook(&handler.command))
+        {
+            let raw = document.remove_handler(&theirs);
+            traces.hooks.push((theirs.event, raw));
+        }
+        traces.plugins = switch_plugins_off(document);
+    }
+    if !wish.hooks && our_hooks(document, hooks).is_empty() {
+        return Ok(traces);
+    }
+    if let (super::agents::HookStyle::Flat, Document::Json(json)) = (hooks.style, &mut *document)
+        && json.get(&keys(&["version"])).is_none()
+    {
+        json.set(&["version"], &Written::Number(1))?;
+        traces.made.push(vec!["version".to_owned()]);
+    }
+    for event in hooks.events {
+        let ours: Vec<_> = our_hooks(document, hooks)
+            .into_iter()
+            .filter(|(handler, _)| handler.event == event.name)
+            .collect();
+        let Document::Json(json) = document else {
+            return Err("hooks are kept in JSON".to_owned());
+        };
+        let Some((first, run)) = ours.first() else {
+            let item = entry::hook(hooks.style, event, &wish.run.hook(event.name, agent.id));
+            traces
+                .made
+                .extend(json.push(&["hooks", event.name], &item)?);
+            continue;
+        };
+        let command = wish.instead_of(run).hook(event.name, agent.id);
+        if first.command != command {
+            let mut steps = vec![
+                Step::Key("hooks"),
+                Step::Key(event.name),
+                Step::Element(first.number),
+            ];
+            if let Some(within) = first.within {
+                steps.extend([Step::Key("hooks"), Step::Element(within)]);
+            }
+            steps.push(Step::Key("command"));
+            json.put(&steps, &Written::Text(command));
+        }
+        for (more, _) in ours.iter().skip(1).rev() {
+            document.remove_handler(more);
+        }
+    }
+    Ok(traces)
+}
+
+/// The hooks of Loci in a file.
+pub(super) fn our_hooks(
+    document: &Document,
+    hooks: &Hooks,
+) -> Vec<(super::document::Handler, Run)> {
+    document
+        .handlers(hooks.style)
+        .into_iter()
+        .filter_map(|handler| {
+            let run = Run::of(&shell_words(&handler.command), "hook")?;
+            Some((handler, run))
+        })
+        .collect()
+}
+
+/// Whether MemPalace's hooks or its plugin are in a file.
+pub(super) fn has_mempalace_hooks(document: &Document, hooks: &Hooks) -> bool {
+    let is_theirs = |handler: &super::document::Handler| mempalace::is_hook(&handler.command);
+    document.handlers(hooks.style).iter().any(is_theirs)
+        || plugins(document)
+            .iter()
+            .any(|plugin| mempalace::is_plugin(plugin))
+}
+
+/// The plugins of Claude Code that are switched on in its settings.
+pub(super) fn plugins(document: &Document) -> Vec<String> {
+    let Document::Json(json) = document else {
+        return Vec::new();
+    };
+    match json.get(&keys(&["enabledPlugins"])) {
+        Some(Value::Object(plugins)) => plugins
+            .into_iter()
+            .filter(|(_, on)| *on == Value::Bool(true))
+            .map(|(plugin, _)| plugin)
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn switch_plugins_off(document: &mut Document) -> Vec<String> {
+    let mut theirs = plugins(document);
+    theirs.retain(|plugin| mempalace::is_plugin(plugin));
+    if let Document::Json(json) = document {
+        for plugin in &theirs {
+            json.put(&keys(&["enabledPlugins", plugin]), &Written::Flag(false));
+        }
+    }
+    theirs
+}
+
+/// Takes Loci's entries out of a file that was changed since, and puts back what they replaced. Without traces only what
+/// certainly is Loci's goes.
+pub(super) fn unwire(
+    document: &mut Document,
+    agent: &Agent,
+    traces: Option<&Traces>,
+) -> Result<(), String> {
+    let within = document.within(&agent.server);
+    for (name, _) in our_servers(document, &within) {
+        let replaced = traces.and_then(|traces| {
+            let here = |keys: &&(Vec<String>, String)| keys.0.last() == Some(&name);
+            traces.servers.iter().find(here)
+        });
+        match replaced {
+            Some((_, raw)) => document.restore_server(&within, &name, raw)?,
+            None => drop(document.remove_server(&within, &name)?),
+        }
+    }
+    let mut unhooked = Vec::new();
+    if let Some(hooks) = &agent.hooks {
+        while let Some((ours, _)) = our_hooks(document, hooks).into_iter().next() {
+            document.remove_handler(&ours);
+            unhooked.push(ours.event);
+        }
+    }
+    let nothing = Traces::default();
+    let Traces {
+        made,
+        servers,
+        hooks,
+        plugins,
+    } = traces.unwrap_or(&nothing);
+    let known = document.servers(&within);
+    for (keys, raw) in servers {
+        if let Some(name) = keys
+            .last()
+            .filter(|name| !known.iter().any(|(other, _)| other == *name))
+        {
+            document.restore_server(&within, name, raw)?;
+        }
+    }
+    let Document::Json(json) = document else {
+        return Ok(());
+    };
+    for (event, raw) in hooks {
+        json.push(&["hooks", event], &Written::Raw(raw.clone()))?;
+    }
+    for plugin in plugins {
+        let path = keys(&["enabledPlugins", plugin]);
+        if json.get(&path) == Some(Value::Bool(false)) {
+            json.put(&path, &Written::Flag(true));
+        }
+    }
+    let mut made = made.clone();
+    if traces.is_none() && !unhooked.is_empty() {
+        made.push(vec!["hooks".to_owned()]);
+        made.extend(
+            unhooked
+                .into_iter()
+                .map(|event| vec!["hooks".to_owned(), event]),
+        );
+    }
+    // The inner before the outer, and the version when nothing else is left.
+    made.sort_by_key(|path| (path == &["version"], std::cmp::Reverse(path.len())));
+    for path in &made {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let path = keys(&path);
+        let empty = match json.get(&path) {
+            Some(Value::Object(object)) => object.is_empty(),
+            Some(Value::Array(list)) => list.is_empty(),
+            Some(Value::Number(_)) => json.value().as_object().is_some_and(|root| root.len() == 1),
+            _ => false,
+        };
+        if empty {
+            json.remove(&path);
+        }
+    }
+    Ok(())
+}

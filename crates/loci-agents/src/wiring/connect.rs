@@ -1,0 +1,356 @@
+//! Connecting: what would change is worked out from the files as they are, shown, and then done.
+
+use std::path::{Path, PathBuf};
+
+use loci_palace::{Error, Result};
+use serde::Serialize;
+
+use super::agents::{AGENTS, Agent, Format, named};
+use super::change::{
+    Traces, Wish, has_mempalace_hooks, mempalace_servers, unwire, wire_hooks, wire_server,
+};
+use super::document::Document;
+use super::entry::Run;
+use super::files;
+use super::journal::{Journal, Record};
+use super::splice::Edit;
+use crate::home::Home;
+
+/// What `connect` is asked for.
+#[derive(Debug, Clone)]
+pub struct Connect {
+    /// The agents by their short names; empty for all that are found.
+    pub agents: Vec<String>,
+    /// The program that entries run, absolute.
+    pub program: PathBuf,
+    /// The palace that entries name, absolute; `None` for the usual one.
+    pub palace: Option<PathBuf>,
+    /// The set of tools, if not the usual one.
+    pub tools: Option<String>,
+    /// The name of the server, if not `loci`.
+    pub name: Option<String>,
+    /// Whether hooks are installed.
+    pub hooks: bool,
+    /// Whether MemPalace's server and hooks are replaced.
+    pub replace_mempalace: bool,
+}
+
+/// What is to be done to one file, or was.
+#[derive(Debug, Clone, Serialize)]
+pub struct Change {
+    /// The agent whose file it is.
+    pub agent: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// What happens to it.
+    pub act: Act,
+    /// The places in it.
+    pub edits: Vec<Edit>,
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// It is made.
+    Created,
+    /// Entries in it change.
+    Changed,
+    /// It goes back to the bytes it had.
+    Restored,
+    /// It was made by Loci and goes.
+    Removed,
+}
+
+/// What connecting means for each agent.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// The agents that are meant, by their short names.
+    pub agents: Vec<&'static str>,
+    /// What changes; empty when all of them are wired already.
+    pub changes: Vec<Change>,
+    /// The agents that MemPalace is wired to.
+    pub mempalace: Vec<&'static str>,
+    /// What the user has to do besides.
+    pub hints: Vec<&'static str>,
+}
+
+/// A file with its new text.
+struct Work {
+    agent: &'static Agent,
+    path: PathBuf,
+    before: Option<Vec<u8>>,
+    after: String,
+    traces: Traces,
+    edits: Vec<Edit>,
+}
+
+/// Says what connecting would do. Reads only.
+pub fn plan(home: &Home, connect: &Connect) -> Result<Plan> {
+    let wish = wish(home, connect)?;
+    let mut plan = Plan {
+        agents: Vec::new(),
+        changes: Vec::new(),
+        mempalace: Vec::new(),
+        hints: Vec::new(),
+    };
+    for agent in chosen(home, &connect.agents)? {
+        plan.agents.push(agent.id);
+        let works = works(home, agent, &wish, &|_| false)?;
+        let hooked = |work: &Work| {
+            agent
+                .hooks
+                .as_ref()
+                .is_some_and(|hooks| (hooks.file)(home) == work.path)
+        };
+        if works.iter().any(hooked) && wish.hooks {
+            plan.hints.extend(agent.hint);
+        }
+        plan.changes.extend(works.iter().map(change));
+        if has_mempalace(home, agent)? {
+            plan.mempalace.push(agent.id);
+        }
+    }
+    Ok(plan)
+}
+
+/// Does it. `before` is called with the name of each step before it is taken; tests stop there.
+pub fn connect(
+    home: &Home,
+    connect: &Connect,
+    before: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Vec<Change>> {
+    let wish = wish(home, connect)?;
+    let agents = chosen(home, &connect.agents)?;
+    before("lock")?;
+    let mut journal = Journal::open(home)?;
+    let mut all = Vec::new();
+    for agent in agents {
+        all.extend(works(home, agent, &wish, &|path| {
+            journal.record(path).is_some()
+        })?);
+    }
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    before("backups")?;
+    for work in &all {
+        let record = record(&journal, work)?;
+        journal.note(record);
+        before("backup")?;
+    }
+    before("journal")?;
+    journal.save()?;
+    for work in &all {
+        before("file")?;
+        write(work)?;
+    }
+    before("end")?;
+    journal.tidy();
+    Ok(all.iter().map(change).collect())
+}
+
+fn wish(home: &Home, connect: &Connect) -> Result<Wish> {
+    let text = |path: &Path, what: &str| {
+        path.to_str().map(str::to_owned).ok_or_else(|| {
+            Error::invalid(
+                format!("{what} `{}`", path.display()),
+                "not UTF-8, which configuration files are",
+            )
+        })
+    };
+    Ok(Wish {
+        run: Run {
+            program: text(&connect.program, "the path of this program,")?,
+            palace: connect
+                .palace
+                .as_deref()
+                .map(|palace| text(palace, "palace"))
+                .transpose()?,
+            tools: connect.tools.clone(),
+        },
+        on_path: super::survey::finds(home, &connect.program),
+        name: connect.name.clone(),
+        hooks: connect.hooks,
+        replace_mempalace: connect.replace_mempalace,
+    })
+}
+
+/// The agents of these names, or all that are found.
+pub(super) fn chosen(home: &Home, names: &[String]) -> Result<Vec<&'static Agent>> {
+    if names.is_empty() {
+        return Ok(AGENTS.iter().filter(|agent| agent.is_found(home)).collect());
+    }
+    let mut chosen: Vec<&'static Agent> = Vec::new();
+    for name in names {
+        let agent = named(name).ok_or_else(|| {
+            let known: Vec<&str> = AGENTS.iter().map(|agent| agent.id).collect();
+            Error::invalid(
+                format!("agent `{name}`"),
+                format!("unknown; known: {}", known.join(", ")),
+            )
+        })?;
+        if !chosen.iter().any(|known| known.id == agent.id) {
+            chosen.push(agent);
+        }
+    }
+    Ok(chosen)
+}
+
+/// What changes in the files of an agent. A file that stays as it is is left out.
+fn works(
+    home: &Home,
+    agent: &'static Agent,
+    wish: &Wish,
+    journaled: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<Work>> {
+    let mut works = Vec::new();
+    for path in agent.files(home) {
+        let before = files::read(&files::target(&path)?)?;
+        let mut document = parse(agent, home, &path, before.as_deref())?;
+        let mut traces = Traces::default();
+        if (agent.server.file)(home) == path {
+            let wired = wire_server(&mut document, &agent.server, wish, journaled(&path));
+            traces.merge(wired.map_err(|problem| at(&path, problem))?);
+        }
+        if let Some(hooks) = agent
+            .hooks
+            .as_ref()
+            .filter(|hooks| (hooks.file)(home) == path)
+        {
+            let wired = wire_hooks(&mut document, agent, hooks, wish);
+            traces.merge(wired.map_err(|problem| at(&path, problem))?);
+        }
+        let (after, edits) = document.into_parts();
+        if !edits.is_empty() && before.as_deref() != Some(after.as_bytes()) {
+            works.push(Work {
+                agent,
+                path,
+                before,
+                after,
+                traces,
+                edits,
+            });
+        }
+    }
+    Ok(works)
+}
+
+/// The file as the agent writes it.
+pub(super) fn parse(
+    agent: &Agent,
+    home: &Home,
+    path: &Path,
+    bytes: Option<&[u8]>,
+) -> Result<Document> {
+    let text = String::from_utf8(bytes.unwrap_or_default().to_vec()).map_err(|error| {
+        at(
+            path,
+            format!(
+                "not UTF-8 from byte {} on",
+                error.utf8_error().valid_up_to()
+            ),
+        )
+    })?;
+    let format = if (agent.server.file)(home) == path {
+        agent.server.format
+    } else {
+        Format::Json
+    };
+    Document::parse(format, text).map_err(|problem| at(path, problem))
+}
+
+pub(super) fn at(path: &Path, problem: String) -> Error {
+    Error::invalid(format!("`{}`", path.display()), problem)
+}
+
+fn has_mempalace(home: &Home, agent: &Agent) -> Result<bool> {
+    for path in agent.files(home) {
+        let bytes = files::read(&files::target(&path)?)?;
+        let document = parse(agent, home, &path, bytes.as_deref())?;
+        let servers = document.within(&agent.server);
+        let hooked = agent
+            .hooks
+            .as_ref()
+            .is_some_and(|hooks| has_mempalace_hooks(&document, hooks));
+        if hooked || !mempalace_servers(&document, &servers).is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What the journal is to say of a file once it is written. Keeps the bytes that disconnecting gives back.
+fn record(journal: &Journal, work: &Work) -> Result<Record> {
+    let known = journal.record(&work.path);
+    let now = work.before.as_deref().map(files::hash);
+    let ours = known.filter(|known| now.as_ref().is_some_and(|now| known.after.contains(now)));
+    let mut record = Record {
+        agent: work.agent.id.to_owned(),
+        path: work.path.clone(),
+        before: None,
+        after: vec![files::hash(work.after.as_bytes())],
+        directories: files::missing_directories(&files::target(&work.path)?),
+        traces: work.traces.clone(),
+        edits: work.edits.clone(),
+    };
+    if let Some(known) = known.filter(|_| now.is_some()) {
+        record.directories.clone_from(&known.directories);
+    }
+    match (ours, known, &work.before) {
+        // As connecting left it: what was before that stays what disconnecting gives back.
+        (Some(known), _, _) => {
+            let mut traces = known.traces.clone();
+            traces.merge(record.traces);
+            record.traces = traces;
+            record.before.clone_from(&known.before);
+            record.after.splice(..0, known.after.iter().cloned());
+        }
+        // Connected, and then changed by another: without our entries it is what disconnecting gives back.
+        (None, Some(known), Some(before)) if now != known.before => {
+            let base = undone(work, before, known)?;
+            record.before = Some(journal.back_up(base.as_bytes())?);
+            let mut traces = known.traces.clone();
+            traces.merge(record.traces);
+            record.traces = traces;
+        }
+        (None, _, Some(before)) => record.before = Some(journal.back_up(before)?),
+        (None, _, None) => {}
+    }
+    Ok(record)
+}
+
+fn undone(work: &Work, bytes: &[u8], known: &Record) -> Result<String> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let toml = work.path.extension().is_some_and(|ending| ending == "toml");
+    let format = if toml { Format::Toml } else { Format::Json };
+    let mut document = Document::parse(format, text).map_err(|problem| at(&work.path, problem))?;
+    unwire(&mut document, work.agent, Some(&known.traces))
+        .map_err(|problem| at(&work.path, problem))?;
+    Ok(document.into_parts().0)
+}
+
+fn write(work: &Work) -> Result<()> {
+    let target = files::target(&work.path)?;
+    if let Some(directory) = target.parent() {
+        std::fs::create_dir_all(directory).map_err(|source| Error::Io {
+            action: "cannot create",
+            path: directory.to_owned(),
+            source,
+        })?;
+    }
+    files::replace(&target, work.after.as_bytes(), work.before.as_deref())
+}
+
+fn change(work: &Work) -> Change {
+    Change {
+        agent: work.agent.id,
+        path: work.path.clone(),
+        act: if work.before.is_some() {
+            Act::Changed
+        } else {
+            Act::Created
+        },
+        edits: work.edits.clone(),
+    }
+}

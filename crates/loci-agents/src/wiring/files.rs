@@ -1,0 +1,228 @@
+//! Reading and writing configuration files of others: through links, with their permissions, whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use loci_palace::{Error, Result};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// No configuration of a person is longer.
+const LONGEST: u64 = 64 << 20;
+
+/// How many links a path may go through.
+const LINKS: usize = 40;
+
+/// The bytes of a file; `None` if there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let io = |source| Error::Io {
+        action: "cannot read",
+        path: path.to_owned(),
+        source,
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    if !file.metadata().map_err(io)?.is_file() {
+        return Err(Error::invalid(
+            format!("`{}`", path.display()),
+            "not a file",
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Error::invalid(
+            format!("`{}`", path.display()),
+            "longer than any configuration file",
+        ));
+    }
+    Ok(Some(bytes))
+}
+
+/// A name for these bytes.
+pub(super) fn hash(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}
+
+/// The file that is meant by a path, behind all links: files of a dotfiles repository stay there.
+pub(super) fn target(path: &Path) -> Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            Ok(link) => {
+                let around = path.parent().unwrap_or(Path::new("/"));
+                path = around.join(link);
+            }
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(Error::invalid(
+        format!("`{}`", path.display()),
+        "too many links",
+    ))
+}
+
+/// The directories above `path` that are missing, the outermost first.
+pub(super) fn missing_directories(path: &Path) -> Vec<PathBuf> {
+    let mut missing: Vec<PathBuf> = path
+        .ancestors()
+        .skip(1)
+        .take_while(|directory| !directory.exists())
+        .map(Path::to_owned)
+        .collect();
+    missing.reverse();
+    missing
+}
+
+/// Where the new bytes stand before they take the name. One name for all runs, so that a killed one leaves at most one file.
+pub(super) fn unfinished(target: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".loci-new");
+    target.with_file_name(name)
+}
+
+/// Puts `bytes` in place of the file that holds `expected`. After a crash it holds the one or the other.
+pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> Result<()> {
+    let temporary = unfinished(target);
+    let failed = |source| Error::Io {
+        action: "cannot write",
+        path: target.to_owned(),
+        source,
+    };
+    write_new(&temporary, bytes, fs::metadata(target).ok()).map_err(failed)?;
+    // Agents write these files whenever they like; what was not read must not be lost.
+    if read(target)?.as_deref() != expected {
+        let _ = fs::remove_file(&temporary);
+        return Err(Error::Conflict {
+            what: format!(
+                "`{}` was changed by another program meanwhile; run the command again",
+                target.display()
+            ),
+        });
+    }
+    fs::rename(&temporary, target)
+        .and_then(|()| sync_directory(target))
+        .map_err(failed)
+}
+
+fn write_new(path: &Path, bytes: &[u8], like: Option<fs::Metadata>) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    if let Some(like) = like {
+        file.set_permissions(like.permissions())?;
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Removes a file that holds `expected`.
+pub(super) fn remove(target: &Path, expected: &[u8]) -> Result<()> {
+    if read(target)?.as_deref() != Some(expected) {
+        return Err(Error::Conflict {
+            what: format!(
+                "`{}` was changed by another program meanwhile; run the command again",
+                target.display()
+            ),
+        });
+    }
+    fs::remove_file(target)
+        .and_then(|()| sync_directory(target))
+        .map_err(|source| Error::Io {
+            action: "cannot remove",
+            path: target.to_owned(),
+            source,
+        })
+}
+
+/// Writes a file of our own, readable by its owner alone: configuration holds keys.
+pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |source| Error::Io {
+        action: "cannot write",
+        path: path.to_owned(),
+        source,
+    };
+    let temporary = unfinished(path);
+    private(&temporary, bytes)
+        .and_then(|()| fs::rename(&temporary, path))
+        .and_then(|()| sync_directory(path))
+        .map_err(failed)
+}
+
+fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Makes a directory of our own.
+pub(super) fn keep_directory(path: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|source| Error::Io {
+        action: "cannot create",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(unix)]
+fn sync_directory(file: &Path) -> io::Result<()> {
+    let directory = file.parent().unwrap_or(Path::new("/"));
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Held while configuration is changed, so that two runs do not mix. Gone with the process.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for another run to end.
+    pub(super) fn take(path: &Path) -> Result<Self> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let failed = |source| Error::Io {
+            action: "cannot lock",
+            path: path.to_owned(),
+            source,
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(path).map_err(failed)?;
+        let since = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+                Err(fs::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(fs::TryLockError::WouldBlock) => {
+                    return Err(Error::Busy {
+                        what: "another `loci connect` or `loci disconnect` runs".to_owned(),
+                        waited: PATIENCE,
+                    });
+                }
+            }
+        }
+    }
+}

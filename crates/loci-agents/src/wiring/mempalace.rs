@@ -1,0 +1,107 @@
+//! How MemPalace's own wiring is recognised.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::entry::{shell_words, words_of_server};
+
+/// Whether an entry runs MemPalace's server.
+pub(super) fn is_server(entry: &Value) -> bool {
+    runs_server(&words_of_server(entry))
+}
+
+fn runs_server(words: &[String]) -> bool {
+    words.iter().enumerate().any(|(at, word)| {
+        let next = words.get(at + 1).map(String::as_str);
+        matches!(name(word), "mempalace-mcp" | "mempalace-light-mcp")
+            || (name(word) == "mempalace" && next == Some("mcp"))
+            || (word == "-m" && next.is_some_and(|module| module.starts_with("mempalace.") && module.ends_with("mcp_server")))
+            // `bash -c "… mempalace-mcp"` and the like.
+            || (word.contains(' ') && runs_server(&shell_words(word)))
+    })
+}
+
+/// Whether the command of a hook runs MemPalace.
+pub(super) fn is_hook(command: &str) -> bool {
+    let words = shell_words(command);
+    words.iter().enumerate().any(|(at, word)| {
+        let next = words.get(at + 1).map(String::as_str);
+        let script = name(word);
+        (script == "mempalace" && next == Some("hook"))
+            || (matches!(word.as_str(), "-m")
+                && next.is_some_and(|module| module.starts_with("mempalace")))
+            || (script.starts_with("mempal") && script.contains("hook"))
+            || (word.contains(' ') && word != command && is_hook(word))
+    })
+}
+
+/// Whether a plugin of Claude Code, named `plugin@marketplace`, is MemPalace's.
+pub(super) fn is_plugin(plugin: &str) -> bool {
+    plugin.split('@').next() == Some("mempalace")
+}
+
+/// The name of a program without its directory and ending.
+fn name(word: &str) -> &str {
+    Path::new(word)
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn its_server_is_known_in_every_documented_form() {
+        let entries = [
+            json!({"command": "mempalace-mcp"}),
+            json!({"command": "/opt/venv/bin/mempalace-mcp", "args": ["--palace", "/p"]}),
+            json!({"command": "mempalace-light-mcp"}),
+            json!({"command": "python", "args": ["-m", "mempalace.mcp_server"]}),
+            json!({"command": "/v/bin/python3", "args": ["-m", "mempalace.mcp_server", "--palace", "/p"]}),
+            json!({"command": "uvx", "args": ["--from", "mempalace", "mempalace", "mcp"]}),
+            json!({"type": "local", "command": ["mempalace-mcp"]}),
+            json!({"command": "bash", "args": ["-c", "exec mempalace-mcp --quiet"]}),
+        ];
+        for entry in &entries {
+            assert!(is_server(entry), "{entry}");
+        }
+        let others = [
+            json!({"command": "loci", "args": ["mcp", "--tools", "mempalace"]}),
+            json!({"command": "notes", "args": ["/home/me/mempalace"]}),
+            json!({"url": "https://example.org/mempalace-mcp"}),
+        ];
+        for entry in &others {
+            assert!(!is_server(entry), "{entry}");
+        }
+    }
+
+    #[test]
+    fn its_hooks_are_known_as_command_module_and_script() {
+        let commands = [
+            "mempalace hook run --hook stop --harness claude-code",
+            "/venv/bin/mempalace hook run --hook precompact --harness codex",
+            "python3 -m mempalace hook run --hook stop --harness claude-code",
+            "/absolute/path/to/hooks/mempal_save_hook.sh",
+            "bash \"/my hooks/mempal_precompact_hook.sh\"",
+            "bash \"${CLAUDE_PLUGIN_ROOT}/hooks/mempal-stop-hook.sh\"",
+            "sh -c 'mempalace hook run --hook stop'",
+        ];
+        for command in commands {
+            assert!(is_hook(command), "{command}");
+        }
+        let others = [
+            "loci hook Stop --harness codex",
+            "cat ~/mempalace/notes",
+            "make hooks",
+            "",
+        ];
+        for command in others {
+            assert!(!is_hook(command), "{command}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Connecting and disconnecting, on files as agents and people write them.
+
+mod crash;
+mod edited;
+mod fixtures;
+mod mempalace;
+mod merge;
+mod plugins;
+mod random;
+mod round_trip;
+mod scene;
+mod survey;

@@ -1,0 +1,163 @@
+//! MemPalace's wiring: found, replaced, and put back.
+
+use loci_agents::wiring::plan;
+use serde_json::json;
+
+use super::scene::Scene;
+
+const CLAUDE: &str = r#"{
+  "mcpServers": {
+    "mempalace": {
+      "type": "stdio",
+      "command": "/venv/bin/python",
+      "args": ["-m", "mempalace.mcp_server"],
+      "env": {"MEMPALACE_PALACE": "/p"}
+    },
+    "other": {"command": "x"}
+  }
+}
+"#;
+
+const SETTINGS: &str = r#"{
+  "hooks": {
+    "Stop": [
+      {
+        "matcher": "*",
+        "hooks": [
+          {"type": "command", "command": "/hooks/mempal_save_hook.sh", "timeout": 30}
+        ]
+      },
+      {
+        "hooks": [
+          {"type": "command", "command": "say done"},
+          {"type": "command", "command": "mempalace hook run --hook stop --harness claude-code"}
+        ]
+      }
+    ],
+    "PreCompact": [
+      {"hooks": [{"type": "command", "command": "mempalace hook run --hook precompact --harness claude-code"}]}
+    ]
+  },
+  "enabledPlugins": {"mempalace@mempalace": true, "other@x": true}
+}
+"#;
+
+const CODEX: &str = "[mcp_servers.mempalace]\ncommand = \"mempalace-mcp\"\n\n[mcp_servers.mempalace.env]\nA = \"b\"\n\n[mcp_servers.other]\ncommand = \"x\"\n";
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    scene.write(".claude.json", CLAUDE);
+    scene.write(".claude/settings.json", SETTINGS);
+    scene.write(".codex/config.toml", CODEX);
+    scene
+}
+
+fn replaced(scene: &Scene) {
+    let mut asked = scene.asked(&["claude-code", "codex"]);
+    asked.replace_mempalace = true;
+    scene.try_connect(&asked).unwrap();
+}
+
+#[test]
+fn it_is_found_and_left_alone_unless_asked() {
+    let scene = scene();
+    let asked = scene.asked(&["claude-code", "codex", "cursor"]);
+    assert_eq!(
+        plan(&scene.home, &asked).unwrap().mempalace,
+        ["claude-code", "codex"]
+    );
+    scene.try_connect(&asked).unwrap();
+    let servers = scene.json(".claude.json")["mcpServers"].clone();
+    assert_eq!(servers["mempalace"]["command"], "/venv/bin/python");
+    assert!(servers["loci"].is_object());
+}
+
+#[test]
+fn its_server_gives_its_name_to_ours_with_its_tools() {
+    let scene = scene();
+    replaced(&scene);
+    let servers = scene.json(".claude.json")["mcpServers"].clone();
+    let ours = json!({"type": "stdio", "command": scene.program().to_str().unwrap(), "args": ["mcp", "--tools", "mempalace"]});
+    assert_eq!(
+        servers,
+        json!({"mempalace": ours, "other": {"command": "x"}})
+    );
+    let codex = scene.read(".codex/config.toml");
+    assert!(
+        codex.contains("[mcp_servers.mempalace]\ncommand = \""),
+        "{codex}"
+    );
+    assert!(
+        !codex.contains("mempalace-mcp") && !codex.contains("env"),
+        "{codex}"
+    );
+    assert!(
+        scene.connect(&["claude-code", "codex"]).is_empty(),
+        "asked again, nothing is left to do"
+    );
+}
+
+#[test]
+fn its_hooks_and_plugin_go_and_those_of_others_stay() {
+    let scene = scene();
+    replaced(&scene);
+    let settings = scene.json(".claude/settings.json");
+    assert_eq!(
+        settings["enabledPlugins"],
+        json!({"mempalace@mempalace": false, "other@x": true})
+    );
+    let text = scene.read(".claude/settings.json");
+    assert!(
+        !text.contains("mempal_save") && !text.contains("mempalace hook"),
+        "{text}"
+    );
+    assert_eq!(
+        settings["hooks"]["Stop"][0]["hooks"],
+        json!([{"type": "command", "command": "say done"}])
+    );
+    assert_eq!(settings["hooks"]["PreCompact"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn disconnecting_puts_it_back_byte_for_byte() {
+    let scene = scene();
+    let before = scene.picture();
+    replaced(&scene);
+    scene.disconnect();
+    assert_eq!(scene.picture(), before);
+}
+
+#[test]
+fn disconnecting_puts_it_back_into_files_that_were_changed_since() {
+    let scene = scene();
+    let claude = scene.json(".claude.json");
+    replaced(&scene);
+    scene.write(
+        ".claude.json",
+        scene.read(".claude.json").replace("\"x\"", "\"y\""),
+    );
+    let text = scene.read(".claude/settings.json");
+    scene.write(
+        ".claude/settings.json",
+        text.replace("say done", "say over"),
+    );
+    let codex = scene.read(".codex/config.toml");
+    scene.write(".codex/config.toml", format!("# new\n{codex}"));
+    scene.disconnect();
+    let mut then = claude;
+    then["mcpServers"]["other"]["command"] = "y".into();
+    assert_eq!(scene.json(".claude.json"), then);
+    let settings = scene.json(".claude/settings.json");
+    assert_eq!(settings["enabledPlugins"]["mempalace@mempalace"], true);
+    let text = scene.read(".claude/settings.json");
+    assert_eq!(text.matches("mempal_save_hook.sh").count(), 1, "{text}");
+    assert_eq!(text.matches("mempalace hook run").count(), 2, "{text}");
+    assert!(text.contains("say over") && !text.contains("my programs/loci"));
+    let codex = scene.read(".codex/config.toml");
+    assert!(
+        codex.starts_with("# new\n")
+            && codex.contains("mempalace-mcp")
+            && codex.contains("[mcp_servers.mempalace.env]\nA = \"b\""),
+        "{codex}"
+    );
+}
