@@ -13,6 +13,8 @@ use crate::args::{DurabilityArgument, GlobalArguments};
 use crate::failure::Result;
 use crate::print::Printer;
 
+const PALACE_VARIABLE: &str = "LOCI_PALACE";
+
 /// What every command works with.
 pub(crate) struct Session<'a> {
     global: &'a GlobalArguments,
@@ -110,13 +112,24 @@ impl<'a> Session<'a> {
     /// The directory of the palace. An empty variable counts as not set; an empty flag does not,
     /// since a script that lost the name must not fall back to another palace.
     pub(crate) fn path(&self) -> Result<PathBuf> {
+        match self.asked() {
+            Some((path, _)) => Ok(path),
+            None => Ok(default_palace_path()?),
+        }
+    }
+
+    /// The palace that was named for this run, and how; else the configuration decides.
+    pub(crate) fn asked(&self) -> Option<(PathBuf, &'static str)> {
         if let Some(path) = &self.global.palace {
-            return Ok(path.clone());
+            return Some((path.clone(), "--palace"));
         }
-        match std::env::var_os("LOCI_PALACE") {
-            Some(path) if !path.is_empty() => Ok(path.into()),
-            _ => Ok(default_palace_path()?),
-        }
+        let path = std::env::var_os(PALACE_VARIABLE).filter(|path| !path.is_empty())?;
+        Some((path.into(), PALACE_VARIABLE))
+    }
+
+    /// Keeps a palace open until the answer is out.
+    pub(crate) fn keep(&self, palace: Palace) -> &Palace {
+        self.palace.get_or_init(|| palace)
     }
 
     /// Lets go of the palace; a process that wrote much builds the index here.

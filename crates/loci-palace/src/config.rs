@@ -52,8 +52,8 @@ pub struct HooksConfig {
 impl Config {
     /// The user's configuration: `$XDG_CONFIG_HOME/loci/config.toml`.
     pub fn of_user() -> Result<Self> {
-        match xdg("XDG_CONFIG_HOME", ".config") {
-            Some(directory) => Self::read(&directory.join("loci").join("config.toml")),
+        match user_file() {
+            Some(file) => Self::read(&file),
             None => Ok(Self::default()),
         }
     }
@@ -97,6 +97,11 @@ impl Config {
     }
 }
 
+/// The user's configuration file: `$XDG_CONFIG_HOME/loci/config.toml`. Nothing, if there is no home directory.
+pub(crate) fn user_file() -> Option<PathBuf> {
+    xdg("XDG_CONFIG_HOME", ".config").map(|directory| directory.join("loci").join("config.toml"))
+}
+
 /// The palace that is used when none is named: the user's configuration, else
 /// `$XDG_DATA_HOME/loci/palace`.
 pub fn default_palace_path() -> Result<PathBuf> {
@@ -124,7 +129,7 @@ pub fn state_directory() -> Option<PathBuf> {
 }
 
 /// An XDG directory; relative values are to be ignored by its specification.
-fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+pub(crate) fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable)
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());

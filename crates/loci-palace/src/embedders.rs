@@ -97,6 +97,11 @@ impl Embedders {
         &self.models
     }
 
+    /// The model of the endpoint, if one is configured.
+    pub(crate) fn configured_model(&self) -> Option<&str> {
+        self.openai.as_ref().map(|config| config.model.as_str())
+    }
+
     /// An embedder by name.
     pub(crate) fn open(&self, name: &str) -> Result<Option<Arc<dyn Embedder>>> {
         self.open_for(name, Purpose::Write)

@@ -16,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod checkup;
 mod config;
 mod diary;
 mod embedders;
@@ -41,6 +42,9 @@ pub mod chroma {
     };
 }
 
+pub use checkup::{
+    Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
+};
 pub use config::{Config, HooksConfig, default_palace_path, state_directory};
 pub use diary::{DiaryEntry, DiaryNote, DiaryPage};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};

@@ -100,8 +100,16 @@ impl Palace {
 
     /// Names a palace without looking whether it can be opened, for `verify` and `repair`.
     pub fn connect(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let of_palace = Config::of_palace(path)?;
-        let of_user = Config::of_user()?;
+        Self::connect_with(path, options, Config::of_palace(path)?, Config::of_user()?)
+    }
+
+    /// [`Palace::connect`] with the configuration given.
+    pub(crate) fn connect_with(
+        path: &Path,
+        options: &OpenOptions,
+        of_palace: Config,
+        of_user: Config,
+    ) -> Result<Self> {
         let durability = match options.durability {
             Some(durability) => durability,
             None => of_palace
@@ -200,6 +208,11 @@ impl Palace {
     /// The models that were added on this machine.
     pub fn models(&self) -> &ModelStore {
         self.embedders.models()
+    }
+
+    /// The model that `[openai]` names, if it is configured.
+    pub(crate) fn configured_model(&self) -> Option<&str> {
+        self.embedders.configured_model()
     }
 
     /// A collection as it is, without an embedder; with `create`, made when missing.

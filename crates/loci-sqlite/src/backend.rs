@@ -141,7 +141,7 @@ impl SqliteBackend {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Create {
+pub(crate) enum Create {
     Never,
     IfMissing,
     Always,
@@ -153,7 +153,7 @@ fn exists(name: &str) -> Error {
     }
 }
 
-fn create_row(
+pub(crate) fn create_row(
     db: &Db,
     name: &str,
     create: Create,

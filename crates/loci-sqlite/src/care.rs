@@ -8,6 +8,7 @@ mod dating;
 pub(crate) mod forget;
 mod index_check;
 mod reembed;
+mod rehearsal;
 mod relation_check;
 mod repair;
 pub(crate) mod restore;
@@ -19,6 +20,7 @@ mod verify;
 
 pub use forget::ForgetOutcome;
 pub use reembed::{ReembedProgress, Reembedded};
+pub use rehearsal::{Rehearsal, RehearsalStep};
 pub use repair::RepairReport;
 pub use restore::Restored;
 pub use salvage::SalvageReport;

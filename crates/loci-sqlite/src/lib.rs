@@ -16,11 +16,18 @@ mod store;
 
 pub use backend::SqliteBackend;
 pub use care::{
-    Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairReport, Restored,
-    SalvageReport, VerifyReport,
+    Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, Rehearsal, RehearsalStep,
+    RepairReport, Restored, SalvageReport, VerifyReport,
 };
 pub use collection::SqliteCollection;
 pub use store::connection::Durability;
 
 /// Name of this backend in the registry.
 pub const BACKEND_NAME: &str = "sqlite";
+/// The newest format of a database that this build reads, and the one it writes.
+pub const FORMAT: i64 = store::schema::FORMAT;
+
+/// The version of SQLite that is part of this build.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}

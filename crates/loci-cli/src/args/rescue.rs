@@ -43,10 +43,13 @@ pub(crate) enum ConflictArgument {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Directory or file of the other program, or a palace of Loci; without one, the usual places
-    /// are looked at
+    /// Directory or file of another program, or a palace of Loci; without one, everything is looked
+    /// at
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) path: Option<PathBuf>,
+    /// Also verify the palace of Loci, recomputing every row, posting and code
+    #[arg(long)]
+    pub(crate) deep: bool,
 }
 
 #[derive(Debug, Args)]
@@ -118,15 +121,23 @@ error of its record. What is refused is reported and the rest goes on; the exit 
 
 pub(super) const DOCTOR: &str = "\
 Examples:
+  loci doctor
+  loci doctor --deep
+  loci doctor --json
   loci doctor ~/.mempalace/palace
   loci doctor ./chroma --json
-  loci doctor
 
-Reads the files and never writes, also while other programs use them. Do this before you open a
-damaged directory with ChromaDB: opening it may destroy what can still be saved. Exits with 0 if
-nothing is wrong, 1 if there are findings, 2 if it cannot be read or is nothing known. Without PATH,
-it looks at ~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace and what
-MEMPALACE_PALACE_PATH names, and exits with 1 if nothing is there.";
+Without PATH, shows the state of everything: the palace and which setting chose it, versions, index,
+models, files, the wiring of each agent, the last run of each hook, a round trip (a drawer is written,
+read, found and forgotten in a transaction that is rolled back, so that nothing of it stays), and
+palaces of other programs in the usual places (~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma,
+~/.config/mempalace and what MEMPALACE_PALACE_PATH names). Each finding comes with a line of advice.
+
+With PATH, reads the files and never writes, also while other programs use them. Do this before you
+open a damaged directory with ChromaDB: opening it may destroy what can still be saved.
+
+Exits with 0 if nothing needs to be done, 1 if something does, 2 if PATH cannot be read or is nothing
+known. An agent that is not wired, and a palace that is not made yet, are notes.";
 
 pub(super) const QUARANTINE: &str = "\
 Examples:

@@ -1,16 +1,23 @@
-//! `loci doctor`: what is wrong with a palace of another program, from its files alone.
+//! `loci doctor`: the state of everything; or, with a path, what is wrong with a palace of another program, from its files
+//! alone.
 
+mod advice;
+mod agents;
+mod configuration;
+mod engine;
+mod everything;
 mod findings;
 mod glance;
 mod lines;
+mod palace;
+mod sheet;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use loci_palace::{
-    CollectionSummary, Diagnosis, Error, ForeignKind, Palace, diagnose, recognise, shell_quoted,
+    CollectionSummary, Diagnosis, Error, ForeignKind, Recognised, diagnose, recognise, shell_quoted,
 };
-use serde_json::json;
 
 pub(crate) use findings::grave;
 use findings::{describe, harmed_by_opening};
@@ -18,7 +25,6 @@ pub(crate) use glance::{PLACES, usual as usual_places};
 
 use crate::args::DoctorArguments;
 use crate::commands::import::unknown;
-use crate::commands::verify;
 use crate::failure::{Exit, Result};
 use crate::print::Printer;
 use crate::reply::Reply;
@@ -29,19 +35,20 @@ const READ_ONLY: &str = "read only: nothing was written, and programs that use i
 
 pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<Reply> {
     let Some(path) = &arguments.path else {
-        return usual(session);
+        return everything::run(arguments.deep, session);
     };
     path.metadata()
         .map_err(|source| Error::io("cannot read", path, source))?;
     match recognise(path)? {
         None => Err(unknown(path)),
-        Some(found) => look(found.kind, &found.path, session),
+        Some(found) => look(&found, arguments.deep, session),
     }
 }
 
-fn look(kind: ForeignKind, path: &Path, session: &Session<'_>) -> Result<Reply> {
+fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> {
+    let (kind, path) = (found.kind, &found.path);
     match kind {
-        ForeignKind::Loci => own(path, session),
+        ForeignKind::Loci => everything::of_palace(path, deep, session),
         ForeignKind::JsonLines => lines::run(path),
         ForeignKind::Chroma
         | ForeignKind::SqliteExact
@@ -55,63 +62,6 @@ fn look(kind: ForeignKind, path: &Path, session: &Session<'_>) -> Result<Reply> 
             let text = shown(session.printer, &diagnosis);
             Ok(Reply::new(&diagnosis, text)?.exit_if(!diagnosis.healthy, Exit::Nothing))
         }
-    }
-}
-
-/// A palace of our own is verified.
-fn own(path: &Path, session: &Session<'_>) -> Result<Reply> {
-    let palace = Palace::connect(path, &session.options(false))?;
-    let report = palace.verify(false)?;
-    palace.close()?;
-    let answer = json!({
-        "kind": ForeignKind::Loci,
-        "path": path.to_string_lossy(),
-        "healthy": report.ok(),
-        "findings": report.findings,
-        "more": report.more,
-        "drawers": report.drawers,
-    });
-    let mut text = format!(
-        "`{}`: a palace of Loci, {} drawer(s)\n",
-        path.display(),
-        report.drawers
-    );
-    text.push_str(&verify::findings(session.printer, &report.findings));
-    text.push_str(if report.ok() {
-        "everything agrees; `loci verify --deep` also recomputes everything\n"
-    } else {
-        "`loci repair` fixes it\n"
-    });
-    Ok(Reply::new(&answer, text)?.exit_if(!report.ok(), Exit::Nothing))
-}
-
-/// Everything in the usual places, a line each.
-fn usual(session: &Session<'_>) -> Result<Reply> {
-    let found = glance::usual()?;
-    let (mut text, mut exit) = (String::new(), Exit::Done);
-    for one in &found {
-        let line = format!("{}: {}", one.path.display(), one.words);
-        let _ = writeln!(text, "{}", session.printer.stored(&line));
-        exit = worse(exit, one.exit);
-    }
-    if found.is_empty() {
-        let _ = writeln!(
-            text,
-            "no palace of another program is in the usual places ({PLACES}); name one: `loci doctor PATH`"
-        );
-        exit = Exit::Nothing;
-    } else {
-        text.push_str("`loci doctor PATH` tells more of each\n");
-    }
-    let answers: Vec<_> = found.into_iter().map(|one| one.answer).collect();
-    Ok(Reply::new(&json!({ "found": answers }), text)?.exit_if(true, exit))
-}
-
-fn worse(one: Exit, other: Exit) -> Exit {
-    match (one, other) {
-        (Exit::Error, _) | (_, Exit::Error) => Exit::Error,
-        (Exit::Nothing, _) | (_, Exit::Nothing) => Exit::Nothing,
-        _ => Exit::Done,
     }
 }
 

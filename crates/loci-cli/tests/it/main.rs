@@ -14,6 +14,7 @@ mod creation;
 mod damaged;
 mod demo;
 mod diagnosed;
+mod doctor_everything;
 mod forget;
 mod hooks;
 mod input;

@@ -1,0 +1,287 @@
+//! Agents: how each is wired, and how the last calls of its hooks went. Not being wired is a state, no fault.
+
+use loci_agents::hooks::HookRun;
+use loci_agents::wiring::{AgentState, Wired};
+
+use super::advice::Findings;
+use super::sheet::Section;
+
+/// The harness of calls that could not be understood. None of them ever works again, so none is more than a note.
+const UNKNOWN: &str = "unknown";
+
+/// Each agent that is on this machine, or wired.
+pub(super) fn wiring(agents: &[AgentState], runs: &[HookRun], findings: &mut Findings) -> Section {
+    let mut section = Section::new("agents");
+    let known = |agent: &&AgentState| {
+        agent.found
+            || [agent.server, agent.hooks]
+                .iter()
+                .any(|wired| is_entry(*wired))
+    };
+    let (mut idle, mut absent) = (Vec::new(), Vec::new());
+    for agent in agents {
+        if !known(&agent) {
+            absent.push(agent.name);
+            continue;
+        }
+        section.line(agent.name, words_of(agent));
+        of_agent(agent, runs, findings);
+        if agent.server == Wired::No {
+            idle.push(agent.name);
+        }
+    }
+    if !absent.is_empty() {
+        section.line("not here", absent.join(", "));
+    }
+    if !idle.is_empty() {
+        findings.note(
+            "not_wired",
+            format!("not wired to Loci: {}", idle.join(", ")),
+            "`loci connect --dry-run` shows what wiring would change, `loci connect` does it",
+        );
+    }
+    section
+}
+
+/// Whether there is an entry for Loci, good or not.
+fn is_entry(wired: Wired) -> bool {
+    matches!(wired, Wired::Yes | Wired::Outdated | Wired::Unreadable)
+}
+
+fn words_of(agent: &AgentState) -> String {
+    let mut words = format!("server {}", state(agent.server));
+    if agent.hooks != Wired::Unsupported {
+        words = format!("{words}, hooks {}", state(agent.hooks));
+    }
+    if agent.mempalace {
+        words.push_str(", MemPalace is wired too");
+    }
+    words
+}
+
+fn state(wired: Wired) -> &'static str {
+    match wired {
+        Wired::Yes => "wired",
+        Wired::No => "not wired",
+        Wired::Outdated => "names another program or palace",
+        Wired::Unreadable => "unknown: the configuration cannot be read",
+        Wired::Unsupported => "not offered by it",
+    }
+}
+
+fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
+    let advice = |otherwise: &str| match &agent.advice {
+        Some(advice) => advice.clone(),
+        None => otherwise.to_owned(),
+    };
+    let both = [agent.server, agent.hooks];
+    if both.contains(&Wired::Unreadable) {
+        let files: Vec<String> = agent
+            .files
+            .iter()
+            .map(|file| format!("`{}`", file.display()))
+            .collect();
+        findings.warn(
+            "agent_unreadable",
+            format!(
+                "the configuration of {} cannot be read: {}",
+                agent.name,
+                files.join(", ")
+            ),
+            advice("correct the file; until then Loci does not touch it"),
+        );
+    } else if both.contains(&Wired::Outdated) {
+        findings.warn(
+            "agent_outdated",
+            format!(
+                "{} is wired to another program or palace than this one",
+                agent.name
+            ),
+            advice(&format!("`loci connect {}` wires it anew", agent.agent)),
+        );
+    } else if agent.mempalace {
+        findings.note(
+            "agent_mempalace",
+            format!("MemPalace's server or hooks are wired to {}", agent.name),
+            advice(&format!(
+                "`loci connect {}` offers to replace them",
+                agent.agent
+            )),
+        );
+    }
+    let never = runs.iter().all(|run| run.harness != agent.agent);
+    if agent.hooks == Wired::Yes && never {
+        findings.note(
+            "hooks_never_ran",
+            format!("no hook of {} has run yet", agent.name),
+            "begin a new session in it: agents read their hooks when they start",
+        );
+    }
+}
+
+/// The last calls of hooks. One that failed and did not work since is a finding.
+pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
+    let mut section = Section::new("hooks");
+    for run in runs {
+        let outcome = if run.ok { "" } else { "failed: " };
+        section.line(
+            &run.harness,
+            format!(
+                "{} at {}, {} ms: {outcome}{}",
+                run.event, run.at, run.milliseconds, run.note
+            ),
+        );
+        if run.ok {
+            continue;
+        }
+        let works_again = runs.iter().any(|other| {
+            other.ok
+                && (&other.harness, &other.event) == (&run.harness, &run.event)
+                && other.at >= run.at
+        });
+        let what = format!(
+            "the hook {} of {} could not do its work at {}: {}",
+            run.event, run.harness, run.at, run.note
+        );
+        if works_again {
+            findings.note("hook_failed_once", what, "nothing: it has worked since");
+        } else if run.harness == UNKNOWN {
+            findings.note(
+                "hook_unknown",
+                what,
+                "`loci connect --hooks` writes the calls of hooks as they should be",
+            );
+        } else {
+            findings.warn(
+                "hook_failed",
+                what,
+                "mend what it names; this goes away with the next call that works",
+            );
+        }
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use loci_palace::Severity;
+
+    use super::*;
+
+    fn agent(server: Wired, hooks: Wired) -> AgentState {
+        AgentState {
+            agent: "codex",
+            name: "Codex",
+            found: true,
+            server,
+            hooks,
+            files: vec![PathBuf::from("config.toml")],
+            mempalace: false,
+            advice: None,
+        }
+    }
+
+    fn run(event: &str, at: &str, ok: bool) -> HookRun {
+        HookRun {
+            event: event.into(),
+            harness: "codex".into(),
+            at: at.into(),
+            ok,
+            note: "a reason".into(),
+            milliseconds: 3,
+        }
+    }
+
+    fn found(work: impl FnOnce(&mut Findings)) -> Vec<(String, Severity)> {
+        let mut findings = Findings::default();
+        work(&mut findings);
+        let sorted = findings.sorted().into_iter();
+        sorted.map(|one| (one.code, one.severity)).collect()
+    }
+
+    #[test]
+    fn an_agent_that_is_not_wired_needs_nothing() {
+        let codes = found(|findings| {
+            wiring(&[agent(Wired::No, Wired::No)], &[], findings);
+        });
+        assert_eq!(codes, [("not_wired".to_owned(), Severity::Note)]);
+    }
+
+    #[test]
+    fn agents_that_are_not_on_this_machine_are_no_findings() {
+        let mut absent = agent(Wired::No, Wired::No);
+        absent.found = false;
+        let codes = found(|findings| {
+            wiring(&[absent], &[], findings);
+        });
+        assert_eq!(codes, []);
+    }
+
+    #[test]
+    fn outdated_and_unreadable_wiring_needs_action() {
+        for (wired, code) in [
+            (Wired::Outdated, "agent_outdated"),
+            (Wired::Unreadable, "agent_unreadable"),
+        ] {
+            for agent in [agent(wired, Wired::Unsupported), agent(Wired::Yes, wired)] {
+                let codes = found(|findings| {
+                    wiring(
+                        &[agent],
+                        &[run("stop", "2026-01-01T00:00:00Z", true)],
+                        findings,
+                    );
+                });
+                assert_eq!(codes, [(code.to_owned(), Severity::Warning)]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_agent_advises_is_the_advice() {
+        let mut agent = agent(Wired::Outdated, Wired::Unsupported);
+        agent.advice = Some("do this".into());
+        let mut findings = Findings::default();
+        wiring(&[agent], &[], &mut findings);
+        assert_eq!(findings.sorted()[0].advice, "do this");
+    }
+
+    #[test]
+    fn hooks_that_are_wired_and_never_ran_are_a_note() {
+        let wired = || agent(Wired::Yes, Wired::Yes);
+        let codes = found(|findings| {
+            wiring(&[wired()], &[], findings);
+        });
+        assert_eq!(codes, [("hooks_never_ran".to_owned(), Severity::Note)]);
+        let codes = found(|findings| {
+            wiring(
+                &[wired()],
+                &[run("stop", "2026-01-01T00:00:00Z", true)],
+                findings,
+            );
+        });
+        assert_eq!(codes, []);
+    }
+
+    #[test]
+    fn a_hook_that_failed_needs_action_until_it_works_again() {
+        let failed = run("stop", "2026-01-02T00:00:00Z", false);
+        let of = |other: HookRun| {
+            let runs = [other, failed.clone()];
+            found(|findings| {
+                hooks(&runs, findings);
+            })
+        };
+        let still = [("hook_failed".to_owned(), Severity::Warning)];
+        assert_eq!(of(run("stop", "2026-01-01T00:00:00Z", true)), still);
+        assert_eq!(
+            of(run("session-start", "2026-01-03T00:00:00Z", true)),
+            still
+        );
+        assert_eq!(
+            of(run("stop", "2026-01-03T00:00:00Z", true)),
+            [("hook_failed_once".to_owned(), Severity::Note)]
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! What works in the palace: its index, the models behind its vectors, and the versions of this build.
+
+use loci_palace::{
+    EmbedderIdentity, EngineVersions, MINILM_NAME, Palace, Presence, STATIC_NAME, Status,
+    StoredModel,
+};
+use serde_json::{Value, json};
+
+use super::advice::Findings;
+use super::sheet::{Section, count, size};
+
+/// Versions of the program and of what is part of it.
+pub(super) fn versions() -> (Value, Section) {
+    let engine = EngineVersions::of_this_build();
+    let program = std::env::current_exe().ok();
+    let mut section = Section::new("versions");
+    let at = program
+        .as_ref()
+        .map_or_else(String::new, |path| format!(", {}", path.display()));
+    section.line("loci", format!("{}{at}", env!("CARGO_PKG_VERSION")));
+    section.line(
+        "engine",
+        format!("SQLite {}, formats up to {}", engine.sqlite, engine.format),
+    );
+    let json = json!({
+        "loci": env!("CARGO_PKG_VERSION"),
+        "sqlite": engine.sqlite,
+        "format": engine.format,
+        "program": program.map(|path| path.to_string_lossy().into_owned()),
+    });
+    (json, section)
+}
+
+/// How far the index of each collection is behind.
+pub(super) fn index(status: Option<&Status>, findings: &mut Findings) -> (Value, Section) {
+    let mut section = Section::new("index");
+    let Some(status) = status else {
+        return (Value::Null, section);
+    };
+    for of in &status.collections {
+        let (name, state) = (&of.info.name, &of.index);
+        let words = match (state.covered, state.tail) {
+            _ if state.vectors == 0 => "no vectors".to_owned(),
+            (None, _) => format!("none; {} searched exactly", count(state.vectors, "vector")),
+            (Some(covered), 0) => {
+                format!("covers everything (number {covered} of {})", state.seq)
+            }
+            (Some(covered), tail) => format!(
+                "covers number {covered} of {}; the newest {} searched exactly",
+                state.seq,
+                count(tail, "vector")
+            ),
+        };
+        section.line(name, words);
+        if let Some(reason) = &state.held_back {
+            findings.warn(
+                "index_held_back",
+                format!("the index of `{name}` is not rebuilt: {reason}"),
+                "`loci repair` builds it anew; until then answers are exact and slower",
+            );
+        } else if state.due {
+            findings.note(
+                "index_due",
+                format!(
+                    "the index of `{name}` leaves {} out",
+                    count(state.tail, "vector")
+                ),
+                "nothing: the next command that searches or writes builds it",
+            );
+        }
+    }
+    let drift = status.state.drift_files;
+    if drift > 0 {
+        section.line("set aside", count(drift as u64, "index file"));
+    }
+    let collections: Vec<Value> = status
+        .collections
+        .iter()
+        .map(|of| {
+            json!({
+                "name": of.info.name,
+                "covered": of.index.covered,
+                "newest": of.index.seq,
+                "vectors": of.index.vectors,
+                "tail": of.index.tail,
+                "tombstones": of.index.tombstones,
+                "due": of.index.due,
+                "held_back": of.index.held_back,
+            })
+        })
+        .collect();
+    let json = json!({
+        "collections": collections,
+        "files": status.state.indexes,
+        "drift_files": drift,
+    });
+    (json, section)
+}
+
+/// What made the vectors of each collection and whether it is here; and the models that were added.
+pub(super) fn models(
+    palace: Option<&Palace>,
+    status: Option<&Status>,
+    findings: &mut Findings,
+) -> (Value, Section) {
+    let mut section = Section::new("models");
+    let mut collections = Vec::new();
+    if let (Some(palace), Some(status)) = (palace, status) {
+        for of in &status.collections {
+            collections.push(of_collection(palace, &of.info.name, &mut section, findings));
+        }
+    }
+    section.line(STATIC_NAME, "part of the program");
+    let mut json = json!({"collections": collections, "builtin": [STATIC_NAME], "stored": []});
+    let Some(palace) = palace else {
+        return (json, section);
+    };
+    let stored = match palace.models().list() {
+        Ok(stored) => stored,
+        Err(error) => {
+            findings.failed(
+                "models_unreadable",
+                error,
+                "see that the directory can be read",
+            );
+            Vec::new()
+        }
+    };
+    for model in &stored {
+        of_model(model, &mut section, findings);
+    }
+    if stored.iter().all(|model| model.name != MINILM_NAME) {
+        section.line(MINILM_NAME, "not added");
+    }
+    if let Value::Object(json) = &mut json {
+        json.insert("stored".into(), json!(stored));
+        json.insert("directory".into(), json!(palace.models().directory()));
+    }
+    (json, section)
+}
+
+fn of_collection(
+    palace: &Palace,
+    name: &str,
+    section: &mut Section,
+    findings: &mut Findings,
+) -> Value {
+    let pinned = palace
+        .collection(name, false)
+        .and_then(|collection| collection.embedder());
+    let label = format!("of {name}");
+    match pinned {
+        Err(error) => {
+            findings.failed("collection_unreadable", error, "`loci verify` says more");
+            json!({"collection": name, "embedder": null, "here": null})
+        }
+        Ok(None) => {
+            section.line(label, "none, or vectors that came without a name");
+            json!({"collection": name, "embedder": null, "here": null})
+        }
+        Ok(Some(pinned)) => {
+            let presence = palace.presence(&pinned);
+            section.line(label, format!("{pinned}: {}", words_of(&presence)));
+            of_presence(name, &pinned, &presence, findings);
+            let why = match &presence {
+                Presence::Missing { why, .. } => Some(why.clone()),
+                Presence::Here | Presence::Configured => None,
+            };
+            json!({
+                "collection": name,
+                "embedder": pinned.name,
+                "dimension": pinned.dimension,
+                "digest": pinned.digest,
+                "here": why.is_none(),
+                "why": why,
+            })
+        }
+    }
+}
+
+fn words_of(presence: &Presence) -> &str {
+    match presence {
+        Presence::Here => "here",
+        Presence::Configured => "configured",
+        Presence::Missing { why, .. } => why,
+    }
+}
+
+fn of_presence(
+    collection: &str,
+    pinned: &EmbedderIdentity,
+    presence: &Presence,
+    findings: &mut Findings,
+) {
+    let Presence::Missing { why, stand_in } = presence else {
+        return;
+    };
+    let then = if *stand_in {
+        "the built-in table stands in"
+    } else {
+        "it is searched by words alone"
+    };
+    let advice = match pinned.name.as_str() {
+        MINILM_NAME => {
+            "`loci model pull minilm` or `loci model add PATH`; or `loci reembed --model static`"
+        }
+        name if name.starts_with("openai:") => {
+            "put `[openai]` with `url` and `model` into config.toml, or `loci reembed --model static`"
+        }
+        _ => "`loci reembed --model static` makes its vectors anew",
+    };
+    findings.warn(
+        "model_missing",
+        format!(
+            "{} made the vectors of `{collection}`: {why}; {then}",
+            pinned.name
+        ),
+        advice,
+    );
+}
+
+fn of_model(model: &StoredModel, section: &mut Section, findings: &mut Findings) {
+    let Some(damage) = &model.damage else {
+        let words = format!(
+            "{}-d, {}, added {}",
+            model.dimension,
+            size(model.bytes),
+            model.added_at
+        );
+        section.line(&model.name, words);
+        return;
+    };
+    section.line(&model.name, format!("damaged: {damage}"));
+    findings.warn(
+        "model_damaged",
+        format!("the model `{}` is damaged: {damage}", model.name),
+        format!(
+            "add it again: `loci model add PATH` or `loci model pull {}`",
+            model.name
+        ),
+    );
+}

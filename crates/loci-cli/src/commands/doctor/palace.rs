@@ -1,0 +1,351 @@
+//! The palace itself: which one it is and why, what it holds, who uses it, what was set aside.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use loci_palace::{
+    Config, Disk, Error, ErrorKind, Palace, Process, Status, default_palace_path, disk_of,
+    users_of, wal_bytes,
+};
+use serde_json::{Value, json};
+
+use super::advice::Findings;
+use super::sheet::{Section, count, size};
+use crate::failure::Failure;
+use crate::session::{Session, refuse_foreign};
+
+/// A log that is longer is kept so by a reader: otherwise it is emptied long before.
+const LONG_LOG: u64 = 128 << 20;
+/// Writes need so much room, and a little more.
+const HARDLY_ANY_ROOM: u64 = 32 << 20;
+
+/// The palace that commands use, and the setting that says so.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    pub(super) path: PathBuf,
+    pub(super) decided_by: &'static str,
+}
+
+/// What was seen of the palace.
+pub(super) struct Seen<'s> {
+    /// It, if its settings allow to name it; open only if there is a status.
+    pub(super) palace: Option<&'s Palace>,
+    pub(super) status: Option<Status>,
+    pub(super) json: Value,
+    pub(super) section: Section,
+}
+
+/// Which palace commands use. Nothing where a setting that decides cannot be read.
+pub(super) fn chosen(session: &Session<'_>, findings: &mut Findings) -> Option<Chosen> {
+    if let Some((path, decided_by)) = session.asked() {
+        return Some(Chosen { path, decided_by });
+    }
+    let decided_by = match Config::of_user() {
+        // The part about configuration says so.
+        Err(_) => return None,
+        Ok(config) if config.palace.is_some() => "config.toml",
+        Ok(_) => "default",
+    };
+    match default_palace_path() {
+        Ok(path) => Some(Chosen { path, decided_by }),
+        Err(error) => {
+            findings.failed("no_home", error, "set HOME");
+            None
+        }
+    }
+}
+
+/// Looks at the palace; creates nothing.
+pub(super) fn examine<'s>(
+    chosen: Option<&Chosen>,
+    session: &'s Session<'_>,
+    findings: &mut Findings,
+) -> Seen<'s> {
+    let mut section = Section::new("palace");
+    let Some(chosen) = chosen else {
+        section.line("where", "not known: see the findings");
+        return Seen {
+            palace: None,
+            status: None,
+            json: json!({"path": null, "decided_by": null, "state": "unknown"}),
+            section,
+        };
+    };
+    let path = &chosen.path;
+    section.line("where", path.display().to_string());
+    section.line("decided by", decision(chosen.decided_by));
+    let opened = open(path, session, findings);
+    let (state, palace, status) = match opened {
+        Opened::Read(palace, status) => ("open", Some(palace), Some(*status)),
+        Opened::Other(state, palace) => (state, palace, None),
+    };
+    let disk = disk_of(path);
+    let users = users_of(path);
+    let mut json = json!({
+        "path": path.to_string_lossy(),
+        "decided_by": chosen.decided_by,
+        "state": state,
+        "disk": disk,
+        "users": users,
+        "log_bytes": wal_bytes(path),
+    });
+    match (&status, palace) {
+        (Some(status), Some(palace)) => {
+            add_status(&mut json, palace, status);
+            lines_of(&mut section, palace, status);
+            of_status(status, path, findings);
+        }
+        _ => section.line("state", state.replace('_', " ")),
+    }
+    let bytes = match &status {
+        Some(status) => status.state.bytes,
+        None => bytes_of(path),
+    };
+    lines_around(&mut section, path, bytes, disk, &users);
+    of_surroundings(path, bytes, disk, &users, findings);
+    Seen {
+        palace,
+        status,
+        json,
+        section,
+    }
+}
+
+enum Opened<'s> {
+    Read(&'s Palace, Box<Status>),
+    /// What it is instead.
+    Other(&'static str, Option<&'s Palace>),
+}
+
+fn open<'s>(path: &Path, session: &'s Session<'_>, findings: &mut Findings) -> Opened<'s> {
+    if let Err(error) = refuse_foreign(path) {
+        let advice = "import it, or name another palace with `--palace`";
+        findings.wrong("palace_foreign", Failure::from(error).message(), advice);
+        return Opened::Other("foreign", None);
+    }
+    let palace = match Palace::connect_leniently(path, &session.options(false)) {
+        Ok(palace) => session.keep(palace),
+        Err(error) => {
+            findings.failed(
+                "settings_refused",
+                error,
+                "correct the setting that it names",
+            );
+            return Opened::Other("unreadable", None);
+        }
+    };
+    match palace.status() {
+        Ok(status) => Opened::Read(palace, Box::new(status)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            findings.note(
+                "no_palace",
+                format!("there is no palace at `{}` yet", path.display()),
+                "nothing, or `loci init`: the first `loci add` or `loci mine` makes it",
+            );
+            Opened::Other("missing", Some(palace))
+        }
+        Err(error @ Error::UnsupportedCapability { .. }) => {
+            let what = Failure::from(error).message();
+            findings.note("palace_read_only", what, "import it to write to it");
+            Opened::Other("read_only", Some(palace))
+        }
+        Err(error) => {
+            let code = format!("palace_{}", error.code());
+            findings.failed(
+                &code,
+                error,
+                "see that its directory and files can be read and written by you",
+            );
+            Opened::Other("unreadable", Some(palace))
+        }
+    }
+}
+
+fn decision(by: &str) -> String {
+    match by {
+        "default" => "nothing else: it is the default place".into(),
+        "config.toml" => "`palace` in config.toml".into(),
+        "argument" => "the path that was given".into(),
+        by => by.into(),
+    }
+}
+
+fn add_status(json: &mut Value, palace: &Palace, status: &Status) {
+    let state = &status.state;
+    let more = json!({
+        "backend": palace.backend_name(),
+        "format": state.format,
+        "bytes": state.bytes,
+        "seq": state.seq,
+        "drawers": status.drawers,
+        "collections": status.collections.iter().map(|of| json!({
+            "name": of.info.name,
+            "drawers": of.info.count,
+            "vectors": of.info.vectors,
+        })).collect::<Vec<_>>(),
+        "facts": state.facts,
+        "links": state.links,
+        "damaged_drawers": state.damaged_drawers,
+        "damaged_relations": state.damaged_relations,
+        "removed_duplicates": state.removed_duplicates,
+        "purge_pending": state.purge_pending,
+        "set_aside": state.set_aside,
+    });
+    if let (Value::Object(json), Value::Object(more)) = (json, more) {
+        json.extend(more);
+    }
+}
+
+fn lines_of(section: &mut Section, palace: &Palace, status: &Status) {
+    let state = &status.state;
+    section.line(
+        "holds",
+        format!(
+            "{} in {}, {}, {}",
+            count(status.drawers, "drawer"),
+            count(status.collections.len() as u64, "collection"),
+            count(state.facts, "fact"),
+            count(state.links, "link"),
+        ),
+    );
+    section.line(
+        "format",
+        format!("{} of backend {}", state.format, palace.backend_name()),
+    );
+}
+
+fn lines_around(
+    section: &mut Section,
+    path: &Path,
+    bytes: u64,
+    disk: Option<Disk>,
+    users: &[Process],
+) {
+    let room = disk.map_or_else(
+        || "room on its disk not known".to_owned(),
+        |disk| {
+            format!(
+                "{} of {} free on its disk",
+                size(disk.free),
+                size(disk.size)
+            )
+        },
+    );
+    if !path.exists() {
+        section.line("size", format!("nothing yet; {room}"));
+        return;
+    }
+    let log = wal_bytes(path);
+    section.line(
+        "size",
+        format!("{}, {} of it log; {room}", size(bytes), size(log)),
+    );
+    if users.is_empty() {
+        section.line("used by", "no other process");
+    }
+    for user in users {
+        section.line("used by", in_words(user));
+    }
+}
+
+fn in_words(user: &Process) -> String {
+    let name = user.name.as_deref().unwrap_or("a process");
+    format!("{name} ({}): {}", user.pid, user.doing.join(", "))
+}
+
+/// Bytes of the files directly in a palace, for one that cannot be opened.
+fn bytes_of(path: &Path) -> u64 {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(std::fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum()
+}
+
+fn of_status(status: &Status, path: &Path, findings: &mut Findings) {
+    let state = &status.state;
+    if state.purge_pending {
+        findings.warn(
+            "purge_pending",
+            "forgotten text may still be in the files of the palace",
+            "end programs that read it (`used by` names them); the next command then removes it",
+        );
+    }
+    let damaged = state.damaged_drawers + state.damaged_relations;
+    if damaged > 0 {
+        findings.note(
+            "damaged_kept",
+            format!("{damaged} damaged drawers, facts or links were set aside by a repair"),
+            "bring them back from a backup, if you have one; answers leave them out",
+        );
+    }
+    if !state.set_aside.is_empty() {
+        let some: Vec<&str> = state.set_aside.iter().take(3).map(String::as_str).collect();
+        let more = state.set_aside.len().saturating_sub(some.len());
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        findings.note(
+            "set_aside",
+            format!(
+                "{} set aside instead of deleted: {}{more}",
+                count(state.set_aside.len() as u64, "file"),
+                some.join(", ")
+            ),
+            format!(
+                "delete them from `{}` when nothing is missing",
+                path.display()
+            ),
+        );
+    }
+}
+
+fn of_surroundings(
+    path: &Path,
+    bytes: u64,
+    disk: Option<Disk>,
+    users: &[Process],
+    findings: &mut Findings,
+) {
+    let free = disk.map_or(u64::MAX, |disk| disk.free);
+    if free < HARDLY_ANY_ROOM {
+        findings.wrong(
+            "disk_full",
+            format!("only {} are free on the disk of the palace", size(free)),
+            "free some space: nothing can be written soon",
+        );
+    } else if free < bytes {
+        findings.warn(
+            "disk_low",
+            format!(
+                "{} are free on its disk, less than the palace has",
+                size(free)
+            ),
+            "free some space: `forget`, `repair` and `restore` need as much as the palace again",
+        );
+    }
+    let log = wal_bytes(path);
+    if log > LONG_LOG {
+        let readers: Vec<String> = users.iter().map(in_words).collect();
+        findings.warn(
+            "log_long",
+            format!(
+                "the log of the palace is {} long; a reader keeps it so",
+                size(log)
+            ),
+            format!("end what has read for long: {}", readers.join("; ")),
+        );
+    }
+    let database = path.join("palace.sqlite3");
+    let open_to = std::fs::metadata(&database).map_or(0, |file| file.permissions().mode() & 0o077);
+    if open_to != 0 {
+        findings.warn(
+            "palace_exposed",
+            "the database of the palace is open to other users of this machine",
+            format!("chmod 600 {}", loci_palace::shell_quoted(&database)),
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Where everything is, and how much room is left there.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::config::{data_directory, state_directory, user_file, xdg};
+
+/// The places of a user. Nothing where there is no home directory; none of them need exist.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Whereabouts {
+    /// The user's configuration file.
+    pub config: Option<PathBuf>,
+    /// Palace and models, unless configured elsewhere.
+    pub data: Option<PathBuf>,
+    /// What hooks and wiring note of themselves.
+    pub state: Option<PathBuf>,
+    /// What can be made anew: mirrors of palaces of other programs.
+    pub cache: Option<PathBuf>,
+}
+
+impl Whereabouts {
+    /// Those of the user.
+    pub fn of_user() -> Self {
+        Self {
+            config: user_file(),
+            data: data_directory().ok(),
+            state: state_directory(),
+            cache: xdg("XDG_CACHE_HOME", ".cache").map(|directory| directory.join("loci")),
+        }
+    }
+}
+
+/// Room on a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Disk {
+    /// Bytes that this user may still write.
+    pub free: u64,
+    /// Bytes in all.
+    pub size: u64,
+}
+
+/// The disk that a path is on, or would be on once it is made.
+pub fn disk_of(path: &Path) -> Option<Disk> {
+    let path = std::path::absolute(path).ok()?;
+    let there = path.ancestors().find(|place| place.exists())?;
+    let disk = rustix::fs::statvfs(there).ok()?;
+    Some(Disk {
+        free: disk.f_bavail.saturating_mul(disk.f_frsize),
+        size: disk.f_blocks.saturating_mul(disk.f_frsize),
+    })
+}
+
+/// Length of the write-ahead log of a palace: what is not yet moved into its database.
+pub fn wal_bytes(palace: &Path) -> u64 {
+    std::fs::metadata(palace.join("palace.sqlite3-wal")).map_or(0, |log| log.len())
+}
