@@ -14,7 +14,10 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use loci_palace::{MAX_HITS, MAX_RESULTS};
 
-pub(crate) use self::facts::FactsCommand;
+pub(crate) use self::facts::{
+    AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, OriginArguments,
+    QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
+};
 pub(crate) use self::keeping::{
     DiaryCommand, DiaryReadArguments, DiaryWriteArguments, LinkArguments, LinksCommand,
     LinksFollowArguments, LinksListArguments, LinksTunnelsArguments, WakeUpArguments,

@@ -1,12 +1,265 @@
 //! `loci facts`: what holds, and when.
 
-use loci_palace::Error;
+use std::fmt::Write as _;
 
-use crate::args::FactsCommand;
-use crate::failure::Result;
+use loci_palace::{Conflict, DrawerRef, Fact, FactAnswer, FactSearch, FactState, Palace};
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use crate::args::{
+    AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, OriginArguments,
+    QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
+};
+use crate::failure::{Exit, Result};
+use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-pub(crate) fn run(_: &FactsCommand, _: &Session<'_>) -> Result<Reply> {
-    Err(Error::invalid("command", "not yet").into())
+/// Columns of a subject, predicate or object.
+const WIDTH: usize = 40;
+
+pub(crate) fn run(command: &FactsCommand, session: &Session<'_>) -> Result<Reply> {
+    match command {
+        FactsCommand::Add(arguments) => add(arguments, session),
+        FactsCommand::Query(arguments) => query(arguments, session),
+        FactsCommand::Invalidate(arguments) => invalidate(arguments, session),
+        FactsCommand::Supersede(arguments) => supersede(arguments, session),
+        FactsCommand::Timeline(arguments) => timeline(arguments, session),
+        FactsCommand::Conflicts(arguments) => conflicts(arguments.entity.as_deref(), session),
+    }
+}
+
+fn add(arguments: &AddFactArguments, session: &Session<'_>) -> Result<Reply> {
+    let printer = session.printer;
+    let palace = session.created()?;
+    let fact = Fact {
+        subject: arguments.subject.clone(),
+        predicate: arguments.predicate.clone(),
+        object: arguments.object.clone(),
+        valid_from: arguments.from.clone(),
+        valid_to: arguments.to.clone(),
+        ..with_origin(&arguments.origin)
+    };
+    let added = palace.add_facts(std::slice::from_ref(&fact))?;
+    let outcome = added.first();
+    let mut text = String::new();
+    let mut warnings = Vec::new();
+    if let Some(added) = outcome {
+        let said = if added.added {
+            "added"
+        } else {
+            "already there:"
+        };
+        let _ = writeln!(text, "{said} {}", sentence(printer, &fact));
+        for other in &added.conflicts {
+            let _ = writeln!(text, "conflicts with {}", sentence(printer, other));
+        }
+        warnings.extend(added.warnings.iter().cloned());
+    }
+    Ok(Reply::new(&outcome, text)?.warnings(&warnings))
+}
+
+fn query(arguments: &QueryFactsArguments, session: &Session<'_>) -> Result<Reply> {
+    let search = FactSearch {
+        id: None,
+        entity: arguments.entity.clone(),
+        subject: arguments.subject.clone(),
+        predicate: arguments.predicate.clone(),
+        object: arguments.object.clone(),
+        as_of: arguments.as_of.clone(),
+        ended: arguments.ended,
+        limit: usize::from(arguments.page.limit),
+        offset: arguments.page.offset,
+    };
+    let answer = session.existing()?.facts(&search)?;
+    let printer = session.printer;
+    let rows = answer.facts.iter().map(|state| {
+        let [subject, predicate, object] = names(printer, &state.fact);
+        let mark = if state.current { "now" } else { "" };
+        let span = cut(printer, &span(&state.fact));
+        [subject, predicate, object, span, mark.into()]
+    });
+    let text = aligned(rows.collect());
+    shown(&answer, text, &arguments.page)
+}
+
+fn timeline(arguments: &TimelineArguments, session: &Session<'_>) -> Result<Reply> {
+    let page = &arguments.page;
+    let answer = session.existing()?.fact_timeline(
+        arguments.entity.as_deref(),
+        usize::from(page.limit),
+        page.offset,
+    )?;
+    let printer = session.printer;
+    let rows = answer.facts.iter().map(|FactState { fact, current }| {
+        let began = fact.valid_from.as_deref().unwrap_or("unknown");
+        let until = match &fact.valid_to {
+            Some(end) => format!("until {end}"),
+            None if *current => "now".into(),
+            None => "to come".into(),
+        };
+        let [subject, predicate, object] = names(printer, fact);
+        [
+            cut(printer, began),
+            cut(printer, &until),
+            subject,
+            predicate,
+            object,
+        ]
+    });
+    let text = aligned(rows.collect());
+    shown(&answer, text, page)
+}
+
+fn invalidate(arguments: &InvalidateFactArguments, session: &Session<'_>) -> Result<Reply> {
+    let palace = session.existing()?;
+    let search = FactSearch {
+        subject: Some(arguments.subject.clone()),
+        predicate: Some(arguments.predicate.clone()),
+        object: arguments.object.clone(),
+        ..FactSearch::default()
+    };
+    let ended = palace.invalidate_facts(&search, arguments.ended.as_deref())?;
+    let warnings = if ended.is_empty() {
+        palace.facts(&search)?.warnings
+    } else {
+        Vec::new()
+    };
+    let text: String = ended
+        .iter()
+        .map(|fact| format!("ended {}\n", sentence(session.printer, fact)))
+        .collect();
+    let text = if ended.is_empty() {
+        "nothing that matches holds\n".to_owned()
+    } else {
+        text
+    };
+    Ok(
+        Reply::new(&json!({"ended": ended, "warnings": warnings}), text)?
+            .warnings(&warnings)
+            .exit_if(ended.is_empty(), Exit::Nothing),
+    )
+}
+
+fn supersede(arguments: &SupersedeFactArguments, session: &Session<'_>) -> Result<Reply> {
+    let old = FactSearch {
+        subject: Some(arguments.subject.clone()),
+        predicate: Some(arguments.predicate.clone()),
+        object: Some(arguments.old.clone()),
+        ..FactSearch::default()
+    };
+    let new = Fact {
+        object: arguments.new.clone(),
+        ..with_origin(&arguments.origin)
+    };
+    let palace: &Palace = session.existing()?;
+    let done = palace.supersede_fact(&old, &new, arguments.at.as_deref())?;
+    let mut text = String::new();
+    for fact in &done.ended {
+        let _ = writeln!(text, "ended {}", sentence(session.printer, fact));
+    }
+    let _ = writeln!(text, "added {}", sentence(session.printer, &done.added));
+    Reply::new(&done, text)
+}
+
+fn conflicts(entity: Option<&str>, session: &Session<'_>) -> Result<Reply> {
+    let found = session.existing()?.fact_conflicts(entity)?;
+    let printer = session.printer;
+    let mut text = String::new();
+    for Conflict {
+        subject,
+        predicate,
+        facts,
+    } in &found
+    {
+        let name = format!("{} {}", subject.trim(), predicate.trim());
+        let _ = writeln!(text, "{}", printer.strong(&name));
+        let rows = facts
+            .iter()
+            .map(|fact| [cell(printer, &fact.object), cut(printer, &span(fact))]);
+        for line in aligned(rows.collect()).lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    if found.is_empty() {
+        text.push_str("no conflicts\n");
+    }
+    Ok(Reply::new(&json!({"conflicts": found}), text)?.exit_if(found.is_empty(), Exit::Nothing))
+}
+
+/// A page of facts with how many there are.
+fn shown(answer: &FactAnswer, mut text: String, page: &FactPageArguments) -> Result<Reply> {
+    let shown = answer.facts.len();
+    if shown == 0 {
+        let _ = writeln!(text, "no facts ({} in all)", answer.total);
+    } else if (shown as u64) < answer.total {
+        let (first, last) = (page.offset + 1, page.offset + shown);
+        let _ = writeln!(text, "{first} to {last} of {}", answer.total);
+    }
+    Ok(Reply::new(answer, text)?
+        .warnings(&answer.warnings)
+        .exit_if(shown == 0, Exit::Nothing))
+}
+
+fn with_origin(origin: &OriginArguments) -> Fact {
+    Fact {
+        confidence: origin.confidence,
+        source: origin.source.as_ref().map(|id| DrawerRef {
+            collection: origin.collection.clone(),
+            id: id.clone(),
+        }),
+        ..Fact::default()
+    }
+}
+
+fn names(printer: Printer, fact: &Fact) -> [String; 3] {
+    [&fact.subject, &fact.predicate, &fact.object].map(|name| cell(printer, name))
+}
+
+fn cell(printer: Printer, name: &str) -> String {
+    printer.stored_line(name, WIDTH)
+}
+
+/// A date or sentence; a palace from elsewhere may hold any text.
+fn cut(printer: Printer, text: &str) -> String {
+    printer.stored_line(text, 2 * WIDTH)
+}
+
+/// The whole statement on a line.
+fn sentence(printer: Printer, fact: &Fact) -> String {
+    let names = [&fact.subject, &fact.predicate, &fact.object];
+    let [subject, predicate, object] = names.map(|name| cut(printer, name));
+    let span = cut(printer, &span(fact));
+    let comma = if span.is_empty() { "" } else { ", " };
+    format!("{subject} {predicate} {object}{comma}{span}")
+}
+
+fn span(fact: &Fact) -> String {
+    match (&fact.valid_from, &fact.valid_to) {
+        (None, None) => String::new(),
+        (Some(from), None) => format!("since {from}"),
+        (None, Some(to)) => format!("until {to}"),
+        (Some(from), Some(to)) => format!("since {from} until {to}"),
+    }
+}
+
+/// Rows whose columns begin below each other.
+fn aligned<const N: usize>(rows: Vec<[String; N]>) -> String {
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (width, cell) in widths.iter().zip(&row).filter(|(width, _)| **width > 0) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width + 2 - cell.width()));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
 }

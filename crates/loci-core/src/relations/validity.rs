@@ -8,6 +8,8 @@ use loci_text::when::authored;
 use super::Fact;
 
 const DAY_MS: i64 = 86_400_000;
+/// The last days of the calendar, which mean never and which the calendar's moments do not reach.
+const LAST_DAYS: &str = "9999-12-3";
 
 /// The first and the last millisecond of a written date, since 1970 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +52,22 @@ impl DateSpan {
                 };
                 Some(Self::before(first, next, 31))
             }
-            (10, Some([_, _, _])) => Some(Self::before(authored(text)?, None, 1)),
-            _ => authored(text).map(|moment| Self {
-                first: moment,
-                last: moment,
-            }),
+            (10, Some([year, month, day])) => {
+                let is_last = text.starts_with(LAST_DAYS) && *day <= 31;
+                authored(text).or(is_last.then_some(0))?;
+                let first = first_of(*year, *month)? + i64::from(day - 1) * DAY_MS;
+                Some(Self::before(first, None, 1))
+            }
+            _ => match authored(text) {
+                Some(moment) => Some(Self {
+                    first: moment,
+                    last: moment,
+                }),
+                None if text.starts_with(LAST_DAYS) && text.len() > 10 => {
+                    Self::parse(text.get(..10)?)
+                }
+                None => None,
+            },
         }
     }
 
@@ -133,12 +146,17 @@ mod tests {
                 "2024-02-29T00:00:00Z",
                 "2024-03-01T00:00:00Z",
             ),
-            ("9999", "9999-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"),
+            ("9999", "9999-01-01T00:00:00Z", "9999-12-30T00:00:00Z"),
         ] {
             let span = DateSpan::parse(date).unwrap();
             assert_eq!(Some(span.first), authored(first), "{date}");
-            let end = authored(end).unwrap();
-            assert!((end - 1..=end).contains(&span.last), "{date}");
+            let days = if date == "9999" { 2 } else { 0 };
+            let end = authored(end).unwrap() + days * DAY_MS;
+            assert_eq!(span.last, end - 1, "{date}");
+        }
+        for never in ["9999-12-31", "9999-12-31T23:59:59Z", "9999-12-31 00:00"] {
+            let span = DateSpan::parse(never).unwrap();
+            assert_eq!(span.last, last("9999"), "{never}");
         }
         let moment = DateSpan::parse("2024-02-29T12:00:00+02:00").unwrap();
         assert_eq!(moment.first, moment.last);
@@ -154,6 +172,7 @@ mod tests {
             "20-24",
             "2024-",
             "2024-1",
+            "9999-12-32",
         ] {
             assert_eq!(DateSpan::parse(no_date), None, "{no_date}");
         }

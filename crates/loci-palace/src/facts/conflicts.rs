@@ -275,8 +275,8 @@ mod tests {
                 }))
                 .collect();
             expected.sort_by_key(|fact| fact.span().0);
-            let found = conflict(facts.clone()).map(|conflict| conflict.facts);
-            proptest::prop_assert_eq!(found.unwrap_or_default().iter().collect::<Vec<_>>(), expected);
+            let found = conflict(facts.clone()).map_or_else(Vec::new, |found| found.facts);
+            proptest::prop_assert_eq!(found.iter().collect::<Vec<_>>(), expected);
         }
     }
 }

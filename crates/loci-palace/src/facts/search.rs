@@ -11,6 +11,8 @@ use crate::search::{distance, first_of};
 const DEFAULT_LIMIT: usize = 100;
 /// Names that are compared with one that is not there.
 const COMPARED: usize = 2_000;
+/// Characters of a name in a warning.
+const SHOWN: usize = 100;
 
 /// The facts of a search, in the order added.
 pub(super) fn find(relations: &dyn Relations, search: &FactSearch) -> Result<FactAnswer> {
@@ -163,7 +165,7 @@ pub(super) fn missing_names(
         };
         warnings.push(Warning::new(
             "no_such_name",
-            format!("no fact names `{}`{near}", name.trim()),
+            format!("no fact names `{}`{near}", shortened(name)),
         ));
     }
     if warnings.is_empty()
@@ -172,6 +174,16 @@ pub(super) fn missing_names(
         warnings.push(warning);
     }
     Ok(warnings)
+}
+
+/// Enough of a name to know it by.
+fn shortened(name: &str) -> String {
+    let mut characters = name.trim().chars();
+    let mut shown: String = characters.by_ref().take(SHOWN).collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// What is said of the names that are there, where the predicate is what is missing.
@@ -197,7 +209,7 @@ fn other_predicates(relations: &dyn Relations, search: &FactSearch) -> Result<Op
             "no_such_predicate",
             format!(
                 "no such fact has the predicate `{}`; there is {}",
-                predicate.trim(),
+                shortened(predicate),
                 first_of(&names)
             ),
         )
@@ -207,12 +219,12 @@ fn other_predicates(relations: &dyn Relations, search: &FactSearch) -> Result<Op
 /// Names that differ by a slip, or that a shorter form of the name begins; nearest first.
 fn near_names(relations: &dyn Relations, name: &str) -> Result<Vec<String>> {
     let name = name.trim();
-    let length = name.chars().count();
+    let (length, small) = (name.chars().count(), name.to_lowercase());
     for beginning in [3, 1] {
         let beginning: String = name.chars().take(beginning).collect();
         let mut names = relations.names_like(&beginning, COMPARED)?;
         names.retain(|other| {
-            let begins = other.to_lowercase().starts_with(&name.to_lowercase());
+            let begins = other.to_lowercase().starts_with(&small);
             begins || distance(other, name) <= length / 3 + 1
         });
         names.sort_by_key(|other| distance(other, name));

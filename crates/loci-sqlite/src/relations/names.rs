@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Spellings, same_name};
-use rusqlite::{Connection, OptionalExtension};
+use loci_core::{MAX_ENTITY_BYTES, Spellings, same_name};
+use rusqlite::Connection;
 
 use crate::fault::Attempt;
 
@@ -15,9 +15,12 @@ const MOST: usize = 1_000;
 /// Subjects and objects that equal `name` but for case and surrounding space, in order.
 pub(super) fn spellings(db: &Connection, name: &str) -> Attempt<Vec<String>> {
     let mut found = BTreeSet::new();
-    for column in COLUMNS {
-        walk(db, column, &Spellings::of(name), MOST, &mut found)?;
-        behind_space(db, column, name, &mut found)?;
+    // A letter has at most four bytes in any case: a longer name was never accepted.
+    if name.trim().len() <= 4 * MAX_ENTITY_BYTES {
+        for column in COLUMNS {
+            walk(db, column, &Spellings::of(name), MOST, &mut found)?;
+            behind_space(db, column, name, &mut found)?;
+        }
     }
     Ok(found.into_iter().take(MOST).collect())
 }
@@ -48,20 +51,43 @@ fn walk(
     let mut bound = wanted.next_from("");
     let mut met = 0;
     while let Some(from) = bound.filter(|_| met < limit) {
-        let name: Option<Vec<u8>> = statement
-            .query_row([&from], |row| Ok(row.get_ref(0)?.as_bytes()?.to_vec()))
-            .optional()?;
-        // Bytes that are no text are damage; `verify` names them.
-        let Some(Ok(name)) = name.map(String::from_utf8) else {
+        let mut rows = statement.query([&from])?;
+        let Some(row) = rows.next()? else {
             break;
         };
-        if name < from {
-            break;
-        }
+        let name = match row.get_ref(0)?.as_str() {
+            Ok(name) if name >= from.as_str() => name.to_owned(),
+            // Damaged bytes have no place in the order of names; no walk gets past them.
+            _ => return scan(db, column, wanted, limit, found),
+        };
         bound = wanted.next_from(&name);
         if bound.as_ref() == Some(&name) {
             bound = wanted.next_from(&format!("{name}\0"));
             found.insert(name);
+            met += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Looks at every name.
+fn scan(
+    db: &Connection,
+    column: &str,
+    wanted: &Spellings,
+    limit: usize,
+    found: &mut BTreeSet<String>,
+) -> Attempt<()> {
+    let sql = format!("SELECT DISTINCT {column} FROM facts ORDER BY {column}");
+    let mut statement = db.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut met = 0;
+    while let Some(row) = rows.next()?.filter(|_| met < limit) {
+        let Ok(name) = row.get_ref(0)?.as_str() else {
+            continue;
+        };
+        if wanted.next_from(name).as_deref() == Some(name) {
+            found.insert(name.to_owned());
             met += 1;
         }
     }
@@ -90,4 +116,35 @@ fn behind_space(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::schema;
+
+    #[test]
+    fn damaged_names_hide_no_other_name() {
+        let db = Connection::open_in_memory().unwrap();
+        crate::store::connection::add_terms_function(&db).unwrap();
+        schema::migrate(&db, 0).unwrap();
+        for (row, name) in ["Alice", "alice", "bob", "ALICE"].iter().enumerate() {
+            let fact = loci_core::Fact {
+                subject: (*name).into(),
+                predicate: "is".into(),
+                ..loci_core::Fact::default()
+            };
+            super::super::facts::insert(&db, row as i64 + 1, 0, &fact).unwrap();
+        }
+        let expected = ["ALICE", "Alice", "alice"];
+        assert_eq!(spellings(&db, "alice").unwrap(), expected);
+        for damage in ["x'616cff'", "x'41ff'", "x'ff'"] {
+            for bytes in [format!("CAST({damage} AS TEXT)"), damage.to_owned()] {
+                let sql = format!("UPDATE facts SET subject = {bytes} WHERE row = 3");
+                db.execute(&sql, []).unwrap();
+                assert_eq!(spellings(&db, "alice").unwrap(), expected, "{bytes}");
+                assert_eq!(like(&db, "ali", 9).unwrap(), expected, "{bytes}");
+            }
+        }
+    }
 }
