@@ -14,11 +14,8 @@ mod creation;
 mod damaged;
 mod demo;
 mod diagnosed;
-<<<<<<< ours
 mod doctor_everything;
-=======
 mod facts;
->>>>>>> theirs
 mod forget;
 mod hooks;
 mod input;
