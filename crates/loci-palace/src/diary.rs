@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_moment_is_read_as_it_was_written() {
-        for moment in [0, 1, 999, 1_763_283_849_123, 253_402_300_799_999] {
+        for moment in [0, 1, 999, 1_763_283_849_123, 253_000_000_000_999] {
             let text = moment_text(moment);
             assert_eq!(loci_text::when::authored(&text), Some(moment), "{text}");
         }

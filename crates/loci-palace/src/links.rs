@@ -104,8 +104,10 @@ impl Palace {
                 drawers,
                 link: None,
             });
-        let dug = self.all_links()?.into_iter();
-        let dug = dug.filter_map(|link| taxonomy::tunnel_of(&taxonomy, link));
+        let links = self.all_links()?;
+        let dug = links
+            .iter()
+            .filter_map(|link| taxonomy::tunnel_of(&taxonomy, link));
         let joins = |tunnel: &Tunnel, wing: Option<&str>| {
             wing.is_none_or(|wing| tunnel.wings.iter().any(|joined| joined == wing))
         };

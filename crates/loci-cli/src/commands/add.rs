@@ -116,11 +116,11 @@ fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
         session
             .existing()?
             .check_duplicate(&arguments.collection, &text, arguments.threshold)?;
-    let said = match check.twins.is_empty() {
-        true => format!("no drawer says nearly the same ({})", arguments.threshold),
-        false => told(session.printer, &check.twins, check.threshold)
-            .trim_start()
-            .to_owned(),
+    let said = if check.twins.is_empty() {
+        format!("no drawer says nearly the same ({:.2})", check.threshold)
+    } else {
+        let told = told(session.printer, &check.twins, check.threshold);
+        told.trim_start().to_owned()
     };
     let answer = Checked {
         duplicate: !check.twins.is_empty(),

@@ -134,7 +134,7 @@ fn place_of(typed: &str, collection: &str, palace: &Palace) -> Result<LinkEnd> {
     if let Some(place) = typed.strip_prefix("room:") {
         return room_of(place).ok_or_else(|| {
             Failure::usage(
-                &format!("`{typed}` names no room"),
+                format!("`{typed}` names no room"),
                 "write room:WING/ROOM; a wing as a whole is wing:WING",
             )
         });

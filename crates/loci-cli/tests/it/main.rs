@@ -19,6 +19,7 @@ mod facts;
 mod forget;
 mod hooks;
 mod input;
+mod keeping;
 mod limits;
 mod lost;
 mod mended;

@@ -16,9 +16,9 @@ impl Palace {
         for collection in self.scope(None)? {
             count(collection.as_ref(), &mut taxonomy)?;
         }
-        taxonomy.values_mut().for_each(|rooms| {
+        for rooms in taxonomy.values_mut() {
             rooms.retain(|_, drawers| *drawers > 0);
-        });
+        }
         taxonomy.retain(|_, rooms| !rooms.is_empty());
         Ok(taxonomy)
     }
@@ -67,7 +67,7 @@ fn groups(collection: &dyn Collection, key: &str) -> Result<Vec<(String, Selecti
 }
 
 /// A link between rooms of different wings as a tunnel.
-pub(super) fn tunnel_of(taxonomy: &Taxonomy, link: Link) -> Option<Tunnel> {
+pub(super) fn tunnel_of(taxonomy: &Taxonomy, link: &Link) -> Option<Tunnel> {
     let (LinkEnd::Room { wing: from, room }, LinkEnd::Room { wing: to, .. }) =
         (&link.from, &link.to)
     else {

@@ -96,9 +96,10 @@ fn choose(pieces: &[Piece], room: usize) -> Vec<Piece> {
 }
 
 fn cost_of_heading(chosen: &[Piece], section: Section) -> usize {
-    match chosen.iter().any(|piece| piece.section == section) {
-        true => 0,
-        false => count_tokens(section.heading()),
+    if chosen.iter().any(|piece| piece.section == section) {
+        0
+    } else {
+        count_tokens(section.heading())
     }
 }
 

@@ -45,7 +45,7 @@ fn at_an_end(text: &str) -> &str {
             }
         })
         .map(|(at, character)| at + character.len_utf8())
-        .last()
+        .next_back()
         .filter(|at| at * 2 > text.len());
     let end = sentence
         .or_else(|| text.rfind(char::is_whitespace))

@@ -56,7 +56,11 @@ impl Palace {
         seen.insert(IDENTITY.to_owned());
         let candidates = self.candidates(wing, &mut warnings)?;
         if let Some(wing) = wing.filter(|_| candidates.is_empty()) {
-            warnings.extend(self.unknown_wing(wing)?);
+            // A new project has no wing yet; naming those that there are would count the whole palace.
+            warnings.push(Warning::new(
+                "unknown_place",
+                format!("no drawer is in wing `{wing}`"),
+            ));
         }
         let (important, recent) = ranked(candidates, wing, options.agent.is_some(), &mut seen);
         let facts = self.fact_pieces(options)?;
@@ -165,23 +169,6 @@ impl Palace {
         }
         Ok(candidates)
     }
-
-    fn unknown_wing(&self, wing: &str) -> Result<Option<Warning>> {
-        let mut known = Vec::new();
-        for collection in self.scope(None)? {
-            known.extend(self.nearest_values(collection.as_ref(), "wing", wing)?);
-        }
-        known.truncate(8);
-        Ok((!known.is_empty()).then(|| {
-            Warning::new(
-                "unknown_place",
-                format!(
-                    "there is no wing `{wing}`; there are: `{}`",
-                    known.join("`, `")
-                ),
-            )
-        }))
-    }
 }
 
 fn newest(
@@ -258,7 +245,7 @@ fn ranked(
 ) -> (Vec<Piece>, Vec<Piece>) {
     candidates.retain(|candidate| {
         let in_diary = candidate.metadata.get_str("room") == Some(DIARY_ROOM);
-        !(has_diary && in_diary) && !candidate.text.trim().is_empty()
+        !(candidate.text.trim().is_empty() || has_diary && in_diary)
     });
     let mut heavy: Vec<&Candidate> = candidates
         .iter()

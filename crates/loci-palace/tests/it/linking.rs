@@ -61,7 +61,7 @@ fn a_link_to_what_is_not_there_is_refused_with_what_is() {
         &LinkEnd::room("loci", ""),
         "",
     );
-    assert_eq!(palace.link(&[rooms.clone()]).unwrap().added, 1);
+    assert_eq!(palace.link(std::slice::from_ref(&rooms)).unwrap().added, 1);
     assert_eq!(palace.link(&[rooms]).unwrap().known, 1);
 }
 
@@ -134,7 +134,7 @@ fn a_room_leads_to_rooms_of_its_name_in_other_wings() {
         &LinkEnd::room("mem", "other"),
         "like",
     );
-    palace.link(&[dug.clone()]).unwrap();
+    palace.link(std::slice::from_ref(&dug)).unwrap();
     let walk = palace
         .traverse(&LinkEnd::room("alice", "search"), 2, 0)
         .unwrap();
@@ -221,4 +221,15 @@ fn the_taxonomy_counts_every_drawer_of_all_collections() {
             "loci": {"home": 1},
         })
     );
+}
+
+#[test]
+fn a_link_is_removed_by_its_ends_and_label() {
+    let (_directory, palace) = palace(&[("a", "w", "r"), ("b", "w", "r")]);
+    let one = link(&drawer("a"), &drawer("b"), "one");
+    let two = link(&drawer("a"), &drawer("b"), "two");
+    palace.link(&[one.clone(), two.clone()]).unwrap();
+    assert_eq!(palace.unlink(std::slice::from_ref(&one)).unwrap(), 1);
+    assert_eq!(palace.unlink(&[one]).unwrap(), 0);
+    assert_eq!(palace.links(None, 10, 0).unwrap(), [two]);
 }

@@ -1,7 +1,8 @@
 //! Adding with a look for twins: what a wing holds already is not added again, and what is near is told.
 
 use loci_palace::{
-    Batch, Metadata, NEAR_DUPLICATE, NewDrawer, OpenOptions, Palace, RememberOptions,
+    Batch, Fact, FactQuery, Metadata, NEAR_DUPLICATE, NewDrawer, OpenOptions, Palace,
+    RememberOptions,
 };
 use serde_json::json;
 
@@ -59,7 +60,7 @@ fn exact_and_near_twins_are_told_with_their_similarity() {
         .check_duplicate("drawers", text, NEAR_DUPLICATE)
         .unwrap();
     let first = &check.twins[0];
-    assert!(first.exact && first.similarity == 1.0);
+    assert!(first.exact && first.similarity > 0.999_999);
     assert_eq!((first.wing.as_str(), first.room.as_str()), ("alice", "r"));
     let second = &check.twins[1];
     assert!(!second.exact && second.wing == "bob", "{second:?}");
@@ -86,7 +87,7 @@ fn a_text_is_kept_once_in_a_wing_and_may_stand_in_another() {
         )
         .unwrap();
     assert_eq!(report.added, 1);
-    assert_eq!(report.threshold, NEAR_DUPLICATE);
+    assert!((report.threshold - NEAR_DUPLICATE).abs() < f32::EPSILON);
     assert_eq!(report.drawers[0].outcome, "duplicate");
     assert_eq!(report.drawers[0].id, report.drawers[0].twins[0].id);
     assert_eq!(report.drawers[1].outcome, "added");
@@ -221,4 +222,62 @@ fn an_exact_twin_is_found_among_many_that_say_the_same() {
         ("exact", true)
     );
     assert_eq!(check.twins.len(), 10);
+}
+
+fn works_at(object: &str) -> Fact {
+    Fact {
+        subject: "Alice".into(),
+        predicate: "works at".into(),
+        object: object.into(),
+        ..Fact::default()
+    }
+}
+
+#[test]
+fn facts_are_written_with_their_drawer_or_with_the_twin_that_is_there() {
+    let (_directory, palace) = palace();
+    let with = |text: &str, object: &str| NewDrawer {
+        facts: vec![works_at(object)],
+        ..new(text, "a")
+    };
+    let options = RememberOptions::default();
+    let given = [
+        with("Alice works at Acme.", "Acme"),
+        new("Tea at five.", "a"),
+    ];
+    let first = palace.remember(&given, &options).unwrap();
+    assert_eq!((first.drawers[0].facts, first.drawers[1].facts), (1, 0));
+    let again = with("Alice works at Acme.", "Bolt");
+    let second = palace.remember(&[again], &options).unwrap();
+    assert_eq!(second.drawers[0].outcome, "duplicate");
+    let third = [new("Bob left.", "a"), with("Alice works at Acme.", "Cyan")];
+    palace.remember(&third, &options).unwrap();
+    let relations = palace.relations().unwrap().unwrap();
+    let facts = relations.facts(&FactQuery::default(), 10, 0).unwrap();
+    let objects: Vec<_> = facts.iter().map(|fact| fact.object.as_str()).collect();
+    assert_eq!(objects, ["Acme", "Bolt", "Cyan"]);
+    for fact in facts {
+        assert_eq!(fact.source.unwrap().id, first.drawers[0].id);
+    }
+}
+
+#[test]
+fn a_refused_fact_keeps_its_drawer_out() {
+    let (_directory, palace) = palace();
+    let drawer = NewDrawer {
+        facts: vec![works_at("Acme"), Fact::default()],
+        ..new("Alice works at Acme.", "a")
+    };
+    assert!(
+        palace
+            .remember(&[drawer], &RememberOptions::default())
+            .is_err()
+    );
+    assert!(
+        palace
+            .check_duplicate("drawers", "Alice works at Acme.", 0.9)
+            .unwrap()
+            .twins
+            .is_empty()
+    );
 }

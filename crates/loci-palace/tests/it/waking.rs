@@ -1,6 +1,8 @@
 //! What an agent is told when a session begins: never more tokens than asked for, the important first, all of it fenced.
 
-use loci_palace::{Batch, DiaryNote, MetadataPatch, Palace, WakeUp, WakeUpOptions, count_tokens};
+use loci_palace::{
+    Batch, DiaryNote, Fact, MetadataPatch, Palace, WakeUp, WakeUpOptions, count_tokens,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -142,7 +144,7 @@ fn only_the_wing_is_told_and_an_unknown_one_is_named() {
     let unknown = told(&palace, Some("locy"), None, 0);
     assert_eq!(unknown.text, "");
     assert_eq!(codes(&unknown), ["unknown_place"]);
-    assert!(unknown.warnings[0].message.contains("`loci`"));
+    assert!(unknown.warnings[0].message.contains("`locy`"));
 }
 
 #[test]
@@ -257,4 +259,49 @@ proptest! {
             prop_assert!(!says || budget < 60 || !told.text.is_empty());
         }
     }
+}
+
+#[test]
+fn what_holds_of_the_wing_is_told_and_what_ended_is_not() {
+    let (_directory, palace) = palace();
+    put(&palace, "a", "about loci", &json!({"wing": "loci"}));
+    let fact = |object: &str, valid_to: Option<&str>| Fact {
+        subject: "Loci".into(),
+        predicate: "is written in".into(),
+        object: object.into(),
+        valid_from: Some("2020".into()),
+        valid_to: valid_to.map(str::to_owned),
+        ..Fact::default()
+    };
+    palace
+        .add_facts(&[fact("C", Some("2021")), fact("Rust", None)])
+        .unwrap();
+    let text = told(&palace, Some("loci"), None, 0).text;
+    assert!(
+        text.contains("Holds now:\n- Loci is written in Rust (since 2020)"),
+        "{text}"
+    );
+    assert!(!text.contains("written in C"), "{text}");
+    assert!(!told(&palace, None, None, 0).text.contains("Holds now"));
+}
+
+#[test]
+fn a_small_wing_in_a_large_palace_is_told_newest_first() {
+    let (_directory, palace) = palace();
+    for number in 0..40 {
+        let wing = if number % 4 == 0 { "small" } else { "large" };
+        let metadata = json!({"wing": wing});
+        put(
+            &palace,
+            &format!("n{number}"),
+            &format!("note {number}"),
+            &metadata,
+        );
+    }
+    let drawers = palace.collection("drawers", false).unwrap();
+    let changed = Batch::new(["n4"]).documents(["note 4, changed"]);
+    drawers.update(&changed).unwrap();
+    let told = told(&palace, Some("small"), None, 0);
+    assert_eq!(told.drawers[..3], ["n4", "n36", "n32"]);
+    assert_eq!(told.drawers.len(), 10);
 }

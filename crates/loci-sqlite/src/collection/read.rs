@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use loci_core::{
     Change, Changes, FacetCounts, Get, GetResult, Include, MetaValue, Metadata, Selection, Warning,
 };
+use roaring::RoaringTreemap;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
@@ -15,6 +16,9 @@ use super::record::{LabelType, STORED_COLUMNS, Stored, find_key, unlabel, vector
 use super::rowset::{Evaluator, RowSet};
 use crate::fault::Attempt;
 use crate::store::connection::Db;
+
+/// A set of at most so many rows is put in order by itself, instead of being met on a walk through the collection.
+const FEW: u64 = 1_000;
 
 /// Rows of a set in insertion order, after `offset`, at most `limit`.
 pub(crate) fn rows_in_order(
@@ -143,6 +147,10 @@ pub(crate) fn get_recent(
 ) -> loci_core::Result<GetResult> {
     collection.read("reading recent drawers", |db, row| {
         let set = collection.evaluator(db, row).selection(selection)?;
+        let listed = set.as_ref().and_then(RowSet::listed);
+        if let Some(few) = listed.filter(|rows| rows.len() <= FEW) {
+            return assemble(&db.sql, &newest(&db.sql, few, limit)?, include);
+        }
         let mut statement = db.sql.prepare_cached(
             "SELECT row FROM drawers INDEXED BY drawers_seq WHERE collection = ?1 ORDER BY seq DESC",
         )?;
@@ -158,6 +166,20 @@ pub(crate) fn get_recent(
         drop(found);
         assemble(&db.sql, &rows, include)
     })
+}
+
+/// The rows of a small set that were changed last, newest first.
+fn newest(db: &Connection, rows: &RoaringTreemap, limit: usize) -> Attempt<Vec<u64>> {
+    let mut statement = db.prepare_cached("SELECT seq FROM drawers WHERE row = ?1")?;
+    let mut dated: Vec<(i64, u64)> = Vec::new();
+    for row in rows {
+        let mut found = statement.query([row as i64])?;
+        if let Some(columns) = found.next()? {
+            dated.push((columns.get(0)?, row));
+        }
+    }
+    dated.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(dated.into_iter().map(|(_, row)| row).take(limit).collect())
 }
 
 fn assemble(db: &Connection, rows: &[u64], include: Include) -> Attempt<GetResult> {
@@ -205,7 +227,7 @@ pub(crate) fn facet_counts(
         )?;
         let mut found = statement.query(params![row.id, key_number])?;
         let mut counts: HashMap<FacetKey, (LabelType, Value, u64, u64)> = HashMap::new();
-        let mut holders = roaring::RoaringTreemap::new();
+        let mut holders = RoaringTreemap::new();
         while let Some(columns) = found.next()? {
             let holder = columns.get::<_, i64>(2)? as u64;
             if set.as_ref().is_some_and(|set| !set.contains(holder)) {
