@@ -346,7 +346,10 @@ pub(super) fn unwire(
         let empty = match json.get(&path) {
             Some(Value::Object(object)) => object.is_empty(),
             Some(Value::Array(list)) => list.is_empty(),
-            Some(Value::Number(_)) => json.value().as_object().is_some_and(|root| root.len() == 1),
+            // The version, which only hooks need.
+            Some(Value::Number(_)) => json
+                .get(&keys(&["hooks"]))
+                .is_none_or(|hooks| hooks == Value::Object(serde_json::Map::new())),
             _ => false,
         };
         if empty {

@@ -215,7 +215,7 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
     match (item.as_table(), header) {
         (Some(table), Some(header)) => {
             let mut end = header.end;
-            for (name, item) in table.iter() {
+            for (name, item) in table {
                 if item.as_table().is_some() || item.is_array_of_tables() {
                     let mut inner = Vec::new();
                     gather(text, table, name, &mut inner);
@@ -234,7 +234,7 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
             regions.push(line_start(text, header.start)..next_line(text, end));
         }
         (Some(table), None) => {
-            for (name, _) in table.iter() {
+            for (name, _) in table {
                 gather(text, table, name, regions);
             }
         }

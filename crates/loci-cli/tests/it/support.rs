@@ -249,7 +249,7 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
 }
 
 impl Ran {
-    fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         Self::from_output(&command.output().unwrap())
     }
 

@@ -91,6 +91,8 @@ fn after_a_cut_connecting_again_finishes_and_can_be_undone() {
 fn what_a_killed_run_left_half_written_goes() {
     let scene = scene();
     scene.connect(&["claude-code"]);
+    // The file was not renamed yet, so it is the old one.
+    scene.write(".claude.json", "{\n  \"a\": 1\n}\n");
     scene.write("..claude.json.loci-new", "{\"half");
     // Of a file that was still to be made there is only the directory.
     fs::remove_file(scene.path(".claude/settings.json")).unwrap();

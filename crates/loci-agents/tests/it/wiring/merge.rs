@@ -301,3 +301,18 @@ fn fields_that_people_add_to_the_entry_stay() {
         codex.replace("\"/old/loci\"", &new)
     );
 }
+
+#[test]
+fn of_two_keys_of_one_name_the_one_that_counts_is_used() {
+    let scene = Scene::new();
+    scene.write(
+        ".cursor/mcp.json",
+        "{\n  \"mcpServers\": {\"a\": {}},\n  \"mcpServers\": {\"b\": {}}\n}\n",
+    );
+    scene.connect(&["cursor"]);
+    let servers = scene.json(".cursor/mcp.json")["mcpServers"].clone();
+    assert!(
+        servers["b"].is_object() && servers["loci"].is_object(),
+        "{servers}"
+    );
+}
