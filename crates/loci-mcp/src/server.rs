@@ -281,11 +281,15 @@ fn annotations(kind: Kind) -> ToolAnnotations {
 /// Refuses arguments that the tool's schema does not name.
 fn refuse_unknown(tool: &Tool, arguments: &Map<String, Value>) -> Result<(), Error> {
     let schema = (tool.input)();
-    let known: Vec<&str> = schema
+    let mut known: Vec<&str> = schema
         .get("properties")
         .and_then(Value::as_object)
         .map(|properties| properties.keys().map(String::as_str).collect())
         .unwrap_or_default();
+    // Some clients put their own note about the order of calls among the arguments.
+    if arguments.contains_key("wait_for_previous") {
+        known.push("wait_for_previous");
+    }
     Arguments::new(arguments).only(&known)
 }
 

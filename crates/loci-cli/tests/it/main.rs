@@ -22,6 +22,7 @@ mod input;
 mod keeping;
 mod limits;
 mod lost;
+mod mcp_mempalace;
 mod mended;
 mod mine;
 mod models;

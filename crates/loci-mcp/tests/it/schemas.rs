@@ -40,7 +40,11 @@ fn the_default_tools_cost_few_tokens() {
 
 #[test]
 fn schemas_are_what_they_were() {
-    for (set, name) in [(ToolSet::Core, "core"), (ToolSet::Full, "full")] {
+    for (set, name) in [
+        (ToolSet::Core, "core"),
+        (ToolSet::Full, "full"),
+        (ToolSet::Mempalace, "mempalace"),
+    ] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/{name}.json"));
         let now = serde_json::to_string_pretty(&set.listing()).unwrap() + "\n";
         if std::env::var_os("LOCI_RENEW_SNAPSHOTS").is_some() {
@@ -75,7 +79,10 @@ fn every_tool_says_what_it_takes_gives_and_may_do() {
                 assert!(schema["type"].is_string(), "{name} of {tool}");
             }
             for required in input["required"].as_array().into_iter().flatten() {
-                assert!(properties.contains_key(required.as_str().unwrap()), "{tool}");
+                assert!(
+                    properties.contains_key(required.as_str().unwrap()),
+                    "{tool}"
+                );
             }
         }
     }

@@ -1,0 +1,157 @@
+//! Diaries under MemPalace's names: an agent is written in lower case and has a wing of its own.
+
+use loci_palace::{
+    Collection, DiaryNote, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result, Selection,
+};
+use serde_json::{Value, json};
+
+use super::drawers;
+use super::given;
+use super::outcome::{Outcome, Refusal, warn};
+use super::search::flagged;
+use super::window::selection;
+use crate::tool::Call;
+
+/// Agents whose names are looked at.
+const MOST_AGENTS: usize = 10_000;
+/// Keys that say when an entry was written, the most exact first.
+const WRITTEN: [&str; 4] = ["filed_at", "authored_at", "timestamp", "date"];
+
+pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
+    let given = &call.arguments;
+    let agent = given::required(given, "agent_name")?;
+    let entry = match given::text(given, "entry")? {
+        Some(entry) => entry,
+        // Callers use the name that add_drawer has.
+        None => {
+            given::text(given, "content")?.ok_or_else(|| Refusal::Call(given.missing("entry")))?
+        }
+    };
+    let agent = given::name(agent, "agent_name")?.to_lowercase();
+    let entry = given::content(entry)?;
+    let topic = given::name(given::text(given, "topic")?.unwrap_or("general"), "topic")?;
+    let wing = match given::optional_name(given, "wing")? {
+        Some(wing) => wing.to_owned(),
+        None => format!("wing_{}", agent.replace(' ', "_")),
+    };
+    let palace = call.palace_to_write()?;
+    let (written, warnings) = palace.write_diary(&DiaryNote {
+        agent: &agent,
+        text: entry,
+        topic: Some(topic),
+        wing: Some(&wing),
+    })?;
+    let mut answer = json!({
+        "success": true,
+        "entry_id": written.id,
+        "agent": agent,
+        "topic": topic,
+        "timestamp": written.written_at,
+        "chunks": 1,
+        "chunk_ids": [written.id],
+    });
+    warn(&mut answer, &warnings);
+    Ok(answer)
+}
+
+pub(super) fn diary_read(call: &Call<'_>) -> Outcome<Value> {
+    let given = &call.arguments;
+    let agent = given::required_name(given, "agent_name")?.to_lowercase();
+    let wing = given::optional_name(given, "wing")?;
+    let last = given::whole(given, "last_n", 10, (1, 100))?;
+    let mut filters = vec![Filter::eq("room", "diary")];
+    filters.extend(wing.map(|wing| Filter::eq("wing", wing)));
+    let palace = call.palace()?;
+    let (entries, total) = match drawers::collection(&palace)? {
+        Some(collection) => {
+            let collection = collection.as_ref();
+            filters.push(written_by(collection, &agent)?);
+            entries(collection, filters, last)?
+        }
+        None => (Vec::new(), 0),
+    };
+    if total == 0 {
+        let message = "this diary is empty; mempalace_diary_write adds to it";
+        return Ok(json!({"agent": agent, "entries": [], "message": message}));
+    }
+    Ok(json!({
+        "agent": agent,
+        "showing": entries.len(),
+        "entries": entries,
+        "total": total,
+    }))
+}
+
+/// Entries of an agent, however its name was written.
+fn written_by(collection: &dyn Collection, agent: &str) -> Result<Filter> {
+    let room = Selection::matching(Filter::eq("room", "diary"));
+    let agents = collection.facet_counts("agent", &room, MOST_AGENTS)?;
+    let names = agents.values.into_iter().map(|(name, _)| name);
+    let meant = names.filter(|name| match name {
+        MetaValue::Str(name) => name.trim().to_lowercase() == agent,
+        _ => false,
+    });
+    Ok(Filter::Key {
+        key: "agent".into(),
+        test: KeyTest::In(meant.chain([agent.into()]).collect()),
+    })
+}
+
+/// The newest entries, and how many there are.
+fn entries(
+    collection: &dyn Collection,
+    filters: Vec<Filter>,
+    last: usize,
+) -> Result<(Vec<Value>, usize)> {
+    let all = collection.get(&Get {
+        include: Include {
+            documents: false,
+            ..Include::GET
+        },
+        ..Get::new(selection(filters))
+    })?;
+    let total = all.ids.len();
+    let mut dated: Vec<(&Metadata, &String)> = all.metadatas.iter().zip(&all.ids).collect();
+    // Of one moment the entry added last comes first, but the parts of a long one stay in their order.
+    let entry = |metadata, id| drawers::parent_of(metadata).unwrap_or(id);
+    dated.sort_by(|(one, its_id), (other, that_id)| {
+        let key = (written_at(other), entry(other, that_id.as_str()));
+        key.cmp(&(written_at(one), entry(one, its_id.as_str())))
+    });
+    dated.truncate(last);
+    let ids: Vec<&String> = dated.into_iter().map(|(_, id)| id).collect();
+    let found = collection.get(&Get::new(Selection::ids(ids.iter().copied())))?;
+    let mut shown: Vec<(usize, Value)> = found
+        .ids
+        .iter()
+        .zip(&found.documents)
+        .zip(&found.metadatas)
+        .filter_map(|((id, text), metadata)| {
+            let place = ids.iter().position(|wanted| *wanted == id)?;
+            Some((place, shown(text, metadata)))
+        })
+        .collect();
+    shown.sort_by_key(|(place, _)| *place);
+    Ok((shown.into_iter().map(|(_, entry)| entry).collect(), total))
+}
+
+fn shown(text: &str, metadata: &Metadata) -> Value {
+    let written = written_at(metadata);
+    let day = metadata.get_str("date").or(written.get(..10));
+    let entry = json!({
+        "date": day.unwrap_or_default(),
+        "timestamp": written,
+        "topic": metadata.get_str("topic").unwrap_or_default(),
+        "content": text,
+    });
+    flagged(entry, "content")
+}
+
+fn written_at(metadata: &Metadata) -> &str {
+    let said = WRITTEN.iter().filter_map(|key| metadata.get(key));
+    let mut texts = said.filter_map(|value| match value {
+        MetaValue::Str(text) if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    });
+    texts.next().unwrap_or_default()
+}

@@ -1,0 +1,292 @@
+//! The knowledge graph. Names match as in MemPalace: whatever their case, with a space or an underscore between words, with or
+//! without an apostrophe. Predicates are kept in lower case with underscores.
+
+mod query;
+mod time;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use loci_palace::{
+    DEFAULT_COLLECTION, DrawerRef, ErrorKind, Fact, FactSearch, MetaValue, Palace, Warning,
+};
+use serde_json::{Value, json};
+
+pub(super) use self::query::kg_query;
+use self::time::{inverted, today};
+use super::given;
+use super::outcome::{Outcome, refuse, warn};
+use super::recipe;
+use crate::tool::Call;
+
+/// Facts of one entity that are looked at, and facts among which names are looked for.
+const MOST_FACTS: usize = 10_000;
+
+/// What two names have in common that mean the same entity.
+fn entity_key(name: &str) -> String {
+    name.to_lowercase().replace(' ', "_").replace('\'', "")
+}
+
+/// A predicate as it is kept.
+fn predicate_key(name: &str) -> String {
+    name.to_lowercase().replace(' ', "_")
+}
+
+/// The palace, or nothing before there is one: a graph without facts is no error.
+fn existing(call: &Call<'_>) -> Outcome<Option<Arc<Palace>>> {
+    match call.palace() {
+        Ok(palace) => Ok(Some(palace)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Facts that name an entity, by id.
+fn of_entity(palace: &Palace, name: &str) -> Outcome<(Vec<Fact>, Vec<Warning>)> {
+    let key = entity_key(name);
+    let spellings = BTreeSet::from([
+        name.to_owned(),
+        name.replace('_', " "),
+        name.replace(' ', "_"),
+        name.replace('\'', ""),
+    ]);
+    let mut warnings = Vec::new();
+    let mut facts: Vec<Fact> = Vec::new();
+    for spelling in spellings {
+        let found = palace.facts(&FactSearch {
+            entity: Some(spelling.clone()),
+            ended: true,
+            limit: MOST_FACTS,
+            ..FactSearch::default()
+        })?;
+        // That nothing is known under another spelling means nothing.
+        if spelling == name {
+            warnings = found.warnings;
+        }
+        facts.extend(found.facts.into_iter().map(|state| state.fact));
+    }
+    let means = |fact: &Fact| entity_key(&fact.subject) == key || entity_key(&fact.object) == key;
+    facts.retain(means);
+    if facts.is_empty() {
+        // Where an apostrophe was left out nobody knows: all names are looked at.
+        facts = all(palace)?;
+        facts.retain(means);
+    }
+    if !facts.is_empty() {
+        warnings.clear();
+    }
+    let mut seen = BTreeSet::new();
+    facts.retain(|fact| seen.insert(fact.id.clone()));
+    Ok((facts, warnings))
+}
+
+fn all(palace: &Palace) -> Outcome<Vec<Fact>> {
+    let found = palace.facts(&FactSearch {
+        ended: true,
+        limit: MOST_FACTS,
+        ..FactSearch::default()
+    })?;
+    Ok(found.facts.into_iter().map(|state| state.fact).collect())
+}
+
+/// Subject, predicate and object of a call.
+struct Statement<'a> {
+    subject: &'a str,
+    predicate: &'a str,
+    object: &'a str,
+}
+
+impl<'a> Statement<'a> {
+    fn of(call: &Call<'a>) -> Outcome<Self> {
+        let given = &call.arguments;
+        let subject = given::required(given, "subject")?;
+        let predicate = given::required(given, "predicate")?;
+        let object = given::required(given, "object")?;
+        Ok(Self {
+            subject: given::entity(subject, "subject")?,
+            predicate: given::name(predicate, "predicate")?,
+            object: given::entity(object, "object")?,
+        })
+    }
+
+    fn told(&self) -> String {
+        format!("{} → {} → {}", self.subject, self.predicate, self.object)
+    }
+
+    /// Facts that say the same, whenever they hold.
+    fn facts(&self, palace: &Palace) -> Outcome<Vec<Fact>> {
+        let (facts, _) = of_entity(palace, self.subject)?;
+        Ok(self.among(facts))
+    }
+
+    fn among(&self, mut facts: Vec<Fact>) -> Vec<Fact> {
+        let (subject, object) = (entity_key(self.subject), entity_key(self.object));
+        let predicate = predicate_key(self.predicate);
+        facts.retain(|fact| {
+            entity_key(&fact.subject) == subject
+                && predicate_key(&fact.predicate) == predicate
+                && entity_key(&fact.object) == object
+        });
+        facts
+    }
+}
+
+/// A name as the palace writes it, if it knows it.
+fn known_spelling(facts: &[Fact], name: &str) -> String {
+    let key = entity_key(name);
+    let names = facts.iter().flat_map(|fact| [&fact.subject, &fact.object]);
+    let known = names.into_iter().find(|other| entity_key(other) == key);
+    known.cloned().unwrap_or_else(|| name.to_owned())
+}
+
+pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
+    let given = &call.arguments;
+    let statement = Statement::of(call)?;
+    let valid_from = given::date(given, "valid_from")?;
+    let valid_to = given::date(given, "valid_to")?;
+    if let (Some(from), Some(to)) = (&valid_from, &valid_to)
+        && inverted(from, to)
+    {
+        return refuse(format!("valid_to `{to}` is before valid_from `{from}`"));
+    }
+    let closet = given::text(given, "source_closet")?;
+    let file = given::text(given, "source_file")?;
+    let drawer = given::text(given, "source_drawer_id")?;
+    let palace = call.palace_to_write()?;
+    let (of_subject, _) = of_entity(&palace, statement.subject)?;
+    let (of_object, _) = of_entity(&palace, statement.object)?;
+    let same = statement.among(of_subject.clone());
+    if let Some(there) = same.iter().find(|fact| fact.valid_to.is_none()) {
+        return Ok(added(&there.id, &statement, &[]));
+    }
+    let mut fact = Fact {
+        subject: known_spelling(&of_subject, statement.subject),
+        predicate: predicate_key(statement.predicate),
+        object: known_spelling(&of_object, statement.object),
+        valid_from,
+        valid_to,
+        source: drawer.filter(|id| !id.is_empty()).map(|id| DrawerRef {
+            collection: DEFAULT_COLLECTION.to_owned(),
+            id: id.to_owned(),
+        }),
+        ..Fact::default()
+    };
+    for (key, text) in [("source_closet", closet), ("source_file", file)] {
+        let text = text.filter(|text| !text.is_empty());
+        fact.metadata
+            .0
+            .extend(text.map(|text| (key.to_owned(), MetaValue::from(text))));
+    }
+    let (subject, object) = (entity_key(&fact.subject), entity_key(&fact.object));
+    fact.id = recipe::triple_id([&subject, &fact.predicate, &object], &fact, same.len());
+    let report = palace.add_facts(std::slice::from_ref(&fact))?;
+    let conflicts: Vec<Warning> = report
+        .iter()
+        .flat_map(|added| &added.conflicts)
+        .map(|other| {
+            let other = format!("{} → {} → {}", other.subject, other.predicate, other.object);
+            Warning::new(
+                "conflict",
+                format!("at the same time this is held: {other}"),
+            )
+        })
+        .collect();
+    Ok(added(&fact.id, &statement, &conflicts))
+}
+
+fn added(id: &str, statement: &Statement<'_>, warnings: &[Warning]) -> Value {
+    let mut answer = json!({"success": true, "triple_id": id, "fact": statement.told()});
+    warn(&mut answer, warnings);
+    answer
+}
+
+pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
+    let statement = Statement::of(call)?;
+    let ended = given::date(&call.arguments, "ended")?.unwrap_or_else(today);
+    let mut warnings = Vec::new();
+    let mut facts = match existing(call)? {
+        Some(palace) => statement.facts(&palace)?,
+        None => Vec::new(),
+    };
+    facts.retain(|fact| fact.valid_to.is_none());
+    if let Some(from) = facts
+        .iter()
+        .filter_map(|fact| fact.valid_from.as_deref())
+        .find(|from| inverted(from, &ended))
+    {
+        return refuse(format!("ended `{ended}` is before valid_from `{from}`"));
+    }
+    if facts.is_empty() {
+        let message =
+            "no such fact holds; nothing was changed, mempalace_kg_query shows what is known";
+        warnings.push(Warning::new("nothing_ended", message));
+    }
+    for fact in facts {
+        let this = FactSearch {
+            id: Some(fact.id),
+            ended: true,
+            ..FactSearch::default()
+        };
+        call.palace()?.invalidate_facts(&this, Some(&ended))?;
+    }
+    let mut answer = json!({"success": true, "fact": statement.told(), "ended": ended});
+    warn(&mut answer, &warnings);
+    Ok(answer)
+}
+
+pub(super) fn kg_timeline(call: &Call<'_>) -> Outcome<Value> {
+    let given = &call.arguments;
+    let limit = given::whole(given, "limit", 100, (1, 100))?;
+    let offset = given::whole(given, "offset", 0, (0, usize::MAX))?;
+    let entity = given::text(given, "entity")?
+        .map(|entity| given::entity(entity, "entity"))
+        .transpose()?;
+    let (facts, total) = match (existing(call)?, entity) {
+        (None, _) => (Vec::new(), 0),
+        (Some(palace), Some(entity)) => {
+            let (mut facts, _) = of_entity(&palace, entity)?;
+            facts.sort_by(time::begun_first);
+            let total = facts.len() as u64;
+            (facts.into_iter().skip(offset).take(limit).collect(), total)
+        }
+        (Some(palace), None) => {
+            let found = palace.fact_timeline(None, limit, offset)?;
+            let facts = found.facts.into_iter().map(|state| state.fact);
+            (facts.collect::<Vec<Fact>>(), found.total)
+        }
+    };
+    let timeline: Vec<Value> = facts
+        .iter()
+        .map(|fact| {
+            json!({
+                "subject": fact.subject,
+                "predicate": fact.predicate,
+                "object": fact.object,
+                "valid_from": fact.valid_from,
+                "valid_to": fact.valid_to,
+                "current": fact.valid_to.is_none(),
+            })
+        })
+        .collect();
+    Ok(json!({
+        "entity": entity.unwrap_or("all"),
+        "count": timeline.len(),
+        "timeline": timeline,
+        "total": total,
+        "offset": offset,
+        "limit": limit,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_mean_one_entity_have_one_key() {
+        for name in ["Mary O'Neil", "mary oneil", "MARY_ONEIL"] {
+            assert_eq!(entity_key(name), "mary_oneil");
+        }
+        assert_eq!(predicate_key("Child Of"), "child_of");
+    }
+}

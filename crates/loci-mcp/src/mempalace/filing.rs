@@ -1,0 +1,270 @@
+//! Adding, changing and deleting drawers. A long text is kept in parts of 800 characters, as MemPalace keeps it, all of them in
+//! one transaction; ids follow MemPalace's recipe, so that what was filed there and imported is known here.
+
+use jiff::Timestamp;
+use loci_palace::{
+    Batch, DEFAULT_COLLECTION, MetaValue, Metadata, MetadataPatch, Outcome as Written, Palace,
+    Selection, Warning,
+};
+use serde_json::{Value, json};
+
+use super::drawers::{self, Drawer, PARENTS, TOTAL};
+use super::given;
+use super::outcome::{Outcome, refuse, warn};
+use super::overview::not_found;
+use super::recipe;
+use crate::tool::Call;
+
+/// Characters of a part.
+const PART: usize = 800;
+
+pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
+    let given = &call.arguments;
+    let wing = given::required(given, "wing")?;
+    let room = given::required(given, "room")?;
+    let content = given::required(given, "content")?;
+    let wing = given::name(wing, "wing")?;
+    let room = given::name(room, "room")?;
+    let content = given::content(content)?;
+    let source = given::text(given, "source_file")?.unwrap_or_default();
+    let added_by = given::text(given, "added_by")?.unwrap_or("mcp");
+    let now = now();
+    let metadata = texts(&[
+        ("wing", wing),
+        ("room", room),
+        ("source_file", source),
+        ("added_by", added_by),
+        ("filed_at", &now),
+        ("last_modified", &now),
+        ("id_recipe", recipe::VERSION),
+    ]);
+    let id = recipe::drawer_id(wing, room, content);
+    let palace = call.palace_to_write()?;
+    let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, true)?;
+    if drawers::find(memory.collection.as_ref(), &id)?.is_some() {
+        return Ok(already(&id));
+    }
+    let (ids, batch) = parts(&id, content, &metadata);
+    let written = memory.collection.add(&batch)?;
+    match written.outcomes.first() {
+        Some(Written::DuplicateOf(twin)) => Ok(already(twin)),
+        Some(Written::Exists) => Ok(already(&id)),
+        _ => {
+            let mut answer = json!({
+                "success": true,
+                "drawer_id": id,
+                "wing": wing,
+                "room": room,
+                "chunks": ids.len(),
+            });
+            name_parts(&mut answer, &ids);
+            warn(&mut answer, &all(warnings, written.warnings));
+            Ok(answer)
+        }
+    }
+}
+
+fn already(id: &str) -> Value {
+    json!({"success": true, "reason": "already_exists", "drawer_id": id})
+}
+
+pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
+    let given = &call.arguments;
+    let id = given::required(given, "drawer_id")?;
+    let content = given::text(given, "content")?;
+    let wing = given::text(given, "wing")?;
+    let room = given::text(given, "room")?;
+    if content.is_none() && wing.is_none() && room.is_none() {
+        return Ok(json!({"success": true, "drawer_id": id, "noop": true}));
+    }
+    let palace = call.palace()?;
+    let Some(drawer) = found(&palace, id)? else {
+        return refuse(not_found(id));
+    };
+    let content = content.map(given::content).transpose()?;
+    let wing = wing.map(|wing| given::name(wing, "wing")).transpose()?;
+    let room = room.map(|room| given::name(room, "room")).transpose()?;
+    let mut changes = texts(&[("last_modified", &now())]);
+    for (key, name) in [("wing", wing), ("room", room)] {
+        changes
+            .0
+            .extend(name.map(|name| (key.to_owned(), name.into())));
+    }
+    let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, false)?;
+    let collection = memory.collection.as_ref();
+    let (ids, written, gone) = match content {
+        None => {
+            let ids = drawer.ids();
+            let changes = vec![MetadataPatch::from(changes.clone()); ids.len()];
+            let batch = Batch::new(ids.clone()).metadatas(changes);
+            (ids, collection.update(&batch)?, Vec::new())
+        }
+        Some(content) if !drawer.in_parts && fits(content) => {
+            let batch = Batch::new([id])
+                .documents([content])
+                .metadatas([changes.clone()]);
+            (vec![id.to_owned()], collection.update(&batch)?, Vec::new())
+        }
+        Some(content) => {
+            let mut metadata = drawer.first.metadata.clone();
+            metadata.0.extend(changes.0.clone());
+            let (ids, batch) = parts_of(id, content, &metadata);
+            let written = collection.upsert(&batch)?;
+            let mut gone = drawer.ids();
+            gone.extend(drawer.stale.iter().cloned());
+            gone.retain(|old| !ids.contains(old));
+            (ids, written, gone)
+        }
+    };
+    if !gone.is_empty() {
+        palace.forget(DEFAULT_COLLECTION, &Selection::ids(gone))?;
+    }
+    let place = |key: &str| changes.get_str(key).unwrap_or(drawer.said(key)).to_owned();
+    let mut answer = json!({
+        "success": true,
+        "drawer_id": id,
+        "wing": place("wing"),
+        "room": place("room"),
+        "closets_deleted": 0,
+    });
+    if ids.len() > 1 || drawer.in_parts {
+        name_parts(&mut answer, &ids);
+    }
+    warn(&mut answer, &all(warnings, written.warnings));
+    Ok(answer)
+}
+
+pub(super) fn delete_drawer(call: &Call<'_>) -> Outcome<Value> {
+    let id = given::required(&call.arguments, "drawer_id")?;
+    let palace = call.palace()?;
+    let Some(drawer) = found(&palace, id)? else {
+        return refuse(not_found(id));
+    };
+    let ids = drawer.ids();
+    let mut gone = ids.clone();
+    gone.extend(drawer.stale.iter().cloned());
+    // Facts may name the drawer as a whole.
+    if !gone.iter().any(|gone| gone == id) {
+        gone.push(id.to_owned());
+    }
+    palace.forget(DEFAULT_COLLECTION, &Selection::ids(gone))?;
+    Ok(json!({
+        "success": true,
+        "drawer_id": id,
+        "chunks_deleted": ids.len(),
+        "deleted_ids": ids,
+        "closets_deleted": 0,
+    }))
+}
+
+fn found(palace: &Palace, id: &str) -> Outcome<Option<Drawer>> {
+    match drawers::collection(palace)? {
+        Some(collection) => Ok(drawers::find(collection.as_ref(), id)?),
+        None => Ok(None),
+    }
+}
+
+/// The records of a new drawer: one, or the parts of a long text.
+fn parts(id: &str, content: &str, metadata: &Metadata) -> (Vec<String>, Batch) {
+    if fits(content) {
+        let mut metadata = metadata.clone();
+        metadata.0.insert("chunk_index".into(), 0.into());
+        let batch = Batch::new([id]).documents([content]).metadatas([metadata]);
+        return (vec![id.to_owned()], batch);
+    }
+    parts_of(id, content, metadata)
+}
+
+/// The parts of a text. Each has a `part` of its own, so that equal parts of one source are not taken for one.
+fn parts_of(id: &str, content: &str, metadata: &Metadata) -> (Vec<String>, Batch) {
+    let texts = cut(content);
+    let ids: Vec<String> = (0..texts.len())
+        .map(|at| format!("{id}_chunk_{at:06}"))
+        .collect();
+    let whole = i64::try_from(texts.len()).unwrap_or(i64::MAX);
+    let apart = i64::from(recipe::number_of(id));
+    let metadatas = (0..whole).map(|at| {
+        let mut metadata = metadata.clone();
+        let numbers = [
+            ("chunk_index", at),
+            (TOTAL, whole),
+            ("part", (apart << 20) + at),
+        ];
+        metadata.0.insert(PARENTS[0].into(), id.into());
+        let numbers = numbers.map(|(key, number)| (key.to_owned(), MetaValue::Int(number)));
+        metadata.0.extend(numbers);
+        metadata
+    });
+    let batch = Batch::new(ids.clone())
+        .documents(texts)
+        .metadatas(metadatas);
+    (ids, batch)
+}
+
+fn fits(content: &str) -> bool {
+    content.chars().count() <= PART
+}
+
+fn cut(content: &str) -> Vec<&str> {
+    let mut texts = Vec::new();
+    let mut rest = content;
+    while !rest.is_empty() {
+        let end = rest
+            .char_indices()
+            .nth(PART)
+            .map_or(rest.len(), |(end, _)| end);
+        let (text, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        texts.push(text);
+        rest = after;
+    }
+    texts
+}
+
+fn name_parts(answer: &mut Value, ids: &[String]) {
+    if let Some(answer) = answer.as_object_mut() {
+        answer.insert("chunks".into(), ids.len().into());
+        answer.insert("chunk_ids".into(), json!(ids));
+    }
+}
+
+fn texts(pairs: &[(&str, &str)]) -> Metadata {
+    let pairs = pairs
+        .iter()
+        .map(|(key, text)| ((*key).to_owned(), MetaValue::from(*text)));
+    Metadata(pairs.collect())
+}
+
+/// The moment of a change, as it stands in metadata.
+pub(super) fn now() -> String {
+    let now = Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+fn all(mut warnings: Vec<Warning>, more: Vec<Warning>) -> Vec<Warning> {
+    warnings.extend(more);
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_cut_at_800_characters_and_lose_none() {
+        let text = "ä".repeat(PART) + &"b".repeat(PART) + "c";
+        let texts = cut(&text);
+        assert_eq!(texts.len(), 3);
+        assert_eq!(texts.concat(), text);
+        assert!(texts.iter().all(|text| fits(text)));
+    }
+
+    #[test]
+    fn equal_parts_of_one_text_differ_in_their_part() {
+        let (ids, batch) = parts("p", &"x".repeat(3 * PART), &Metadata::default());
+        let parts: std::collections::BTreeSet<String> = (0..ids.len())
+            .map(|at| format!("{:?}", batch.metadata(at).unwrap().0.get("part")))
+            .collect();
+        assert_eq!(parts.len(), 3);
+        assert_eq!(ids.first().unwrap(), "p_chunk_000000");
+    }
+}

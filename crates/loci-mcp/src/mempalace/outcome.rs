@@ -1,0 +1,131 @@
+//! How a tool of MemPalace ends: with a value, or with an `error` in the value, as its users know it. Only calls that make no
+//! sense and palaces that cannot be read are errors of the protocol.
+
+use loci_palace::{Error, ErrorKind, Result, Warning};
+use serde_json::{Value, json};
+
+use crate::tool::Answer;
+
+/// What a tool gives, or why it does not.
+pub(super) type Outcome<T> = std::result::Result<T, Refusal>;
+
+/// Why a tool gives no answer.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// What was given cannot be used; the answer says so under `error`.
+    Said(String),
+    /// The call itself is wrong: something is missing or of another type.
+    Call(Error),
+    /// The palace said no.
+    Palace(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Palace(error)
+    }
+}
+
+/// Refuses with a sentence.
+pub(super) fn refuse<T>(sentence: impl Into<String>) -> Outcome<T> {
+    Err(Refusal::Said(sentence.into()))
+}
+
+/// The answer of a tool that reads.
+pub(super) fn reading(outcome: Outcome<Value>) -> Result<Answer> {
+    answered(outcome, json!({}))
+}
+
+/// The answer of a tool that writes: a refusal also says that it had no success.
+pub(super) fn writing(outcome: Outcome<Value>) -> Result<Answer> {
+    answered(outcome, json!({"success": false}))
+}
+
+/// The answer of a search: a refusal also holds an empty list.
+pub(super) fn searching(outcome: Outcome<Value>) -> Result<Answer> {
+    answered(outcome, json!({"results": []}))
+}
+
+/// A list stands by itself in the text; the structured answer, which is always an object, holds it under `result`.
+pub(super) fn listing(outcome: Outcome<Value>) -> Result<Answer> {
+    match outcome {
+        Ok(list @ Value::Array(_)) => {
+            let text = list.to_string();
+            Ok(Answer::new(json!({"result": list}), text))
+        }
+        other => reading(other),
+    }
+}
+
+fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
+    let (sentence, hint) = match outcome {
+        Ok(value) => return Ok(Answer::new(value, String::new())),
+        Err(Refusal::Said(sentence)) => (sentence, None),
+        Err(Refusal::Call(error)) => return Err(error),
+        Err(Refusal::Palace(error)) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Unsupported => {
+                (error.to_string(), hint(&error))
+            }
+            _ => return Err(error),
+        },
+    };
+    if let Some(object) = refused.as_object_mut() {
+        object.insert("error".into(), sentence.into());
+        if let Some(hint) = hint {
+            object.insert("hint".into(), hint.into());
+        }
+    }
+    Ok(Answer::new(refused, String::new()))
+}
+
+/// What the caller can do about an error.
+pub(super) fn hint(error: &Error) -> Option<String> {
+    match error {
+        Error::PalaceNotFound { .. } => Some(
+            "the first mempalace_add_drawer makes a palace; `loci import` brings an old one over"
+                .into(),
+        ),
+        other => other.help(),
+    }
+}
+
+/// Puts warnings into an answer; none, no key.
+pub(super) fn warn(answer: &mut Value, warnings: &[Warning]) {
+    if let (Some(object), false) = (answer.as_object_mut(), warnings.is_empty()) {
+        object.insert("warnings".into(), json!(warnings));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_an_answer_with_an_error() {
+        let answer = writing(refuse("wing is empty")).unwrap();
+        assert_eq!(
+            answer.structured,
+            json!({"success": false, "error": "wing is empty"})
+        );
+        let answer = reading(refuse("wing is empty")).unwrap();
+        assert_eq!(answer.structured, json!({"error": "wing is empty"}));
+    }
+
+    #[test]
+    fn a_wrong_call_and_a_broken_palace_are_errors() {
+        let call = Refusal::Call(Error::invalid("argument `query`", "is missing"));
+        assert!(reading(Err(call)).is_err());
+        let busy = Refusal::Palace(Error::Busy {
+            what: "palace".into(),
+            waited: std::time::Duration::ZERO,
+        });
+        assert!(writing(Err(busy)).is_err());
+    }
+
+    #[test]
+    fn a_list_is_the_text_and_an_object_holds_it() {
+        let answer = listing(Ok(json!([{"room": "kitchen"}]))).unwrap();
+        assert_eq!(answer.text, r#"[{"room":"kitchen"}]"#);
+        assert_eq!(answer.structured, json!({"result": [{"room": "kitchen"}]}));
+    }
+}
