@@ -39,7 +39,7 @@ fn hooks_of_plugins_are_those_that_connecting_writes() {
 #[test]
 fn the_server_of_plugins_is_the_one_that_connecting_writes() {
     let scene = connected();
-    let server = manifest(".mcp.json")["mcpServers"]["loci"].clone();
+    let server = manifest(".claude-plugin/mcp.json")["mcpServers"]["loci"].clone();
     assert_eq!(server, scene.json(".cursor/mcp.json")["mcpServers"]["loci"]);
 }
 
