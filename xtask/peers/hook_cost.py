@@ -1,10 +1,11 @@
 """What a hook costs: CPU time of a command that reads JSON from stdin, from its start to the end of all that it started.
 
 usage: hook_cost.py PLAN       a JSON file: {"command": [...], "environment": {...}, "runs": 20, "input": {...},
-                               "transcript": PATH, "grows": [JSON lines], "prefix": [JSON lines]}
+                               "sessions": false, "transcript": PATH, "grows": [JSON lines], "prefix": [JSON lines]}
 
 With a transcript, `prefix` is written to it first and `grows` is appended before every run, each line with ids of its
-own, so that every run finds something new. Prints {"cpu_ms", "wall_ms", "background_ms", "answer"}: the means of the
+own, so that every run finds something new. With `sessions` every run is of a session of its own, so that none holds back
+what the one before has said. Prints {"cpu_ms", "wall_ms", "background_ms", "answer"}: the means of the
 command itself and of the processes that it left behind, and what the last run said.
 """
 
@@ -47,7 +48,8 @@ def run(plan):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    hook.stdin.write(json.dumps(plan["input"]).encode())
+    session = {"session_id": str(uuid.uuid4())} if plan.get("sessions") else {}
+    hook.stdin.write(json.dumps(plan["input"] | session).encode())
     hook.stdin.close()
     answer = hook.stdout.read()
     _, status, usage = os.wait4(hook.pid, 0)

@@ -13,7 +13,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use loci_palace::{Error, Result};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
@@ -213,7 +213,15 @@ impl Site {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many sessions; try again later",
             ),
-            Pass::Enter => self.service.handle(request).await,
+            Pass::Enter => {
+                let ends_session = request.method() == Method::DELETE;
+                let mut answer = self.service.handle(request).await;
+                // Official clients take 202 here for a failure and warn their users.
+                if ends_session && answer.status() == StatusCode::ACCEPTED {
+                    *answer.status_mut() = StatusCode::NO_CONTENT;
+                }
+                answer
+            }
             Pass::Refused(status, why) => {
                 let mut answer = said(status, why);
                 if status == StatusCode::UNAUTHORIZED {

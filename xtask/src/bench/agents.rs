@@ -1,8 +1,7 @@
 //! `cargo xtask bench agents`: what an agent pays for its memory, by Loci and by MemPalace, in one run, as ratios of CPU time.
 //!
-//! Both sides mine the same notes, one drawer each. MemPalace gets vectors that cost nothing while it is filled, since its
-//! model would take minutes; its server searches and adds with the real one. Then Loci alone on a large palace, which
-//! MemPalace could not be filled with in reasonable time.
+//! Both sides hold the same drawers. MemPalace gets vectors that cost nothing while it is filled, since its model would
+//! take minutes; its server searches and adds with the real one. Then Loci alone on a large palace.
 
 mod hooks;
 mod notes;
@@ -56,6 +55,8 @@ struct Side {
     hooks: Vec<hooks::Hook>,
     /// Where its hooks find a transcript.
     transcript: PathBuf,
+    /// The folder that sessions are held in; its name is the wing of the notes.
+    project: PathBuf,
     runs: usize,
 }
 
@@ -63,23 +64,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let directory = target().join("bench").join("agents");
     let home = directory.join("home");
     std::fs::create_dir_all(&home)?;
+    std::fs::create_dir_all(directory.join(notes::WING))?;
     let source = peer::source().context("fetching the source of the peer")?;
     let notes = Notes::read(&source)?;
     let binary = match &options.loci {
         Some(binary) => binary.canonicalize()?,
         None => build()?,
     };
-    let folder = directory.join("notes");
-    notes.write(&folder, options.drawers)?;
+    let records = directory.join("notes.jsonl");
+    notes.write(&records, options.drawers)?;
 
     let theirs = if options.no_peer {
         None
     } else {
-        let side = their_side(&home, &directory.join("peer"), &folder)?;
+        let side = their_side(&home, &directory.join("peer"), &records)?;
         Some(measure("mempalace", &side, &notes)?)
     };
     let palace = directory.join("palace");
-    fill(&binary, &home, &palace, &folder)?;
+    fill(&binary, &home, &palace, &records)?;
+    learn(&binary, &home, &palace)?;
     let ours = measure("loci", &our_side(&binary, &home, &palace), &notes)?;
 
     let large = directory.join("large");
@@ -87,10 +90,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(palace) = &options.palace {
         copy(palace, &large)?;
     } else {
-        let folder = directory.join("many-notes");
-        notes.write(&folder, LARGE)?;
-        fill(&binary, &home, &large, &folder)?;
+        let records = directory.join("many-notes.jsonl");
+        notes.write(&records, LARGE)?;
+        fill(&binary, &home, &large, &records)?;
     }
+    learn(&binary, &home, &large)?;
     let side = our_side(&binary, &home, &large);
     let mut large = measure("loci, large", &side, &notes)?;
     large.extend(servers::together(&side, &notes)?);
@@ -112,23 +116,26 @@ fn measure(name: &str, side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     Ok(figures)
 }
 
-/// A palace of Loci with these notes.
-fn fill(binary: &Path, home: &Path, palace: &Path, folder: &Path) -> anyhow::Result<()> {
+/// A palace of Loci with these records.
+fn fill(binary: &Path, home: &Path, palace: &Path, records: &Path) -> anyhow::Result<()> {
     fresh(palace)?;
     let mut command = loci(binary, home);
     command
         .arg("--palace")
         .arg(palace)
-        .arg("mine")
-        .arg(folder)
-        .args(["--wing", "bench"]);
-    let output = command.output()?;
-    ensure!(
-        output.status.success(),
-        "filling the palace: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(())
+        .args(["import", "jsonl"])
+        .arg(records);
+    peers::environment::run(&mut command).context("filling the palace")
+}
+
+/// What the hook for failures is to find.
+fn learn(binary: &Path, home: &Path, palace: &Path) -> anyhow::Result<()> {
+    let mut command = loci(binary, home);
+    command
+        .arg("--palace")
+        .arg(palace)
+        .args(["add", hooks::LESSON, "--wing", notes::WING]);
+    peers::environment::run(&mut command).context("adding a drawer")
 }
 
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
@@ -145,17 +152,24 @@ fn our_side(binary: &Path, home: &Path, palace: &Path) -> Side {
         tools: servers::LOCI,
         hooks: hooks::of_loci(&binary),
         transcript: palace.with_extension("jsonl"),
+        project: palace.with_file_name(notes::WING),
         runs: 20,
     }
 }
 
 /// MemPalace, filled and with its model.
-fn their_side(home: &Path, palace: &Path, folder: &Path) -> anyhow::Result<Side> {
+fn their_side(home: &Path, palace: &Path, records: &Path) -> anyhow::Result<Side> {
     let peer = Peer::install(home).context("installing the peer")?;
     peer.model(home).context("its model")?;
     fresh(palace)?;
-    let corpus = super::mine::corpus::Corpus::read(folder)?;
-    peer.mine("hash", palace, &corpus)?;
+    std::fs::create_dir_all(palace)?;
+    peers::environment::run(
+        peer.command()
+            .arg(peers::script("mempalace_fill.py"))
+            .arg(palace)
+            .arg(records),
+    )
+    .context("filling its palace")?;
     let python = peer.command().get_program().to_string_lossy().into_owned();
     let palace_text = palace.display().to_string();
     Ok(Side {
@@ -177,6 +191,7 @@ fn their_side(home: &Path, palace: &Path, folder: &Path) -> anyhow::Result<Side>
         tools: servers::MEMPALACE,
         hooks: hooks::of_mempalace(&python),
         transcript: palace.with_extension("jsonl"),
+        project: palace.with_file_name(notes::WING),
         runs: 5,
     })
 }
@@ -185,7 +200,18 @@ fn their_side(home: &Path, palace: &Path, folder: &Path) -> anyhow::Result<Side>
 fn figures_of(script: &str, plan: &Value) -> anyhow::Result<Value> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), serde_json::to_vec(plan)?)?;
-    let output = Command::new("python3")
+    let mut command = Command::new("python3");
+    // Nothing of the user's own memories may be touched.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if ["LOCI_", "XDG_", "MEMPALACE_", "CLAUDE_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
+            command.env_remove(name.as_ref());
+        }
+    }
+    let output = command
         .arg(peers::script(script))
         .arg(file.path())
         .output()

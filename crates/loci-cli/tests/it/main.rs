@@ -7,6 +7,7 @@
 
 mod add;
 mod backup;
+mod clients;
 mod configuration;
 mod connect;
 mod conversations;

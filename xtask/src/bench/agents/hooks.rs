@@ -1,5 +1,6 @@
 //! Hooks: each a process of its own that reads what Claude Code sends it.
 
+use anyhow::ensure;
 use serde_json::{Value, json};
 
 use super::notes::Notes;
@@ -9,6 +10,14 @@ use super::{Figures, Side, figures_of};
 /// fifteen.
 const BEFORE: usize = 30;
 const NEW: usize = 15;
+
+/// What a tool says when it fails, what was learnt when it failed before, and a prompt that asks for that.
+const FAILURE: &str =
+    "error[E0502]: cannot borrow `palace` as mutable because it is also borrowed as immutable";
+pub(super) const LESSON: &str = "error[E0502]: cannot borrow `palace` as mutable because it is also borrowed as immutable. The \
+                                 borrow checker objected in the compactor; the shared borrow now ends before the write.";
+const PROMPT: &str =
+    "What did the borrow checker object to in the compactor, and where does the shared borrow end?";
 
 /// One hook of one side.
 pub(super) struct Hook {
@@ -70,6 +79,12 @@ pub(super) fn measure(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
         }
         let said = answer.get("answer").and_then(Value::as_str).unwrap_or("");
         eprintln!("{}: {}", hook.event, said.trim());
+        // The cost of doing nothing would be no figure.
+        ensure!(
+            !said.trim().is_empty(),
+            "{} found nothing to do",
+            hook.event
+        );
     }
     Ok(figures)
 }
@@ -83,7 +98,8 @@ fn plan(side: &Side, hook: &Hook, notes: &Notes) -> Value {
         "command": hook.command,
         "environment": side.environment,
         "runs": side.runs,
-        "input": input(hook.event, side, notes),
+        "input": input(hook.event, side),
+        "sessions": hook.event != "Stop",
         "transcript": side.transcript,
         "prefix": exchanges(notes, 0, BEFORE),
         "grows": grows,
@@ -91,22 +107,22 @@ fn plan(side: &Side, hook: &Hook, notes: &Notes) -> Value {
 }
 
 /// What Claude Code sends.
-fn input(event: &str, side: &Side, notes: &Notes) -> Value {
+fn input(event: &str, side: &Side) -> Value {
     let mut input = json!({
         "session_id": "3f1c0a52-7a0e-4a55-9a2b-6f0f1c6f9f10",
         "transcript_path": side.transcript,
-        "cwd": side.transcript.parent(),
+        "cwd": side.project,
         "permission_mode": "default",
         "hook_event_name": event,
     });
     let more = match event {
         "SessionStart" => json!({"source": "startup", "model": "claude-opus-4-8"}),
-        "UserPromptSubmit" => json!({"prompt": notes.questions(1).first()}),
+        "UserPromptSubmit" => json!({"prompt": PROMPT}),
         "PostToolUseFailure" => json!({
             "tool_name": "Bash",
             "tool_input": {"command": "cargo test", "description": "Run the tests"},
             "tool_use_id": "toolu_01ABCDEFGHJKMNPQRSTVWXYZ",
-            "error": "error[E0502]: cannot borrow `palace` as mutable because it is also borrowed as immutable",
+            "error": FAILURE,
             "is_interrupt": false,
         }),
         _ => json!({"stop_hook_active": false}),

@@ -1,16 +1,20 @@
 //! Notes in natural words: lines of the peer's source texts, drawn at random, so that any number can be made.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::ensure;
+use serde_json::json;
 
 use crate::bench::mine::corpus::Corpus;
-use crate::bench::mine::fresh;
 use crate::target;
 
-/// What both sides make one drawer of: more than MemPalace's least, less than its most.
+/// What both sides keep as one drawer: MemPalace cuts longer texts.
 const NOTE_BYTES: usize = 600;
-const NOTES_PER_FOLDER: usize = 100;
+const ROOMS: usize = 20;
+/// The wing of all notes.
+pub(super) const WING: &str = "bench";
 
 /// Lines to make notes of.
 pub(super) struct Notes {
@@ -36,18 +40,25 @@ impl Notes {
         Ok(Self { lines })
     }
 
-    /// Writes so many notes, each a file.
-    pub(super) fn write(&self, folder: &Path, count: usize) -> anyhow::Result<()> {
-        fresh(folder)?;
+    /// Writes so many notes as records, one per line.
+    pub(super) fn write(&self, file: &Path, count: usize) -> anyhow::Result<()> {
         let mut random = fastrand::Rng::with_seed(6);
+        let mut output = BufWriter::new(File::create(file)?);
         for number in 0..count {
-            let room = folder.join(format!("room{}", number / NOTES_PER_FOLDER));
-            if number.is_multiple_of(NOTES_PER_FOLDER) {
-                std::fs::create_dir_all(&room)?;
-            }
-            let note = self.note(number, &mut random);
-            std::fs::write(room.join(format!("note{number}.md")), note)?;
+            let record = json!({
+                "id": format!("drawer_bench_{number}"),
+                "document": self.note(number, &mut random),
+                "metadata": {
+                    "wing": WING,
+                    "room": format!("room{}", number % ROOMS),
+                    "source_file": format!("/notes/{}.md", number / 10),
+                    "chunk_index": number % 10,
+                    "filed_at": "2026-11-01T08:00:00",
+                },
+            });
+            writeln!(output, "{record}")?;
         }
+        output.flush()?;
         Ok(())
     }
 

@@ -38,24 +38,24 @@ impl Caller {
 }
 
 /// The two ways to a server, on a palace of its own each.
-fn over_both(variable: &str, set: &str, drive: fn(&mut Caller)) {
+fn over_both(variable: &str, set: &str, drive: fn(&mut Caller, &Dir)) {
     let Some(python) = peer(variable) else {
         return;
     };
     let arguments = ["--tools", set];
-    let drive_to_end = |client: Client| {
+    let drive_to_end = |client: Client, dir: &Dir| {
         let mut caller = Caller::new(client);
-        drive(&mut caller);
+        drive(&mut caller, dir);
         caller.close();
     };
     let dir = Dir::new();
-    drive_to_end(Client::stdio(&python, &dir, &arguments, "auto"));
+    drive_to_end(Client::stdio(&python, &dir, &arguments, "auto"), &dir);
     let dir = Dir::new();
     let server = Server::start(&dir, &arguments);
-    drive_to_end(Client::http(&python, &dir, &server, "auto"));
+    drive_to_end(Client::http(&python, &dir, &server, "auto"), &dir);
 }
 
-fn core(caller: &mut Caller) {
+fn core(caller: &mut Caller, _: &Dir) {
     let empty = caller.call("loci_search", json!({"query": "harbour"}));
     assert_eq!(empty["hits"], json!([]));
     let added = caller.call(
@@ -121,11 +121,54 @@ fn core(caller: &mut Caller) {
     assert_eq!(diary["entries"][0]["text"], "Asked about the harbour.");
 }
 
-fn full(caller: &mut Caller) {
-    core(caller);
+fn full(caller: &mut Caller, dir: &Dir) {
+    core(caller, dir);
+    let folder = dir.path("notes");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(
+        folder.join("tide.md"),
+        "The tide table hangs by the door.\n",
+    )
+    .unwrap();
+    let mined = caller.call("loci_mine", json!({"path": folder, "wing": "notes"}));
+    assert_eq!(mined["drawers"]["new"], 1, "{mined}");
+
+    let asked = json!({"text": "The tide table hangs by the door."});
+    let twins = caller.call("loci_duplicates", asked);
+    let twin = twins["twins"][0]["id"].as_str().unwrap().to_owned();
+    let asked = json!({"id": twin, "query": "bread and salt", "k": 1});
+    let why = caller.call("loci_why_not", asked);
+    assert!(why["reason"].is_string(), "{why}");
+    let woken = caller.call("loci_wake_up", json!({"wing": "notes", "budget": 400}));
+    let text = woken["text"].as_str().unwrap();
+    assert!(text.contains("tide table"), "{woken}");
+
+    let mut links = |action: &str, from: &str, to: &str| {
+        let mut arguments = json!({"action": action, "from": from});
+        if !to.is_empty() {
+            arguments["to"] = json!(to);
+        }
+        caller.call("loci_links", arguments)
+    };
+    assert_eq!(links("add", "notes/general", "kitchen/baking")["added"], 1);
+    let listed = links("list", "notes/general", "");
+    assert_eq!(listed["links"].as_array().unwrap().len(), 1, "{listed}");
+    links("follow", "notes/general", "");
+    links("tunnels", "notes", "kitchen");
+    assert_eq!(
+        links("remove", "notes/general", "kitchen/baking")["removed"],
+        1
+    );
+
+    let run = caller.call("loci_runs", json!({}))["runs"][0]["run"].clone();
+    caller.call("loci_runs", json!({"undo": run}));
+    let after = caller.call("loci_list", json!({"wing": "notes"}));
+    assert_eq!(after["total"], 0);
+    let verified = caller.call("loci_verify", json!({"deep": true}));
+    assert_eq!(verified["ok"], true, "{verified}");
 }
 
-fn mempalace(caller: &mut Caller) {
+fn mempalace(caller: &mut Caller, _: &Dir) {
     let mut call =
         |tool: &str, arguments: Value| caller.call(&format!("mempalace_{tool}"), arguments);
     let place = |wing: &str, room: &str, content: &str| json!({"wing": wing, "room": room, "content": content});

@@ -11,6 +11,8 @@ use crate::support::Dir;
 
 /// Everything that an official client lets one get wrong.
 fn get_it_wrong(mut client: Client) {
+    let drawer = json!({"drawers": [{"text": "here"}]});
+    client.call("loci_add", &drawer);
     let unknown = client.refusal("loci_fly", &json!({}));
     assert!(unknown.contains("loci_fly"), "{unknown}");
     for (tool, arguments, named) in [
