@@ -76,7 +76,11 @@ impl<'a> Arguments<'a> {
     }
 
     /// One of some words.
-    pub(crate) fn choice(&self, name: &str, choices: &[&'static str]) -> Result<Option<&'static str>> {
+    pub(crate) fn choice(
+        &self,
+        name: &str,
+        choices: &[&'static str],
+    ) -> Result<Option<&'static str>> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };
@@ -84,7 +88,11 @@ impl<'a> Arguments<'a> {
         found.copied().map(Some).ok_or_else(|| {
             Error::invalid(
                 self.named(name),
-                format!("is `{}`; use one of: {}", shortened(text), choices.join(", ")),
+                format!(
+                    "is `{}`; use one of: {}",
+                    shortened(text),
+                    choices.join(", ")
+                ),
             )
         })
     }

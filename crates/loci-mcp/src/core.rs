@@ -9,12 +9,15 @@ mod list;
 mod search;
 mod update;
 
+use std::fmt::Write as _;
+
 use loci_palace::{Filter, Result, Selection, Warning};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::tool::Tool;
 
+pub(crate) use self::add::twin;
 pub(crate) use self::list::{recent, status};
 pub(crate) use self::search::request;
 
@@ -61,7 +64,11 @@ pub(crate) fn any_object() -> Value {
 /// Which drawers `wing`, `room`, `source`, `since` and `before` leave.
 pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
     let mut conditions = Vec::new();
-    for (name, key) in [("wing", "wing"), ("room", "room"), ("source", "source_file")] {
+    for (name, key) in [
+        ("wing", "wing"),
+        ("room", "room"),
+        ("source", "source_file"),
+    ] {
         if let Some(value) = arguments.text(name)? {
             conditions.push(Filter::eq(key, value));
         }
@@ -75,8 +82,9 @@ pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
 
 /// Warnings as lines for models.
 pub(crate) fn warned(warnings: &[Warning]) -> String {
-    warnings
-        .iter()
-        .map(|warning| format!("warning: {}\n", warning.message))
-        .collect()
+    let mut text = String::new();
+    for warning in warnings {
+        let _ = writeln!(text, "warning: {}", warning.message);
+    }
+    text
 }

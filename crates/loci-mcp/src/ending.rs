@@ -11,7 +11,7 @@ use crate::server::Shared;
 
 /// Threads for calls and for streams that cannot be polled.
 const THREADS: usize = 16;
-/// Calls that do not stop by then are cut off: an open transaction is rolled back by the next process.
+/// What does not end by then is cut off: an open transaction is rolled back, half an index removed by the next process.
 const LAST_CALL: Duration = Duration::from_secs(2);
 
 /// The signals that end a server.
@@ -53,7 +53,7 @@ pub(crate) fn runtime() -> Result<Runtime> {
         .map_err(|error| internal("starting the server", &error))
 }
 
-/// Lets go of the palace. In a hurry, or when a signal comes meanwhile, an index that is due is left to the next process.
+/// Lets go of the palace. In a hurry, or when it takes long, an index that is due is left to the next process.
 pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Signals) {
     // Dropping the last handle of a palace brings its index up, too: this one is never dropped.
     std::mem::forget(Arc::clone(shared));
@@ -68,6 +68,7 @@ pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Sign
             }
         }
         () = signals.next() => {}
+        () = tokio::time::sleep(LAST_CALL) => tracing::debug!("the index is left to the next process"),
     }
 }
 

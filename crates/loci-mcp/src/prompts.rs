@@ -49,7 +49,10 @@ pub(crate) fn get(house: &House, name: &str, arguments: &Arguments<'_>) -> Resul
     let (about, text) = match name {
         "recap" => {
             arguments.only(&["wing", "since"])?;
-            ("What happened lately", recap(&*house.existing()?, arguments)?)
+            (
+                "What happened lately",
+                recap(&*house.existing()?, arguments)?,
+            )
         }
         "handoff" => {
             arguments.only(&["wing", "agent"])?;
@@ -116,12 +119,19 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
         .map(|fact| format!("{} | {} | {}", fact.subject, fact.predicate, fact.object))
         .collect();
     if !facts.is_empty() {
-        let _ = writeln!(notes, "{}", fence.around("facts that hold", &facts.join("\n")));
+        let _ = writeln!(
+            notes,
+            "{}",
+            fence.around("facts that hold", &facts.join("\n"))
+        );
     }
     let before = if notes.is_empty() {
         "Memory holds nothing about it yet.".to_owned()
     } else {
-        format!("What memory holds, newest first:\n{}\n{notes}", fence.meaning())
+        format!(
+            "What memory holds, newest first:\n{}\n{notes}",
+            fence.meaning()
+        )
     };
     Ok(format!(
         "Write a handoff for the next session: where things stand, what was decided and why, what is open, and the next \

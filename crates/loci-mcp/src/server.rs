@@ -271,8 +271,7 @@ fn annotations(kind: Kind) -> ToolAnnotations {
     let closed = ToolAnnotations::new().open_world(false);
     match kind {
         Kind::Read => closed.read_only(true),
-        Kind::Add => closed.destructive(false).idempotent(true),
-        Kind::Change { idempotent: true } => closed.destructive(false).idempotent(true),
+        Kind::Add | Kind::Change { idempotent: true } => closed.destructive(false).idempotent(true),
         Kind::Change { idempotent: false } => closed.destructive(false),
         Kind::Destroy => closed.destructive(true).idempotent(true),
     }

@@ -99,8 +99,14 @@ mod tests {
     fn the_id_of_the_message_is_found_and_no_other() {
         let seven = Some(RequestId::Number(7));
         for (message, expected) in [
-            (r#"{"jsonrpc":"2.0","id":7,"params":{"id":8}}"#, seven.clone()),
-            (r#"{"params":{"id":8,"x":[{"id":9}]}, "id" : 7 }"#, seven.clone()),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"params":{"id":8}}"#,
+                seven.clone(),
+            ),
+            (
+                r#"{"params":{"id":8,"x":[{"id":9}]}, "id" : 7 }"#,
+                seven.clone(),
+            ),
             (r#"{"params":{"text":"\"id\":8}"},"id":7}"#, seven.clone()),
             (r#"{"text":"\\","id":7}"#, seven),
             (

@@ -89,8 +89,8 @@ async fn send(board: &Board, ticket: &Ticket) {
         return;
     };
     let Some(progress) = board.take() else { return };
-    let mut report = ProgressNotificationParam::new(token.clone(), progress.done)
-        .with_message(progress.message);
+    let mut report =
+        ProgressNotificationParam::new(token.clone(), progress.done).with_message(progress.message);
     report.total = progress.total;
     if let Err(error) = peer.notify_progress(report).await {
         tracing::debug!("progress was not sent: {error}");

@@ -14,7 +14,12 @@ pub(crate) struct McpArguments {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8787", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
     /// What HTTP clients must send as a bearer token; needed unless the address is a loopback one
-    #[arg(long, value_name = "TOKEN", env = "LOCI_MCP_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "LOCI_MCP_TOKEN",
+        hide_env_values = true
+    )]
     pub(crate) token: Option<String>,
     /// A name by which HTTP clients may call this machine, besides loopback names and the address; may be repeated
     #[arg(long, value_name = "NAME", requires = "http")]

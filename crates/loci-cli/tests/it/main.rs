@@ -23,6 +23,7 @@ mod input;
 mod keeping;
 mod limits;
 mod lost;
+mod mcp;
 mod mcp_mempalace;
 mod mended;
 mod mine;

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    DEFAULT_COLLECTION, DrawerRef, Error, Fact, MetaValue, NewDrawer, RememberOptions,
-    RememberReport, Result,
+    DEFAULT_COLLECTION, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, NewDrawer, RememberOptions,
+    RememberReport, Result, Twin, validate_id, validate_metadata,
 };
 use serde_json::{Value, json};
 
 use super::{any_object, object, warned};
 use crate::arguments::Arguments;
-use crate::drawer::one_line;
+use crate::drawer::{flagged, one_line, rounded};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 /// Drawers written in one transaction; between two, a call can be cancelled.
@@ -73,20 +73,59 @@ fn run(call: &Call<'_>) -> Result<Answer> {
             title: place(drawer),
         })
         .collect();
-    Ok(Answer::new(json!(report), shown(&report)).links(links))
+    Ok(Answer::new(structured(&report), shown(&report)).links(links))
+}
+
+fn structured(report: &RememberReport) -> Value {
+    let drawers: Vec<Value> = report
+        .drawers
+        .iter()
+        .map(|remembered| {
+            json!({
+                "id": remembered.id,
+                "outcome": remembered.outcome,
+                "facts": remembered.facts,
+                "twins": remembered.twins.iter().map(twin).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "added": report.added,
+        "drawers": drawers,
+        "threshold": rounded(report.threshold),
+        "warnings": report.warnings,
+    })
+}
+
+/// A twin as programs get it; its text is recalled, and flagged like any other.
+pub(crate) fn twin(twin: &Twin) -> Value {
+    let mut value = flagged(twin, &twin.text);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("similarity".into(), json!(rounded(twin.similarity)));
+    }
+    value
 }
 
 fn new_drawer(given: &Arguments<'_>) -> Result<NewDrawer> {
     given.only(&["text", "wing", "room", "source", "id", "metadata", "facts"])?;
     let mut metadata = given.metadata("metadata")?;
-    for (name, key) in [("wing", "wing"), ("room", "room"), ("source", "source_file")] {
+    for (name, key) in [
+        ("wing", "wing"),
+        ("room", "room"),
+        ("source", "source_file"),
+    ] {
         if let Some(value) = given.text(name)? {
             metadata.0.insert(key.into(), MetaValue::from(value));
         }
     }
+    // All of this is checked before the first drawer is written: a call that is refused leaves nothing.
+    let id = given.text("id")?;
+    validate_metadata(id.unwrap_or("new"), &metadata)?;
+    id.map_or(Ok(()), validate_id)?;
+    given.short_text("text", MAX_DOCUMENT_BYTES)?;
     let facts = given.objects("facts")?.unwrap_or_default();
     Ok(NewDrawer {
-        id: given.text("id")?.map(str::to_owned),
+        id: id.map(str::to_owned),
         text: given.required_text("text")?.to_owned(),
         metadata,
         facts: facts.iter().map(fact).collect::<Result<_>>()?,
@@ -110,7 +149,6 @@ fn fact(given: &Arguments<'_>) -> Result<Fact> {
         valid_from: given.text("valid_from")?.map(str::to_owned),
         valid_to: given.text("valid_to")?.map(str::to_owned),
         confidence: given.number("confidence", 0.0, 1.0)?,
-        source: None::<DrawerRef>,
         ..Fact::default()
     };
     fact.validate()?;
@@ -134,7 +172,11 @@ fn shown(report: &RememberReport) -> String {
             let _ = write!(text, ", {} fact(s)", remembered.facts);
         }
         for twin in &remembered.twins {
-            let how = if twin.exact { "the same as" } else { "close to" };
+            let how = if twin.exact {
+                "the same as"
+            } else {
+                "close to"
+            };
             let _ = write!(
                 text,
                 "; {how} {} (similarity {:.2}, threshold {:.2})",

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DiaryEntry, DiaryNote, Fence, Result, instruction_like};
+use loci_palace::{DiaryNote, Fence, Result};
 use serde_json::{Value, json};
 
 use super::{any_object, object, warned};
-use crate::drawer::{INSTRUCTION_LIKE, NOTICE, one_line};
+use crate::drawer::{NOTICE, flagged, one_line};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Entries, if no number is given.
@@ -75,20 +75,15 @@ fn read(call: &Call<'_>) -> Result<Answer> {
         let _ = writeln!(text, "{}", fence.around(&about, &entry.text));
     }
     let _ = writeln!(text, "{} of {} entries", page.entries.len(), page.total);
+    let entries: Vec<Value> = page
+        .entries
+        .iter()
+        .map(|entry| flagged(entry, &entry.text))
+        .collect();
     let structured = json!({
         "notice": NOTICE,
-        "entries": page.entries.iter().map(flagged).collect::<Vec<_>>(),
+        "entries": entries,
         "total": page.total,
     });
     Ok(Answer::new(structured, text))
-}
-
-fn flagged(entry: &DiaryEntry) -> Value {
-    let mut value = json!(entry);
-    if let Some(object) = value.as_object_mut()
-        && !instruction_like(&entry.text).is_empty()
-    {
-        object.insert("flags".into(), json!([INSTRUCTION_LIKE]));
-    }
-    value
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Conflict, Error, Fact, FactSearch, FactState, Result};
+use loci_palace::{Conflict, Error, Fact, FactAnswer, FactSearch, Fence, Result};
 use serde_json::json;
 
 use super::{any_object, object, warned};
@@ -87,20 +87,12 @@ fn query(call: &Call<'_>) -> Result<Answer> {
     if search.predicate.is_none() && search.object.is_none() {
         search.entity = search.subject.take();
     }
-    let found = call.palace()?.facts(&search)?;
-    let mut text = lines(found.facts.iter());
-    let _ = writeln!(text, "{} of {} fact(s)", found.facts.len(), found.total);
-    text.push_str(&warned(&found.warnings));
-    Ok(Answer::new(json!(found), text))
+    Ok(found(&call.palace()?.facts(&search)?))
 }
 
 fn timeline(call: &Call<'_>) -> Result<Answer> {
     let entity = call.arguments.text("subject")?;
-    let found = call.palace()?.fact_timeline(entity, MOST_FACTS, 0)?;
-    let mut text = lines(found.facts.iter());
-    let _ = writeln!(text, "{} of {} fact(s)", found.facts.len(), found.total);
-    text.push_str(&warned(&found.warnings));
-    Ok(Answer::new(json!(found), text))
+    Ok(found(&call.palace()?.fact_timeline(entity, MOST_FACTS, 0)?))
 }
 
 fn add(call: &Call<'_>) -> Result<Answer> {
@@ -112,12 +104,10 @@ fn add(call: &Call<'_>) -> Result<Answer> {
     for one in &added {
         let what = if one.added { "added" } else { "known already" };
         let _ = writeln!(text, "{what} ({})", one_line(&one.id));
-        for conflict in &one.conflicts {
-            let _ = writeln!(text, "conflicts with: {}", line(conflict));
-        }
         if !one.conflicts.is_empty() {
-            text.push_str("use action `supersede` if the new one replaces them\n");
+            text.push_str("conflicts with these; use action `supersede` if it replaces them\n");
         }
+        text.push_str(&fenced(one.conflicts.iter().map(line)));
     }
     let one = added.into_iter().next();
     Ok(Answer::new(json!(one), text))
@@ -132,10 +122,12 @@ fn supersede(call: &Call<'_>) -> Result<Answer> {
     };
     let date = call.arguments.text("date")?;
     let done = call.palace_to_write()?.supersede_fact(&old, &new, date)?;
-    let mut text = format!("holds now: {}\n", line(&done.added));
-    for fact in &done.ended {
-        let _ = writeln!(text, "ended: {}", line(fact));
-    }
+    let ended = done
+        .ended
+        .iter()
+        .map(|fact| format!("ended: {}", line(fact)));
+    let now = std::iter::once(format!("holds now: {}", line(&done.added)));
+    let text = fenced(now.chain(ended));
     Ok(Answer::new(json!(done), text))
 }
 
@@ -149,10 +141,8 @@ fn invalidate(call: &Call<'_>) -> Result<Answer> {
     }
     let date = call.arguments.text("date")?;
     let ended = call.palace()?.invalidate_facts(&search, date)?;
-    let mut text = format!("{} fact(s) ended\n", ended.len());
-    for fact in &ended {
-        let _ = writeln!(text, "{}", line(fact));
-    }
+    let facts = fenced(ended.iter().map(line));
+    let text = format!("{} fact(s) ended\n{facts}", ended.len());
     Ok(Answer::new(json!({"ended": ended}), text))
 }
 
@@ -160,23 +150,36 @@ fn conflicts(call: &Call<'_>) -> Result<Answer> {
     let conflicts: Vec<Conflict> = call
         .palace()?
         .fact_conflicts(call.arguments.text("subject")?)?;
-    let mut text = format!("{} conflict(s)\n", conflicts.len());
-    for conflict in &conflicts {
-        for fact in &conflict.facts {
-            let _ = writeln!(text, "{}", line(fact));
-        }
-        text.push('\n');
-    }
+    let facts = conflicts.iter().flat_map(|conflict| &conflict.facts);
+    let text = format!(
+        "{} conflict(s)\n{}",
+        conflicts.len(),
+        fenced(facts.map(line))
+    );
     Ok(Answer::new(json!({"conflicts": conflicts}), text))
 }
 
-fn lines<'a>(facts: impl Iterator<Item = &'a FactState>) -> String {
-    facts
-        .map(|state| {
-            let ended = if state.current { "" } else { " (not now)" };
-            format!("{}{ended}\n", line(&state.fact))
-        })
-        .collect()
+/// Facts that were asked for.
+fn found(answer: &FactAnswer) -> Answer {
+    let lines = answer.facts.iter().map(|state| {
+        let ended = if state.current { "" } else { " (not now)" };
+        format!("{}{ended}", line(&state.fact))
+    });
+    let mut text = fenced(lines);
+    let _ = writeln!(text, "{} of {} fact(s)", answer.facts.len(), answer.total);
+    text.push_str(&warned(&answer.warnings));
+    Answer::new(json!(answer), text)
+}
+
+/// Facts are recalled text like any other.
+fn fenced(lines: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let fence = Fence::new();
+    let facts = fence.around("facts", &lines.join("\n"));
+    format!("{}\n{facts}\n", fence.meaning())
 }
 
 /// A fact in a line.
@@ -198,4 +201,3 @@ fn line(fact: &Fact) -> String {
     }
     line
 }
-

@@ -35,7 +35,9 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     for drawer in &drawers {
         let _ = writeln!(text, "{}", drawer.fenced(&fence, None));
         if !drawer.metadata.0.is_empty() {
-            let _ = writeln!(text, "metadata: {}", one_line(&drawer.metadata.to_json_text()));
+            let about = format!("metadata of {}", one_line(&drawer.id));
+            let metadata = drawer.metadata.to_json_text();
+            let _ = writeln!(text, "{}", fence.around(&about, &metadata));
         }
     }
     for id in &missing {

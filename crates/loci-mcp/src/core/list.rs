@@ -47,6 +47,7 @@ pub(super) const TOOL: Tool = Tool {
 fn run(call: &Call<'_>) -> Result<Answer> {
     let names = ["wing", "room", "since", "before", "limit", "offset"];
     let is_status = !names.iter().any(|name| call.arguments.has(name));
+    let wanted = Page::of(call)?;
     let palace = match call.palace() {
         Err(missing @ Error::PalaceNotFound { .. }) => return Ok(nothing_yet(&missing)),
         other => other?,
@@ -54,7 +55,26 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     if is_status {
         status(&palace)
     } else {
-        page(call, &palace)
+        page(&wanted, &palace)
+    }
+}
+
+/// What is asked for.
+struct Page {
+    selection: Selection,
+    limit: usize,
+    offset: usize,
+}
+
+impl Page {
+    fn of(call: &Call<'_>) -> Result<Self> {
+        let limit = call.arguments.integer("limit", 1, MOST_DRAWERS)?;
+        let offset = call.arguments.integer("offset", 0, DEEPEST)?;
+        Ok(Self {
+            selection: selection(&call.arguments)?,
+            limit: limit.unwrap_or(LIMIT) as usize,
+            offset: offset.unwrap_or_default() as usize,
+        })
     }
 }
 
@@ -67,18 +87,10 @@ fn nothing_yet(why: &Error) -> Answer {
     Answer::new(structured, warned(&warnings))
 }
 
-fn page(call: &Call<'_>, palace: &Palace) -> Result<Answer> {
-    let selection = selection(&call.arguments)?;
-    let limit = call.arguments.integer("limit", 1, MOST_DRAWERS)?;
-    let offset = call.arguments.integer("offset", 0, DEEPEST)?;
-    let (limit, offset) = (limit.unwrap_or(LIMIT), offset.unwrap_or_default());
+fn page(wanted: &Page, palace: &Palace) -> Result<Answer> {
+    let (limit, offset) = (wanted.limit, wanted.offset);
     let mut warnings = Vec::new();
-    let (drawers, total) = recent(
-        palace,
-        &selection,
-        (limit as usize, offset as usize),
-        &mut warnings,
-    )?;
+    let (drawers, total) = recent(palace, &wanted.selection, (limit, offset), &mut warnings)?;
     let fence = Fence::new();
     let mut text = String::new();
     if !drawers.is_empty() {
@@ -144,7 +156,10 @@ fn shortened(drawer: &Drawer) -> Drawer {
 
 fn entry(drawer: &Drawer) -> Value {
     let mut object: Map<String, Value> = shortened(drawer).to_json();
-    object.insert("cut".into(), json!(drawer.text.chars().nth(SHOWN).is_some()));
+    object.insert(
+        "cut".into(),
+        json!(drawer.text.chars().nth(SHOWN).is_some()),
+    );
     object.insert("flags".into(), json!(drawer.flags()));
     if let Some(day) = drawer.day() {
         object.insert("date".into(), json!(day));

@@ -9,7 +9,7 @@ use loci_palace::{
 use serde_json::{Map, Value, json};
 
 use super::{any_object, object, selection, warned};
-use crate::drawer::{Drawer, NOTICE, day, one_line};
+use crate::drawer::{Drawer, NOTICE, day, one_line, rounded};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Hits, if no number is given.
@@ -137,11 +137,6 @@ fn structured(found: &Found, drawers: &[Drawer]) -> Value {
         object.insert("available_in_scope".into(), available);
     }
     structured
-}
-
-/// Scores are estimates: three digits say enough.
-fn rounded(score: f32) -> f64 {
-    (f64::from(score) * 1_000.0).round() / 1_000.0
 }
 
 fn shown(found: &Found, drawers: &[Drawer]) -> String {

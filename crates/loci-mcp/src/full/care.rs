@@ -16,7 +16,11 @@ pub(super) const VERIFY: Tool = Tool {
     input: || object(&[("deep", "boolean")], &[]),
     output: || {
         object(
-            &[("ok", "boolean"), ("findings", "array"), ("drawers", "integer")],
+            &[
+                ("ok", "boolean"),
+                ("findings", "array"),
+                ("drawers", "integer"),
+            ],
             &["ok", "findings"],
         )
     },

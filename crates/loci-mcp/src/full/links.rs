@@ -76,7 +76,8 @@ fn link(call: &Call<'_>) -> Result<Link> {
 }
 
 fn add(call: &Call<'_>) -> Result<Answer> {
-    let related = call.palace()?.link(&[link(call)?])?;
+    let link = link(call)?;
+    let related = call.palace()?.link(&[link])?;
     let text = if related.added > 0 {
         "linked\n"
     } else {
@@ -87,7 +88,8 @@ fn add(call: &Call<'_>) -> Result<Answer> {
 }
 
 fn remove(call: &Call<'_>) -> Result<Answer> {
-    let removed = call.palace()?.unlink(&[link(call)?])?;
+    let link = link(call)?;
+    let removed = call.palace()?.unlink(&[link])?;
     let text = format!("removed {removed} link(s)\n");
     Ok(Answer::new(json!({"removed": removed}), text))
 }
@@ -137,7 +139,10 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
 
 fn tunnels(call: &Call<'_>) -> Result<Answer> {
     let wing = |name: &str| -> Result<Option<&str>> {
-        Ok(call.arguments.text(name)?.map(|text| text.trim_end_matches('/')))
+        Ok(call
+            .arguments
+            .text(name)?
+            .map(|text| text.trim_end_matches('/')))
     };
     let (from, to) = (wing("from")?, wing("to")?);
     if from.is_none() && to.is_some() {

@@ -32,7 +32,12 @@ pub(super) const MINE: Tool = Tool {
             &["path"],
         )
     },
-    output: || object(&[("files", "object"), ("drawers", "object")], &["files", "drawers"]),
+    output: || {
+        object(
+            &[("files", "object"), ("drawers", "object")],
+            &["files", "drawers"],
+        )
+    },
     kind: Kind::Change { idempotent: true },
     run: mine,
 };

@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{
-    DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, Twin, WakeUpOptions, instruction_like,
-};
-use serde_json::{Map, Value, json};
+use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, WakeUpOptions};
+use serde_json::json;
 
-use crate::core::{object, request, warned};
-use crate::drawer::{INSTRUCTION_LIKE, NOTICE, one_line};
+use crate::core::{object, request, twin, warned};
+use crate::drawer::{NOTICE, one_line, rounded};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 const MOST_TOKENS: u64 = 20_000;
@@ -20,13 +18,21 @@ pub(super) const WAKE_UP: Tool = Tool {
                   Call once, first.",
     input: || {
         object(
-            &[("wing", "string"), ("agent", "string"), ("budget", "integer")],
+            &[
+                ("wing", "string"),
+                ("agent", "string"),
+                ("budget", "integer"),
+            ],
             &[],
         )
     },
     output: || {
         object(
-            &[("text", "string"), ("tokens", "integer"), ("drawers", "texts")],
+            &[
+                ("text", "string"),
+                ("tokens", "integer"),
+                ("drawers", "texts"),
+            ],
             &["text", "tokens"],
         )
     },
@@ -39,7 +45,12 @@ pub(super) const DUPLICATES: Tool = Tool {
     title: "Duplicates",
     description: "Drawers that hold the same text, or nearly; threshold is a similarity from 0 to 1.",
     input: || object(&[("text", "string"), ("threshold", "number")], &["text"]),
-    output: || object(&[("threshold", "number"), ("twins", "array")], &["threshold", "twins"]),
+    output: || {
+        object(
+            &[("threshold", "number"), ("twins", "array")],
+            &["threshold", "twins"],
+        )
+    },
     kind: Kind::Read,
     run: duplicates,
 };
@@ -66,7 +77,11 @@ pub(super) const WHY_NOT: Tool = Tool {
     },
     output: || {
         object(
-            &[("stage", "string"), ("reason", "string"), ("advice", "texts")],
+            &[
+                ("stage", "string"),
+                ("reason", "string"),
+                ("advice", "texts"),
+            ],
             &["stage", "reason"],
         )
     },
@@ -82,10 +97,11 @@ fn wake_up(call: &Call<'_>) -> Result<Answer> {
         agent: arguments.text("agent")?.map(str::to_owned),
         budget: budget.unwrap_or_default() as usize,
     })?;
-    let mut text = woken.text.clone();
-    if text.is_empty() {
-        text.push_str("nothing is remembered yet\n");
-    }
+    let mut text = match woken.text.as_str() {
+        "" => "nothing is remembered yet".to_owned(),
+        text => text.to_owned(),
+    };
+    text.push('\n');
     text.push_str(&warned(&woken.warnings));
     Ok(Answer::new(json!(woken), text))
 }
@@ -122,29 +138,16 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
         .collect();
     let structured = json!({
         "notice": NOTICE,
-        "threshold": check.threshold,
-        "twins": check.twins.iter().map(flagged).collect::<Vec<_>>(),
+        "threshold": rounded(check.threshold),
+        "twins": check.twins.iter().map(twin).collect::<Vec<_>>(),
         "warnings": check.warnings,
     });
     Ok(Answer::new(structured, words).links(links))
 }
 
-fn flagged(twin: &Twin) -> Map<String, Value> {
-    let mut object = match json!(twin) {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    };
-    if !instruction_like(&twin.text).is_empty() {
-        object.insert("flags".into(), json!([INSTRUCTION_LIKE]));
-    }
-    object
-}
-
 fn why_not(call: &Call<'_>) -> Result<Answer> {
-    let id = call.arguments.required_text("id")?;
-    let answer = call
-        .palace()?
-        .why_not(DEFAULT_COLLECTION, &request(call)?, id)?;
+    let (id, request) = (call.arguments.required_text("id")?, request(call)?);
+    let answer = call.palace()?.why_not(DEFAULT_COLLECTION, &request, id)?;
     let mut text = format!("{}: {}\n", one_line(&answer.id), one_line(&answer.reason));
     for advice in &answer.advice {
         let _ = writeln!(text, "try: {}", one_line(advice));
