@@ -12,6 +12,7 @@ mod input;
 mod lock;
 mod notes;
 mod prompt;
+mod recall;
 mod run;
 mod saving;
 mod session;

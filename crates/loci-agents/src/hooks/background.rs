@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use loci_palace::{Error, Result};
+use loci_palace::{Error, Result, shell_quoted};
 
 use super::notes::{self, Outcome};
 use super::run::Call;
@@ -62,9 +62,9 @@ pub fn save_in_background(call: &Call, transcript: &Path, wing: Option<String>) 
         Ok(_) => receiver.recv_timeout(LIFE).unwrap_or_else(|_| {
             stop.store(true, Ordering::Relaxed);
             receiver.recv_timeout(GRACE).unwrap_or_else(|_| {
-                let path = transcript.display();
+                let path = shell_quoted(transcript);
                 Outcome::failed(format!(
-                    "saving took too long and was broken off; `loci mine {path}` goes on"
+                    "saving was broken off; `loci mine {path}` goes on with it"
                 ))
             })
         }),

@@ -15,7 +15,7 @@ pub(super) fn excerpt(text: &str, words: &[String], tokens: usize) -> (String, b
     // A token has about four letters; what is too long after all is cut further.
     let mut length = tokens * 4;
     loop {
-        let end = text.floor_char_boundary(start.saturating_add(length));
+        let end = floor(text, start.saturating_add(length));
         let part = text.get(start..end).unwrap_or_default().trim();
         if part.is_empty() {
             return (String::new(), true);
@@ -45,9 +45,32 @@ fn start_of(text: &str, words: &[String]) -> usize {
     let Some(first) = first.filter(|first| *first > LEAD) else {
         return 0;
     };
-    let start = text.floor_char_boundary(first - LEAD);
+    let start = floor(text, first - LEAD);
     let lead = text.get(start..first).unwrap_or_default();
     start + lead.find(char::is_whitespace).map_or(0, |space| space + 1)
+}
+
+/// The begin of a text, so many bytes at most.
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
+    text.get(..floor(text, bytes)).unwrap_or(text)
+}
+
+/// The end of a text, so many bytes at most.
+pub(super) fn ending(text: &str, bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or(text)
+}
+
+/// The last place up to `at` where a letter begins.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 #[cfg(test)]
@@ -64,6 +87,8 @@ mod tests {
         let (shown, cut) = excerpt(&text, &["fuse".to_owned()], 40);
         assert!(cut && shown.contains("the fuse is blown"), "{shown}");
         assert!(count_tokens(&shown) <= 40, "{shown}");
+        assert_eq!((beginning("aüb", 2), ending("aüb", 2)), ("a", "b"));
+        assert_eq!((beginning("aüb", 3), ending("aüb", 9)), ("aü", "aüb"));
         assert_eq!(excerpt(" short ", &[], 40), ("short".to_owned(), false));
         assert_eq!(excerpt(&text, &[], 0).0, "");
         let unbroken = "ü".repeat(5_000);

@@ -6,6 +6,7 @@ use loci_palace::date_of;
 use serde::{Deserialize, Serialize};
 
 use super::HookRun;
+use super::excerpt::beginning;
 use super::shelf::{Shelf, read_json};
 
 /// Bytes of a note at most.
@@ -108,10 +109,5 @@ fn cut(note: &str) -> String {
     if note.len() <= MAX_NOTE_BYTES {
         return note.to_owned();
     }
-    format!(
-        "{}…",
-        &note
-            .get(..note.floor_char_boundary(MAX_NOTE_BYTES))
-            .unwrap_or_default()
-    )
+    format!("{}…", beginning(note, MAX_NOTE_BYTES))
 }

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use loci_palace::{
-    ErrorKind, Filter, ForeignKind, HooksConfig, KeyTest, MetaValue, OpenOptions, Palace, Result,
-    Selection, place_of_conversation, recognise,
+    ErrorKind, ForeignKind, HooksConfig, OpenOptions, Palace, Result, place_of_conversation,
+    recognise,
 };
 
 use super::answer::Answer;
@@ -19,10 +19,9 @@ use super::shelf::Shelf;
 use super::{failure, prompt, saving, wake};
 use crate::home::Home;
 
-/// The longest that anybody waits for a hook.
+/// The longest that anybody waits for a hook, and the least that it needs.
 const LIMIT: Duration = Duration::from_secs(2);
-/// Wings that a palace may have for drawers without one to be found too.
-const MOST_WINGS: usize = 1_000;
+const LEAST_LIMIT: Duration = Duration::from_millis(100);
 
 /// Everything a hook works with.
 #[derive(Debug, Clone)]
@@ -81,16 +80,12 @@ pub fn refuse(home: &Home, harness: Harness, event: Event, why: &str) -> String 
 /// the palace, the input or another process does. What is still under way then ends with this process.
 pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let since = Instant::now();
-    let neutral = Answer::Nothing.render(call.harness, call.event);
-    if call.config.enabled == Some(false) {
-        return neutral;
-    }
-    let limit = call.config.timeout_ms.map_or(LIMIT, Duration::from_millis);
     let (sender, receiver) = mpsc::sync_channel(1);
     let work = {
         let call = call.clone();
         move || {
             let result = match Input::read(&mut input) {
+                _ if call.config.enabled == Some(false) => return,
                 Ok(input) => call.work(&input),
                 Err(why) => (Answer::Nothing, Outcome::failed(why)),
             };
@@ -99,15 +94,17 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     };
     let (answer, outcome) = match std::thread::Builder::new().spawn(work) {
         Ok(_) => receiver
-            .recv_timeout(limit.min(LIMIT))
+            .recv_timeout(call.limit())
             .unwrap_or_else(|error| (Answer::Nothing, Outcome::failed(broken_off(error)))),
         Err(error) => (
             Answer::Nothing,
             Outcome::failed(format!("cannot start a thread: {error}")),
         ),
     };
-    let (harness, event) = (call.harness.name(), call.event.name());
-    notes::write(&call.shelf(), harness, event, &outcome, since.elapsed());
+    if call.config.enabled != Some(false) {
+        let (harness, event) = (call.harness.name(), call.event.name());
+        notes::write(&call.shelf(), harness, event, &outcome, since.elapsed());
+    }
     answer.render(call.harness, call.event)
 }
 
@@ -129,6 +126,12 @@ impl Call {
             Event::Stop | Event::SessionEnd | Event::PreCompact => saving::run(self, input),
         };
         result.unwrap_or_else(|error| (Answer::Nothing, Outcome::error(&error)))
+    }
+
+    /// How long the hook may take.
+    pub(super) fn limit(&self) -> Duration {
+        let asked = self.config.timeout_ms.map_or(LIMIT, Duration::from_millis);
+        asked.clamp(LEAST_LIMIT, LIMIT)
     }
 
     pub(super) fn shelf(&self) -> Shelf {
@@ -165,41 +168,5 @@ impl Call {
     pub(super) fn wing(&self, input: &Input) -> Option<String> {
         let folder = input.folder(self.harness)?;
         Some(place_of_conversation(Some(&folder)).wing)
-    }
-
-    /// What this session may be told: drawers of the project and drawers that belong nowhere, but not what was just said in the
-    /// session itself. What another project's sessions said stays there.
-    pub(super) fn selection(
-        &self,
-        palace: &Palace,
-        wing: &str,
-        input: &Input,
-    ) -> Result<Selection> {
-        let collection = palace.collection(loci_palace::DEFAULT_COLLECTION, false)?;
-        let wings = collection.facet_counts("wing", &Selection::all(), MOST_WINGS + 1)?;
-        let others: Vec<MetaValue> = wings
-            .values
-            .into_iter()
-            .map(|(value, _)| value)
-            .filter(|value| *value != MetaValue::from(wing))
-            .collect();
-        let place = if others.len() > MOST_WINGS {
-            KeyTest::Eq(wing.into())
-        } else {
-            KeyTest::NotIn(others)
-        };
-        let mut parts = vec![Filter::Key {
-            key: "wing".into(),
-            test: place,
-        }];
-        let transcript = input.transcript(&self.home.home);
-        let own = transcript.map(|path| path.canonicalize().unwrap_or(path));
-        if let Some(own) = own.as_deref().and_then(|path| path.to_str()) {
-            parts.push(Filter::Key {
-                key: "source_file".into(),
-                test: KeyTest::Ne(own.into()),
-            });
-        }
-        Ok(Selection::matching(Filter::And(parts)))
     }
 }

@@ -24,7 +24,7 @@ use super::transcript::Transcript;
 
 /// Transcripts up to this size are saved at once.
 const SMALL_BYTES: u64 = 96 << 10;
-/// How long a hook waits for that.
+/// How long a hook waits for that; half of its time at most, so that it can still start somebody else.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Bytes that tell whether a file is a conversation.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -72,7 +72,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
     if call.event == Event::Stop {
         let stops = job.transcript.stopped();
         let interval = u64::from(call.config.interval.unwrap_or(1)).max(1);
-        if stops % interval != 0 {
+        if !stops.is_multiple_of(interval) {
             return nothing(Outcome::done("saves at a later stop"));
         }
     }
@@ -174,7 +174,7 @@ impl Job {
         std::thread::Builder::new()
             .spawn(work)
             .map_err(|error| Error::io("cannot start", "a thread", error))?;
-        match receiver.recv_timeout(PATIENCE) {
+        match receiver.recv_timeout(PATIENCE.min(self.call.limit() / 2)) {
             Ok(Ok(saved)) => {
                 if saved.index_due {
                     let _ = self.turn.mark();

@@ -1,6 +1,8 @@
 //! What an error is called: the words of its message that would be the same next time. Paths become file names; numbers,
 //! addresses and times go.
 
+use super::excerpt::{beginning, ending};
+
 /// Bytes at the end of an output that are looked at, lines that are told apart in them, and bytes of one line.
 const TAIL_BYTES: usize = 16 << 10;
 const MAX_LINES: usize = 60;
@@ -8,6 +10,8 @@ const LINE_BYTES: usize = 400;
 /// Words of a signature.
 const MAX_WORDS: usize = 14;
 const MIN_WORDS: usize = 3;
+/// Words by which drawers are looked for.
+const SEARCHED_WORDS: usize = 6;
 
 /// Words that an error message holds, and that say nothing about which one it is.
 const COMMON: &str = " aborting after and are bash because been before caused code command could did does due error errors exit \
@@ -52,8 +56,7 @@ pub(super) struct Signature {
 impl Signature {
     /// The signature of what a failed tool said; nothing if it is too vague to be known again.
     pub(super) fn of(output: &str) -> Option<Self> {
-        let start = output.ceil_char_boundary(output.len().saturating_sub(TAIL_BYTES));
-        let tail = output.get(start..).unwrap_or(output);
+        let tail = ending(output, TAIL_BYTES);
         let lines: Vec<&str> = tail
             .lines()
             .map(str::trim)
@@ -61,25 +64,25 @@ impl Signature {
             .rev()
             .take(MAX_LINES)
             .collect();
+        // The last line that says which error it was; what only counts errors or repeats the command does not.
+        lines
+            .iter()
+            .filter(|line| is_error(line))
+            .map(|line| Self::of_line(line))
+            .find(Self::is_telling)
+    }
+
+    fn of_line(line: &str) -> Self {
         let mut signature = Self {
             names: Vec::new(),
             words: Vec::new(),
         };
-        // Compilers name the error first, interpreters last; the last line that looks like one is it, unless it only counts.
-        for line in lines.iter().filter(|line| is_error(line)) {
-            signature.add(line);
-            if signature.is_telling() {
-                return Some(signature);
-            }
-        }
-        None
+        signature.add(line);
+        signature
     }
 
     fn add(&mut self, line: &str) {
-        let line = line
-            .get(..line.floor_char_boundary(LINE_BYTES))
-            .unwrap_or(line);
-        for piece in plain(line).split_whitespace() {
+        for piece in plain(beginning(line, LINE_BYTES)).split_whitespace() {
             // Of a path, the name of the file.
             let piece = piece.rsplit(['/', '\\']).next().unwrap_or(piece);
             for word in piece.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
@@ -98,9 +101,9 @@ impl Signature {
         if letters == 0 || digits > 5 || lower.starts_with("0x") || known || full {
             return;
         }
-        let inner_capital = word.chars().skip(1).any(char::is_uppercase);
+        let joined = word.contains('_') || word.chars().skip(1).any(char::is_uppercase);
         let is_code = digits > 1 && letters <= 6;
-        if word.contains('_') && letters > 3 || inner_capital && letters > 3 || is_code {
+        if joined && letters > 3 || is_code {
             self.names.push(lower);
         } else if letters > 2 && digits == 0 && !COMMON.contains(&format!(" {lower} ")) {
             self.words.push(lower);
@@ -112,10 +115,10 @@ impl Signature {
         all >= MIN_WORDS && (!self.names.is_empty() || self.words.len() > MIN_WORDS)
     }
 
-    /// All words, as a question.
+    /// The most telling words, as a question.
     pub(super) fn query(&self) -> String {
-        let all: Vec<&str> = self.all().collect();
-        all.join(" ")
+        let first: Vec<&str> = self.all().take(SEARCHED_WORDS).collect();
+        first.join(" ")
     }
 
     /// The same error has the same key, in whatever order.
@@ -181,6 +184,10 @@ mod tests {
         );
         assert_eq!(first.key(), second.key());
         assert_eq!(first.names, ["e0277"]);
+        let noise = of(
+            "error[E0277]: the trait `Shine` is not implemented for `Lamp`\nmake: *** [lights] Error 2",
+        );
+        assert_eq!(first.key(), noise.key());
         let first = of(
             "Traceback (most recent call last):\n  File \"/a/b.py\", line 3\nKeyError: 'retry_policy' at 0x7f3a99 in uploader",
         );

@@ -5,4 +5,5 @@
     reason = "the helpers of tests are tests"
 )]
 
+mod hooks;
 mod wiring;

@@ -103,7 +103,8 @@ impl Scene {
             if let Some(said) = said {
                 return Some(said["systemMessage"].as_str().unwrap().to_owned());
             }
-            if self.note("stop")["note"] != "saving in the background" {
+            let note = self.note("stop")["note"].clone();
+            if note != "saving in the background" && note != "another process is saving" {
                 return None;
             }
             saving::wait_for_savers(transcript);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Scene, context, exchange, make_project};
 use crate::mine::put;
+use crate::support::lines;
 
 const QUESTION: &str = "Which fuse did we put into the lamp of the lighthouse?";
 
@@ -68,6 +69,22 @@ fn what_was_said_about_another_project_stays_there() {
     assert_eq!(scene.prompt("s", QUESTION), None);
     let elsewhere = json!({"session_id": "s", "cwd": scene.project().with_file_name("ship"), "prompt": QUESTION});
     assert!(scene.hook("UserPromptSubmit", &elsewhere).is_some());
+}
+
+#[test]
+fn a_large_project_does_not_hide_a_small_one() {
+    let scene = Scene::remembering();
+    let others = (0..60).map(|n| {
+        json!({
+            "id": format!("s{n}"),
+            "document": format!("Fuse, lamp, lighthouse: fuse {n} of the lamp of the lighthouse."),
+            "metadata": {"wing": "ship"},
+        })
+    });
+    let file = scene.dir.write("ship.jsonl", lines(others));
+    scene.dir.run(&["import", "jsonl", file.to_str().unwrap()]).ok();
+    let told = scene.prompt("s", QUESTION).unwrap();
+    assert!(told.contains("fuse seventeen"), "{told}");
 }
 
 #[test]
