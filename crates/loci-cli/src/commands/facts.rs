@@ -125,14 +125,14 @@ fn invalidate(arguments: &InvalidateFactArguments, session: &Session<'_>) -> Res
     } else {
         Vec::new()
     };
-    let text: String = ended
+    let lines: Vec<String> = ended
         .iter()
-        .map(|fact| format!("ended {}\n", sentence(session.printer, fact)))
+        .map(|fact| format!("ended {}", sentence(session.printer, fact)))
         .collect();
-    let text = if ended.is_empty() {
-        "nothing that matches holds\n".to_owned()
+    let text = if lines.is_empty() {
+        "nothing that matches holds".to_owned()
     } else {
-        text
+        lines.join("\n")
     };
     Ok(
         Reply::new(&json!({"ended": ended, "warnings": warnings}), text)?

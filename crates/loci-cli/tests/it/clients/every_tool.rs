@@ -24,6 +24,10 @@ impl Caller {
         }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "arguments are written where they are given"
+    )]
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.called.insert(tool.to_owned());
         self.client.call(tool, &arguments)

@@ -82,7 +82,10 @@ fn a_large_project_does_not_hide_a_small_one() {
         })
     });
     let file = scene.dir.write("ship.jsonl", lines(others));
-    scene.dir.run(&["import", "jsonl", file.to_str().unwrap()]).ok();
+    scene
+        .dir
+        .run(&["import", "jsonl", file.to_str().unwrap()])
+        .ok();
     let told = scene.prompt("s", QUESTION).unwrap();
     assert!(told.contains("fuse seventeen"), "{told}");
 }
