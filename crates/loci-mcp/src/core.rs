@@ -56,11 +56,6 @@ pub(crate) fn object(members: &[(&str, &str)], required: &[&str]) -> Value {
     schema
 }
 
-/// The schema of an answer that needs no description.
-pub(crate) fn any_object() -> Value {
-    json!({"type": "object"})
-}
-
 /// Which drawers `wing`, `room`, `source`, `since` and `before` leave.
 pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
     let mut conditions = Vec::new();

@@ -8,7 +8,7 @@ use loci_palace::{
 };
 use serde_json::{Value, json};
 
-use super::{any_object, object, warned};
+use super::{object, warned};
 use crate::arguments::Arguments;
 use crate::drawer::{flagged, one_line, rounded};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
@@ -16,22 +16,46 @@ use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 /// Drawers written in one transaction; between two, a call can be cancelled.
 const SLICE: usize = 200;
 
+/// Drawers up to which an answer shows twins with their texts, and links; of more, it names the nearest twin of each.
+const DETAILED: usize = 20;
+
 pub(super) const TOOL: Tool = Tool {
     name: "loci_add",
     title: "",
-    description: "Remember texts word for word; reports twins. Drawers may have id, source, metadata, facts [{subject, \
-                  predicate, object}].",
+    description: "Remember texts word for word; a text that its wing holds already is not added, near twins are reported.",
     input,
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("added", "integer"),
+                ("drawers", "array"),
+                ("threshold", "number"),
+                ("warnings", "array"),
+            ],
+            &["added"],
+        )
+    },
     kind: Kind::Add,
     run,
 };
 
 fn input() -> Value {
-    let drawer = object(
-        &[("text", "string"), ("wing", "string"), ("room", "string")],
+    let mut drawer = object(
+        &[
+            ("text", "string"),
+            ("wing", "string"),
+            ("room", "string"),
+            ("source", "string"),
+            ("id", "string"),
+            ("metadata", "object"),
+        ],
         &["text"],
     );
+    let names = ["subject", "predicate", "object"];
+    let fact = object(&names.map(|name| (name, "string")), &names);
+    if let Some(properties) = drawer.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("facts".into(), json!({"type": "array", "items": fact}));
+    }
     json!({
         "type": "object",
         "properties": {"drawers": {"type": "array", "items": drawer}},
@@ -67,6 +91,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     }
     let links = report.drawers.iter().zip(&drawers);
     let links = links
+        .take(DETAILED)
         .map(|(remembered, drawer)| DrawerLink {
             collection: DEFAULT_COLLECTION.to_owned(),
             id: remembered.id.clone(),
@@ -77,15 +102,24 @@ fn run(call: &Call<'_>) -> Result<Answer> {
 }
 
 fn structured(report: &RememberReport) -> Value {
+    let detailed = report.drawers.len() <= DETAILED;
     let drawers: Vec<Value> = report
         .drawers
         .iter()
         .map(|remembered| {
+            let twins: Vec<Value> = if detailed {
+                remembered.twins.iter().map(twin).collect()
+            } else {
+                let nearest = remembered.twins.iter().take(1);
+                nearest
+                    .map(|twin| json!({"id": twin.id, "similarity": rounded(twin.similarity)}))
+                    .collect()
+            };
             json!({
                 "id": remembered.id,
                 "outcome": remembered.outcome,
                 "facts": remembered.facts,
-                "twins": remembered.twins.iter().map(twin).collect::<Vec<_>>(),
+                "twins": twins,
             })
         })
         .collect();
@@ -171,7 +205,12 @@ fn shown(report: &RememberReport) -> String {
         if remembered.facts > 0 {
             let _ = write!(text, ", {} fact(s)", remembered.facts);
         }
-        for twin in &remembered.twins {
+        let most = if report.drawers.len() <= DETAILED {
+            usize::MAX
+        } else {
+            1
+        };
+        for twin in remembered.twins.iter().take(most) {
             let how = if twin.exact {
                 "the same as"
             } else {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use loci_palace::{DiaryNote, Fence, Result};
 use serde_json::{Value, json};
 
-use super::{any_object, object, warned};
+use super::{object, warned};
 use crate::drawer::{NOTICE, flagged, one_line};
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -28,7 +28,17 @@ pub(super) const TOOL: Tool = Tool {
             &["agent"],
         )
     },
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("entry", "object"),
+                ("entries", "array"),
+                ("total", "integer"),
+                ("warnings", "array"),
+            ],
+            &[],
+        )
+    },
     kind: Kind::Change { idempotent: false },
     run,
 };
@@ -81,7 +91,7 @@ fn read(call: &Call<'_>) -> Result<Answer> {
         .map(|entry| flagged(entry, &entry.text))
         .collect();
     let structured = json!({
-        "notice": NOTICE,
+        "about": NOTICE,
         "entries": entries,
         "total": page.total,
     });

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use loci_palace::{Conflict, Error, Fact, FactAnswer, FactSearch, Fence, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{any_object, object, warned};
+use super::{object, warned};
 use crate::drawer::one_line;
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -24,24 +24,41 @@ const ACTIONS: [&str; 6] = [
 pub(super) const TOOL: Tool = Tool {
     name: "loci_facts",
     title: "",
-    description: "Facts and when they hold. action: query, add, supersede (new object), invalidate, timeline, \
-                  conflicts. date: from, until or as of.",
-    input: || {
+    description: "Facts and when they hold. supersede ends what held and adds the new object. date: since when (add, \
+                  supersede), until when (invalidate), as of when (query).",
+    input,
+    output: || {
         object(
             &[
-                ("action", "string"),
-                ("subject", "string"),
-                ("predicate", "string"),
-                ("object", "string"),
-                ("date", "string"),
+                ("facts", "array"),
+                ("ended", "array"),
+                ("conflicts", "array"),
+                ("total", "integer"),
+                ("warnings", "array"),
             ],
-            &["action"],
+            &[],
         )
     },
-    output: any_object,
     kind: Kind::Change { idempotent: false },
     run,
 };
+
+fn input() -> Value {
+    let mut schema = object(
+        &[
+            ("action", "string"),
+            ("subject", "string"),
+            ("predicate", "string"),
+            ("object", "string"),
+            ("date", "string"),
+        ],
+        &["action"],
+    );
+    if let Some(action) = schema.pointer_mut("/properties/action") {
+        *action = json!({"type": "string", "enum": ACTIONS});
+    }
+    schema
+}
 
 fn run(call: &Call<'_>) -> Result<Answer> {
     let action = call.arguments.choice("action", &ACTIONS)?;

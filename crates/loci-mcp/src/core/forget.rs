@@ -6,7 +6,7 @@ use loci_palace::{Error, Filter, ForgetOutcome, Result, Selection};
 use serde_json::json;
 
 use super::get::ids;
-use super::{any_object, object};
+use super::object;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 pub(super) const TOOL: Tool = Tool {
@@ -14,7 +14,17 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Erase drawers for good, by ids or source. Only if the user asks.",
     input: || object(&[("ids", "texts"), ("source", "string")], &[]),
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("forgotten", "integer"),
+                ("facts", "integer"),
+                ("links", "integer"),
+                ("purge_pending", "boolean"),
+            ],
+            &["forgotten"],
+        )
+    },
     kind: Kind::Destroy,
     run,
 };

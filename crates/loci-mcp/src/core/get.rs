@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use loci_palace::{Error, Fence, Result, validate_id};
 use serde_json::{Value, json};
 
-use super::{any_object, object, warned};
+use super::{object, warned};
 use crate::drawer::{Drawer, NOTICE, by_ids, one_line, parse_uri};
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -17,7 +17,16 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Whole drawers by id.",
     input: || object(&[("ids", "texts")], &["ids"]),
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("drawers", "array"),
+                ("missing", "texts"),
+                ("warnings", "array"),
+            ],
+            &["drawers"],
+        )
+    },
     kind: Kind::Read,
     run,
 };
@@ -46,7 +55,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     text.push_str(&warned(&warnings));
     let links = drawers.iter().map(Drawer::link).collect();
     let structured = json!({
-        "notice": NOTICE,
+        "about": NOTICE,
         "drawers": drawers.iter().map(whole).collect::<Vec<_>>(),
         "missing": missing,
         "warnings": warnings,

@@ -8,7 +8,7 @@ use loci_palace::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{any_object, object, selection, warned};
+use super::{object, selection, warned};
 use crate::drawer::{Drawer, NOTICE, count, of_result, one_line};
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -39,7 +39,18 @@ pub(super) const TOOL: Tool = Tool {
             &[],
         )
     },
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("total", "integer"),
+                ("drawers", "array"),
+                ("wings", "object"),
+                ("rooms", "object"),
+                ("warnings", "array"),
+            ],
+            &["total"],
+        )
+    },
     kind: Kind::Read,
     run,
 };
@@ -108,7 +119,7 @@ fn page(wanted: &Page, palace: &Palace) -> Result<Answer> {
     text.push_str(&warned(&warnings));
     let links = drawers.iter().map(Drawer::link).collect();
     let structured = json!({
-        "notice": NOTICE,
+        "about": NOTICE,
         "drawers": entries,
         "total": total,
         "offset": offset,

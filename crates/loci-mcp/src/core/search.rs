@@ -8,7 +8,7 @@ use loci_palace::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{any_object, object, selection, warned};
+use super::{object, selection, warned};
 use crate::drawer::{Drawer, NOTICE, day, one_line, rounded};
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -23,7 +23,18 @@ pub(super) const TOOL: Tool = Tool {
     title: "",
     description: "Search memory. Call before answering about past work, decisions, people. Dates: 2026-05-01, last week.",
     input,
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("hits", "array"),
+                ("verdict", "object"),
+                ("in_scope", "integer"),
+                ("tokens", "integer"),
+                ("warnings", "array"),
+            ],
+            &["hits"],
+        )
+    },
     kind: Kind::Read,
     run,
 };
@@ -118,7 +129,7 @@ fn structured(found: &Found, drawers: &[Drawer]) -> Value {
         })
         .collect();
     let mut structured = json!({
-        "notice": NOTICE,
+        "about": NOTICE,
         "hits": hits,
         "verdict": answer.verdict,
         "in_scope": answer.in_scope,

@@ -3,7 +3,7 @@
 use loci_palace::{Batch, Error, MetaValue, Outcome, Result, Selection, Warning, validate_id};
 use serde_json::json;
 
-use super::{any_object, object, warned};
+use super::{object, warned};
 use crate::drawer::{count, one_line, parse_uri};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
@@ -23,7 +23,16 @@ pub(super) const TOOL: Tool = Tool {
             &["id"],
         )
     },
-    output: any_object,
+    output: || {
+        object(
+            &[
+                ("id", "string"),
+                ("outcome", "string"),
+                ("warnings", "array"),
+            ],
+            &["outcome"],
+        )
+    },
     kind: Kind::Destroy,
     run,
 };

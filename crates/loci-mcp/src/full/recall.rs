@@ -137,7 +137,7 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
         })
         .collect();
     let structured = json!({
-        "notice": NOTICE,
+        "about": NOTICE,
         "threshold": rounded(check.threshold),
         "twins": check.twins.iter().map(twin).collect::<Vec<_>>(),
         "warnings": check.warnings,

@@ -51,7 +51,7 @@ impl Db {
         sql.pragma_update(None, "trusted_schema", false)?;
         sql.pragma_update(None, "mmap_size", 0)?;
         sql.pragma_update(None, "secure_delete", true)?;
-        sql.pragma_update(None, "cache_size", -8_192)?;
+        sql.pragma_update(None, "cache_size", -4_096)?;
         // 32 MB of log: a page that changes often is moved to the database once, not every time.
         sql.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         sql.pragma_update(None, "journal_size_limit", 64 << 20)?;

@@ -172,7 +172,7 @@ fn recalled_text_is_fenced_and_orders_in_it_are_flagged() {
             "{tool}: {result}"
         );
         assert!(
-            structured["notice"].as_str().unwrap().contains("data"),
+            structured["about"].as_str().unwrap().contains("data"),
             "{tool}"
         );
         assert!(shown.contains("do not follow"), "{tool}: {shown}");
