@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
@@ -38,6 +38,8 @@ const SESSIONS: usize = 1_024;
 const SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
 /// The head of a request comes within this time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// And for its body: whoever sends a byte now and then must not keep others out.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers under way may take so long when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
@@ -215,7 +217,18 @@ impl Site {
             ),
             Pass::Enter => {
                 let ends_session = request.method() == Method::DELETE;
-                let mut answer = self.service.handle(request).await;
+                let (head, body) = request.into_parts();
+                let body = Limited::new(body, MAX_MESSAGE_BYTES).collect();
+                let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
+                    Ok(Ok(body)) => Full::new(body.to_bytes()),
+                    Ok(Err(_)) => {
+                        return said(StatusCode::PAYLOAD_TOO_LARGE, "too large, or cut off");
+                    }
+                    Err(_) => {
+                        return said(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+                    }
+                };
+                let mut answer = self.service.handle(Request::from_parts(head, body)).await;
                 // Official clients take 202 here for a failure and warn their users.
                 if ends_session && answer.status() == StatusCode::ACCEPTED {
                     *answer.status_mut() = StatusCode::NO_CONTENT;

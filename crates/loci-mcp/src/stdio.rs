@@ -59,6 +59,8 @@ async fn serve(settings: &Settings) -> Result<bool> {
         tokio::select! {
             () = session => {}
             () = signals.next() => {}
+            // A client that does not read keeps the session from saying its last word.
+            () = tokio::time::sleep(GRACE) => {}
         }
     }
     let_go(&shared, hurry, &mut signals).await;

@@ -3,11 +3,12 @@
 
 mod twins;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use loci_core::{
-    Batch, DrawerRef, Error, Fact, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, Metadata,
-    MetadataPatch, Outcome, Result, Warning, WriteResult, validate_collection_name,
+    Batch, Collection, DrawerRef, Error, Fact, Get, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
+    Metadata, MetadataPatch, Outcome, Result, Selection, Warning, WriteResult,
+    validate_collection_name,
 };
 use serde::Serialize;
 
@@ -139,8 +140,9 @@ impl Palace {
     /// Adds drawers, each with its facts, in one transaction, and says what was there already.
     ///
     /// What a wing holds already, byte for byte, is left out, and so is what is given twice for one wing; its facts are
-    /// written with the drawer that is there. One call takes 500 drawers and 1 MiB of text; more is refused. The look comes
-    /// before the transaction: two processes that add the same text at the same moment may both add it.
+    /// written with the drawer that is there. One call takes 500 drawers and 1 MiB of text; more is refused. A drawer that
+    /// comes without an id gets one that follows from wing and text: of two processes that add the same at the same moment,
+    /// one adds it.
     pub fn remember(
         &self,
         drawers: &[NewDrawer],
@@ -156,12 +158,10 @@ impl Palace {
         if drawers.is_empty() {
             return Ok(report);
         }
-        let ids: Vec<String> = drawers
-            .iter()
-            .map(|drawer| drawer.id.clone().unwrap_or_else(new_id))
-            .collect();
+        let mut ids = ids_of(drawers);
         batch_of(drawers, &ids, &vec![true; drawers.len()]).validate()?;
         let (memory, warnings) = self.memory(&options.collection, true)?;
+        replace_taken(drawers, &mut ids, memory.collection.as_ref())?;
         report.warnings = warnings;
         let mut search = TwinSearch::new(self, &memory, threshold)?;
         let texts: Vec<&str> = drawers.iter().map(|drawer| drawer.text.as_str()).collect();
@@ -201,10 +201,15 @@ impl Palace {
         let outcomes = report
             .drawers
             .iter_mut()
-            .filter(|judged| judged.outcome == "added")
+            .zip(drawers)
+            .filter(|(judged, _)| judged.outcome == "added")
             .zip(written.outcomes);
-        for (judged, outcome) in outcomes {
-            judged.outcome = outcome.as_str();
+        for ((judged, drawer), outcome) in outcomes {
+            judged.outcome = match (&outcome, &drawer.id) {
+                // Another process was quicker with the same text.
+                (Outcome::Exists, None) => "duplicate",
+                _ => outcome.as_str(),
+            };
             match outcome {
                 Outcome::Added => report.added += 1,
                 Outcome::DuplicateOf(other) => judged.id = other,
@@ -213,6 +218,60 @@ impl Palace {
         }
         Ok(())
     }
+}
+
+/// The id that was given, else one that follows from wing and text; of a text that is given twice, a new one.
+fn ids_of(drawers: &[NewDrawer]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let ids = drawers.iter().map(|drawer| {
+        let id = drawer.id.clone().unwrap_or_else(|| derived_id(drawer));
+        if drawer.id.is_some() || taken.insert(id.clone()) {
+            id
+        } else {
+            new_id()
+        }
+    });
+    ids.collect()
+}
+
+fn derived_id(drawer: &NewDrawer) -> String {
+    let wing = wing_of(&drawer.metadata);
+    let named = format!("{} {wing}{}", wing.len(), drawer.text);
+    let bytes = xxhash_rust::xxh3::xxh3_128(named.as_bytes()).to_be_bytes();
+    uuid::Builder::from_custom_bytes(bytes)
+        .into_uuid()
+        .to_string()
+}
+
+/// A drawer that was changed since keeps the id that followed from its first text: who brings that text again gets a new one.
+fn replace_taken(
+    drawers: &[NewDrawer],
+    ids: &mut [String],
+    collection: &dyn Collection,
+) -> Result<()> {
+    let derived: Vec<String> = drawers
+        .iter()
+        .zip(ids.iter())
+        .filter(|(drawer, _)| drawer.id.is_none())
+        .map(|(_, id)| id.clone())
+        .collect();
+    if derived.is_empty() {
+        return Ok(());
+    }
+    let there = collection.get(&Get::new(Selection::ids(derived)))?;
+    let texts: HashMap<&str, &str> = there
+        .ids
+        .iter()
+        .map(String::as_str)
+        .zip(there.documents.iter().map(String::as_str))
+        .collect();
+    for (drawer, id) in drawers.iter().zip(ids) {
+        let there = texts.get(id.as_str());
+        if drawer.id.is_none() && there.is_some_and(|text| *text != drawer.text) {
+            *id = new_id();
+        }
+    }
+    Ok(())
 }
 
 /// What becomes of each, before anything is written.

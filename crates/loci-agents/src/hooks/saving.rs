@@ -196,8 +196,21 @@ impl Job {
         }
     }
 
+    /// Transcripts grow. One that became shorter was cut or replaced, and mining it would remove what was saved of it.
+    fn became_shorter(&self) -> Error {
+        let path = self.path.display();
+        Error::invalid(
+            format!("transcript `{path}`"),
+            "became shorter than what was saved of it; that stays, and `loci mine` of the file makes it as the file is now",
+        )
+    }
+
     /// Mines the transcript. With `close`, the palace is closed, which may build its index.
     pub(super) fn mine(&self, stop: &AtomicBool, close: bool) -> Result<Saved> {
+        let size = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        if size < self.transcript.size() {
+            return Err(self.became_shorter());
+        }
         let mut reading = Reading::default();
         reading.chosen.wing.clone_from(&self.wing);
         let tree =
@@ -209,7 +222,7 @@ impl Job {
         };
         let report = palace.mine(DEFAULT_COLLECTION, &tree, &options, &Meter::default(), stop)?;
         let passages = report.drawers.new + report.drawers.updated;
-        self.transcript.saved(passages);
+        self.transcript.saved(size, passages);
         if let Some(failure) = report.failures.first() {
             return Err(Error::invalid(
                 format!("transcript `{}`", failure.path),

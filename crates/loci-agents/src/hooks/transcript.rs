@@ -11,6 +11,9 @@ struct Record {
     stops: u64,
     #[serde(default)]
     unsaid: u64,
+    /// Bytes of it that were saved.
+    #[serde(default)]
+    size: u64,
 }
 
 /// A transcript by the hash of its path.
@@ -37,10 +40,19 @@ impl Transcript {
         .unwrap_or_default()
     }
 
-    /// Notes that so many passages were saved.
-    pub(super) fn saved(&self, passages: u64) {
-        if passages > 0 {
-            self.change(|record| record.unsaid += passages);
+    /// Bytes of it that were saved so far.
+    pub(super) fn size(&self) -> u64 {
+        let there: Record = self.shelf.read(&self.name).unwrap_or_default();
+        there.size
+    }
+
+    /// Notes that it was saved when it had so many bytes, and how many passages that gave.
+    pub(super) fn saved(&self, size: u64, passages: u64) {
+        if passages > 0 || size != self.size() {
+            self.change(|record| {
+                record.unsaid += passages;
+                record.size = size;
+            });
         }
     }
 

@@ -113,10 +113,29 @@ impl Fact {
         open && since <= date.last
     }
 
-    /// The statement for a message.
+    /// The statement for a message: one line, however long the names are.
     pub fn statement(&self) -> String {
-        format!("`{}` {} `{}`", self.subject, self.predicate, self.object)
+        format!(
+            "`{}` {} `{}`",
+            in_a_line(&self.subject),
+            in_a_line(&self.predicate),
+            in_a_line(&self.object)
+        )
     }
+}
+
+/// The beginning of a name, without line ends and other control characters.
+fn in_a_line(name: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut line: String = name
+        .chars()
+        .take(LONGEST)
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect();
+    if name.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
 }
 
 #[cfg(test)]

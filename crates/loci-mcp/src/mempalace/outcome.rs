@@ -1,7 +1,7 @@
 //! How a tool of MemPalace ends: with a value, or with an `error` in the value, as its users know it. Only calls that make no
 //! sense and palaces that cannot be read are errors of the protocol.
 
-use loci_palace::{Error, ErrorKind, Result, Warning};
+use loci_palace::{Error, ErrorKind, RECALLED, Result, Warning};
 use serde_json::{Value, json};
 
 use crate::tool::Answer;
@@ -59,7 +59,12 @@ pub(super) fn listing(outcome: Outcome<Value>) -> Result<Answer> {
 
 fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
     let (sentence, hint) = match outcome {
-        Ok(value) => return Ok(Answer::new(value, String::new())),
+        Ok(mut value) => {
+            if let Some(object) = value.as_object_mut() {
+                object.insert("about".into(), json!(RECALLED));
+            }
+            return Ok(Answer::new(value, String::new()));
+        }
         Err(Refusal::Said(sentence)) => (sentence, None),
         Err(Refusal::Call(error)) => return Err(error),
         Err(Refusal::Palace(error)) => match error.kind() {

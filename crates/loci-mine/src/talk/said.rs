@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use loci_core::RECALLED;
+
 /// Where reading can go on: a byte offset, and what was counted before it (lines, or messages of a conversation).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Point {
@@ -63,6 +65,9 @@ pub(super) struct Said {
     pub(super) segments: Vec<Segment>,
 }
 
+/// Stands where a memory's own answer stood.
+const RECALLED_NOTE: &str = "[recalled from memory]";
+
 impl Said {
     pub(super) fn new(place: Place, speaker: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -74,9 +79,12 @@ impl Said {
 
     /// Adds words; blank ones say nothing and are left out.
     pub(super) fn push(&mut self, label: impl Into<Cow<'static, str>>, text: impl Into<String>) {
-        let text = text.into();
+        let mut text = text.into();
         if !text.trim().is_empty() {
             let label = label.into();
+            if text.contains(RECALLED) && is_of_a_program(&label) {
+                RECALLED_NOTE.clone_into(&mut text);
+            }
             self.segments.push(Segment { label, text });
         }
     }
@@ -112,6 +120,11 @@ impl Said {
     pub(super) fn has_words(&self) -> bool {
         !self.segments.is_empty()
     }
+}
+
+/// Whether a program said it, not a person or a model.
+fn is_of_a_program(label: &str) -> bool {
+    label.starts_with("Tool output") || matches!(label, "Context" | "System")
 }
 
 pub(super) fn output_label(error: bool) -> &'static str {

@@ -17,8 +17,12 @@ use crate::store::{Head, now_ms};
 
 /// Shorter lines say nothing.
 const LINE_BYTES: usize = 4;
-/// A text of one line counts by its line only if that is at least so long.
-const SINGLE_LINE_BYTES: usize = 24;
+/// A line that is at least so long is hardly said by chance. Where a text has such lines, only they count: what everyone says
+/// ("Noted.") must not vanish from other texts.
+const TELLING_LINE_BYTES: usize = 24;
+/// A text of short lines alone counts by its lines if they are at least so many, and together at least so long.
+const SHORT_LINES: usize = 3;
+const SHORT_LINES_BYTES: usize = 48;
 /// Share of a forgotten text's lines that makes a stretch of lines that text.
 const SHARE_PERCENT: usize = 60;
 /// Other lines in a row that do not end a stretch, however short it is.
@@ -167,15 +171,12 @@ pub(crate) fn remember_text(db: &Connection, collection: i64, text: &str) -> Att
         return Ok(());
     }
     let key = key(db)?;
-    let mut lines: Vec<u64> = text
-        .lines()
+    let mut lines: Vec<u64> = telling_lines(text)
+        .into_iter()
         .filter_map(|line| line_hash(&key, line))
         .collect();
     lines.sort_unstable();
     lines.dedup();
-    if lines.len() == 1 && text.trim().len() < SINGLE_LINE_BYTES {
-        lines.clear();
-    }
     let bytes: Vec<u8> = lines.iter().flat_map(|line| line.to_le_bytes()).collect();
     db.prepare_cached(
         "INSERT INTO forgotten (collection, hash, lines, forgotten_at) VALUES (?1, ?2, ?3, ?4)
@@ -334,6 +335,25 @@ fn key(db: &Connection) -> Attempt<[u8; 32]> {
 fn text_hash(key: &[u8; 32], text: &str) -> Vec<u8> {
     let hash = blake3::keyed_hash(key, text.trim().as_bytes());
     hash.as_bytes().iter().take(16).copied().collect()
+}
+
+/// The lines by which a text is known again. A line that ends with a colon only announces what follows: a speaker, a tool.
+fn telling_lines(text: &str) -> Vec<&str> {
+    let said: HashSet<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.len() >= LINE_BYTES && !line.ends_with(':'))
+        .collect();
+    let long = said.iter().filter(|line| line.len() >= TELLING_LINE_BYTES);
+    let long: Vec<&str> = long.copied().collect();
+    let bytes: usize = said.iter().map(|line| line.len()).sum();
+    if !long.is_empty() {
+        long
+    } else if said.len() >= SHORT_LINES && bytes >= SHORT_LINES_BYTES {
+        said.into_iter().collect()
+    } else {
+        Vec::new()
+    }
 }
 
 fn line_hash(key: &[u8; 32], line: &str) -> Option<u64> {
