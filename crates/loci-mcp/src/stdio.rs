@@ -12,6 +12,8 @@ use crate::lines::Lines;
 
 /// Calls that are under way when the client closes its end are answered if they take no longer.
 const GRACE: Duration = Duration::from_secs(1);
+/// And for the session to end after that.
+const LAST_GRACE: Duration = Duration::from_secs(15);
 
 /// Serves the client at stdin and stdout until it goes away or a signal comes.
 pub fn serve_stdio(settings: &Settings) -> Result<()> {
@@ -45,7 +47,8 @@ async fn serve(settings: &Settings) -> Result<bool> {
         client_gone.cancelled().await;
         tokio::time::sleep(GRACE).await;
         closing.cancel();
-        std::future::pending::<()>().await;
+        // A client that reads no more keeps the session from ending by itself.
+        tokio::time::sleep(LAST_GRACE).await;
     };
     let mut session = std::pin::pin!(session);
     let hurry = tokio::select! {

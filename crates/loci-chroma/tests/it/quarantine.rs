@@ -150,6 +150,7 @@ fn quarantining_a_stale_segment_loses_no_vector() {
     let Some(scene) = Scene::standard() else {
         return;
     };
+    age(&scene.database(), 0);
     age(&scene.file(DATA), 7200);
     let kept = vectors(&scene);
     let report = run(&scene.directory);
@@ -171,6 +172,7 @@ fn a_plain_rename_says_how_many_vectors_become_unreachable() {
     let Some(scene) = Scene::standard() else {
         return;
     };
+    age(&scene.database(), 0);
     age(&scene.file(DATA), 7200);
     let before = fs::read(scene.database()).unwrap();
     let options = QuarantineOptions {
