@@ -10,6 +10,7 @@ mod files;
 mod journal;
 mod json_text;
 mod mempalace;
+mod outcome;
 mod splice;
 mod survey;
 mod toml_text;
@@ -20,8 +21,10 @@ use std::path::{Path, PathBuf};
 use loci_palace::{Error, Result};
 use serde::Serialize;
 
-pub use self::connect::{Act, Change, Connect, Plan, connect, plan};
+pub use self::connect::{Connect, Plan, connect, plan};
 pub use self::disconnect::disconnect;
+pub use self::mempalace::in_project as mempalace_in_project;
+pub use self::outcome::{Act, Change, Failed, Outcome};
 pub use self::splice::Edit;
 use crate::home::Home;
 
@@ -33,7 +36,7 @@ pub enum Wired {
     Yes,
     /// It is not.
     No,
-    /// It names another program or palace than this one.
+    /// It runs another program than this one, or lacks a part.
     Outdated,
     /// The configuration cannot be read.
     Unreadable,
@@ -56,10 +59,29 @@ pub struct AgentState {
     pub hooks: Wired,
     /// The configuration files that say so.
     pub files: Vec<PathBuf>,
+    /// Those of them that cannot be read.
+    pub unreadable: Vec<PathBuf>,
+    /// What its entries for Loci run, each once.
+    pub entries: Vec<Entry>,
     /// Whether MemPalace's server or hooks are in them.
     pub mempalace: bool,
     /// What to do about it, if anything.
     pub advice: Option<String>,
+}
+
+/// What an entry for Loci runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Whether it is a hook; else it is the server.
+    pub hook: bool,
+    /// The program as it is written.
+    pub program: String,
+    /// Whether that is this program.
+    pub current: bool,
+    /// Whether there is no such program any more.
+    pub gone: bool,
+    /// The palace that it names; `None` for the usual one.
+    pub palace: Option<PathBuf>,
 }
 
 /// The agents that Loci knows, as they are set up now. Reads only.
@@ -86,4 +108,31 @@ pub fn program(home: &Home) -> Result<PathBuf> {
 /// The short names of the agents that Loci knows.
 pub fn agents() -> Vec<&'static str> {
     agents::AGENTS.iter().map(|agent| agent.id).collect()
+}
+
+/// The agent that is probably meant by a name that is none: the name of its program, or the beginning of its own.
+pub fn similar_agent(name: &str) -> Option<&'static str> {
+    let plain = |text: &str| -> String {
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let wanted = plain(name);
+    let is = |agent: &&agents::Agent| {
+        let own = plain(agent.id);
+        own == wanted || plain(agent.name) == wanted || agent.programs.contains(&wanted.as_str())
+    };
+    let begins = |agent: &&agents::Agent| {
+        let own = plain(agent.id);
+        wanted.len() > 2 && (own.starts_with(&wanted) || wanted.starts_with(&own))
+    };
+    let mut known = agents::AGENTS.iter();
+    let found = known
+        .find(is)
+        .or_else(|| agents::AGENTS.iter().find(begins));
+    found.map(|agent| agent.id)
+}
+
+/// The directory that keeps what configuration files held before they were changed.
+pub fn backups(home: &Home) -> PathBuf {
+    home.state.join("wiring").join("backups")
 }

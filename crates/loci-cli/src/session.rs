@@ -104,11 +104,6 @@ impl<'a> Session<'a> {
             .collect()
     }
 
-    /// The palace that was named on the command line.
-    pub(crate) fn named_palace(&self) -> Option<&Path> {
-        self.global.palace.as_deref()
-    }
-
     /// The directory of the palace. An empty variable counts as not set; an empty flag does not,
     /// since a script that lost the name must not fall back to another palace.
     pub(crate) fn path(&self) -> Result<PathBuf> {

@@ -36,6 +36,11 @@ pub(super) struct Traces {
 }
 
 impl Traces {
+    /// Whether hooks or a plugin of MemPalace went.
+    pub(super) fn had_hooks(&self) -> bool {
+        !self.hooks.is_empty() || !self.plugins.is_empty()
+    }
+
     pub(super) fn merge(&mut self, other: Self) {
         fn union<T: PartialEq>(known: &mut Vec<T>, more: Vec<T>) {
             for one in more {
@@ -52,6 +57,15 @@ impl Traces {
 }
 
 impl Wish {
+    /// What runs in the place of MemPalace's server.
+    fn with_its_tools(&self) -> Run {
+        let tools = self.run.tools.clone();
+        Run {
+            tools: tools.or_else(|| Some("mempalace".to_owned())),
+            ..self.run.clone()
+        }
+    }
+
     /// What an entry should run that runs `known` now: what was asked for, and what it has besides.
     fn instead_of(&self, known: &Run) -> Run {
         let current = self.on_path && known.program == "loci";
@@ -87,6 +101,43 @@ pub(super) fn mempalace_servers(document: &Document, within: &[&str]) -> Vec<Str
         .collect()
 }
 
+/// The servers of MemPalace that Claude Code has for single directories, under `projects`; no other agent has such a key.
+pub(super) fn local_mempalace(document: &Document) -> Vec<mempalace::Local> {
+    let Document::Json(json) = document else {
+        return Vec::new();
+    };
+    let Some(Value::Object(projects)) = json.get(&keys(&["projects"])) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (directory, project) in projects {
+        let servers = project.get("mcpServers").and_then(Value::as_object);
+        for (name, entry) in servers.into_iter().flatten() {
+            if mempalace::is_server(entry) {
+                found.push(mempalace::Local {
+                    directory: directory.clone(),
+                    name: name.clone(),
+                    entry: entry.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Removes them. Gives the name of the first.
+fn remove_local(document: &mut Document, traces: &mut Traces) -> Result<Option<String>, String> {
+    let local = local_mempalace(document);
+    for one in &local {
+        let within = ["projects", one.directory.as_str(), "mcpServers"];
+        let raw = document.remove_server(&within, &one.name)?;
+        let path = within.iter().copied().chain([one.name.as_str()]);
+        let path = path.map(str::to_owned).collect();
+        traces.servers.push((path, raw));
+    }
+    Ok(local.into_iter().next().map(|one| one.name))
+}
+
 /// Makes the file list Loci's server. `journaled` says that an entry of ours was made by us.
 pub(super) fn wire_server(
     document: &mut Document,
@@ -106,16 +157,13 @@ pub(super) fn wire_server(
     };
     let ours = our_servers(document, &within);
     let theirs = mempalace_servers(document, &within);
+    let mut inherited = None;
+    if wish.replace_mempalace {
+        inherited = remove_local(document, &mut traces)?;
+    }
     if let (true, [first, others @ ..]) = (wish.replace_mempalace, theirs.as_slice()) {
-        let run = Run {
-            tools: wish
-                .run
-                .tools
-                .clone()
-                .or_else(|| Some("mempalace".to_owned())),
-            ..wish.run.clone()
-        };
-        let raw = document.replace_server(&within, first, entry::server(servers.shape, &run))?;
+        let entry = entry::server(servers.shape, &wish.with_its_tools());
+        let raw = document.replace_server(&within, first, entry)?;
         traces.servers.push((keys_of(first), raw));
         for name in others {
             let raw = document.remove_server(&within, name)?;
@@ -145,17 +193,20 @@ pub(super) fn wire_server(
     if found {
         return Ok(traces);
     }
-    let name = wish.name.as_deref().unwrap_or("loci");
-    if document
-        .servers(&within)
-        .iter()
-        .any(|(other, _)| other == name)
-    {
+    let known = document.servers(&within);
+    let taken = |name: &str| known.iter().any(|(other, _)| other == name);
+    let run = match &inherited {
+        Some(_) => wish.with_its_tools(),
+        None => wish.run.clone(),
+    };
+    let inherited = inherited.as_deref().filter(|name| !taken(name));
+    let name = wish.name.as_deref().or(inherited).unwrap_or("loci");
+    if taken(name) {
         return Err(format!(
             "`{name}` is a server of another program there; choose another name with `--name`"
         ));
     }
-    traces.made = document.add_server(&within, name, entry::server(servers.shape, &wish.run))?;
+    traces.made = document.add_server(&within, name, entry::server(servers.shape, &run))?;
     Ok(traces)
 }
 
@@ -163,7 +214,7 @@ fn raw_server(document: &Document, within: &[&str], name: &str) -> Option<String
     document.clone().remove_server(within, name).ok()
 }
 
-/// Makes the file list Loci's hooks, if they are asked for or there already.
+/// Makes the file list Loci's hooks, if they are asked for, there already, or take the place of MemPalace's.
 pub(super) fn wire_hooks(
     document: &mut Document,
     agent: &Agent,
@@ -182,7 +233,7 @@ pub(super) fn wire_hooks(
         }
         traces.plugins = switch_plugins_off(document);
     }
-    if !wish.hooks && our_hooks(document, hooks).is_empty() {
+    if !wish.hooks && !traces.had_hooks() && our_hooks(document, hooks).is_empty() {
         return Ok(traces);
     }
     if let (super::agents::HookStyle::Flat, Document::Json(json)) = (hooks.style, &mut *document)
@@ -276,6 +327,11 @@ fn switch_plugins_off(document: &mut Document) -> Vec<String> {
     theirs
 }
 
+/// Whether these keys lead to a server of one directory.
+fn is_local(keys: &[String]) -> bool {
+    keys.first().is_some_and(|key| key == "projects")
+}
+
 /// Takes Loci's entries out of a file that was changed since, and puts back what they replaced. Without traces only what
 /// certainly is Loci's goes.
 pub(super) fn unwire(
@@ -286,7 +342,8 @@ pub(super) fn unwire(
     let within = document.within(&agent.server);
     for (name, _) in our_servers(document, &within) {
         let replaced = traces.and_then(|traces| {
-            let here = |keys: &&(Vec<String>, String)| keys.0.last() == Some(&name);
+            let here =
+                |(keys, _): &&(Vec<String>, String)| keys.last() == Some(&name) && !is_local(keys);
             traces.servers.iter().find(here)
         });
         match replaced {
@@ -308,13 +365,18 @@ pub(super) fn unwire(
         hooks,
         plugins,
     } = traces.unwrap_or(&nothing);
-    let known = document.servers(&within);
     for (keys, raw) in servers {
-        if let Some(name) = keys
-            .last()
-            .filter(|name| !known.iter().any(|(other, _)| other == *name))
-        {
-            document.restore_server(&within, name, raw)?;
+        let Some((name, above)) = keys.split_last() else {
+            continue;
+        };
+        let above: Vec<&str> = if is_local(keys) {
+            above.iter().map(String::as_str).collect()
+        } else {
+            within.clone()
+        };
+        let known = document.servers(&above);
+        if !known.iter().any(|(other, _)| other == name) {
+            document.restore_server(&above, name, raw)?;
         }
     }
     let Document::Json(json) = document else {

@@ -7,12 +7,15 @@ use serde::Serialize;
 
 use super::agents::{AGENTS, Agent, Format, named};
 use super::change::{
-    Traces, Wish, has_mempalace_hooks, mempalace_servers, unwire, wire_hooks, wire_server,
+    Traces, Wish, has_mempalace_hooks, local_mempalace, mempalace_servers, unwire, wire_hooks,
+    wire_server,
 };
 use super::document::Document;
 use super::entry::Run;
 use super::files;
 use super::journal::{Journal, Record};
+use super::mempalace;
+use super::outcome::{Act, Change, Failed, Outcome};
 use super::splice::Edit;
 use crate::home::Home;
 
@@ -35,42 +38,21 @@ pub struct Connect {
     pub replace_mempalace: bool,
 }
 
-/// What is to be done to one file, or was.
-#[derive(Debug, Clone, Serialize)]
-pub struct Change {
-    /// The agent whose file it is.
-    pub agent: &'static str,
-    /// The file.
-    pub path: PathBuf,
-    /// What happens to it.
-    pub act: Act,
-    /// The places in it.
-    pub edits: Vec<Edit>,
-}
-
-/// What happens to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Act {
-    /// It is made.
-    Created,
-    /// Entries in it change.
-    Changed,
-    /// It goes back to the bytes it had.
-    Restored,
-    /// It was made by Loci and goes.
-    Removed,
-}
-
 /// What connecting means for each agent.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Plan {
     /// The agents that are meant, by their short names.
     pub agents: Vec<&'static str>,
     /// What changes; empty when all of them are wired already.
     pub changes: Vec<Change>,
+    /// The agents that are left out, since a file of theirs cannot be changed.
+    pub failed: Vec<Failed>,
     /// The agents that MemPalace is wired to.
     pub mempalace: Vec<&'static str>,
+    /// The palaces that entries of MemPalace name.
+    pub palaces: Vec<PathBuf>,
+    /// Directories for which Claude Code has a server of MemPalace besides, each with the name of it.
+    pub local: Vec<(PathBuf, String)>,
     /// What the user has to do besides.
     pub hints: Vec<&'static str>,
 }
@@ -85,33 +67,50 @@ struct Work {
     edits: Vec<Edit>,
 }
 
-/// Says what connecting would do. Reads only.
+/// Says what connecting would do. Reads only. An agent that was not named and cannot be wired does not stop the others.
 pub fn plan(home: &Home, connect: &Connect) -> Result<Plan> {
     let wish = wish(home, connect)?;
-    let mut plan = Plan {
-        agents: Vec::new(),
-        changes: Vec::new(),
-        mempalace: Vec::new(),
-        hints: Vec::new(),
-    };
+    let mut plan = Plan::default();
+    let named = !connect.agents.is_empty();
     for agent in chosen(home, &connect.agents)? {
         plan.agents.push(agent.id);
-        let works = works(home, agent, &wish, &|_| false)?;
-        let hooked = |work: &Work| {
-            agent
-                .hooks
-                .as_ref()
-                .is_some_and(|hooks| (hooks.file)(home) == work.path)
-        };
-        if works.iter().any(hooked) && wish.hooks {
-            plan.hints.extend(agent.hint);
-        }
-        plan.changes.extend(works.iter().map(change));
-        if has_mempalace(home, agent)? {
-            plan.mempalace.push(agent.id);
-        }
+        let planned = plan_agent(home, agent, &wish, &mut plan);
+        spared(agent, planned, named, &mut plan.failed)?;
     }
     Ok(plan)
+}
+
+fn plan_agent(home: &Home, agent: &'static Agent, wish: &Wish, plan: &mut Plan) -> Result<()> {
+    let works = works(home, agent, wish, &|_| false)?;
+    let hooked = |work: &Work| {
+        let hooks = agent.hooks.as_ref();
+        let asked = wish.hooks || work.traces.had_hooks();
+        asked && hooks.is_some_and(|hooks| (hooks.file)(home) == work.path)
+    };
+    look_for_mempalace(home, agent, plan)?;
+    if works.iter().any(hooked) {
+        plan.hints.extend(agent.hint);
+    }
+    plan.changes.extend(works.iter().map(change));
+    Ok(())
+}
+
+/// Keeps the failure of one agent among many; that of a named one ends everything before it begins.
+fn spared<T>(
+    agent: &'static Agent,
+    result: Result<T>,
+    named: bool,
+    failed: &mut Vec<Failed>,
+) -> Result<Option<T>> {
+    match result {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if named => Err(error),
+        Err(error) => {
+            let agent = agent.id;
+            failed.push(Failed { agent, error });
+            Ok(None)
+        }
+    }
 }
 
 /// Does it. `before` is called with the name of each step before it is taken; tests stop there.
@@ -119,35 +118,49 @@ pub fn connect(
     home: &Home,
     connect: &Connect,
     before: &mut dyn FnMut(&str) -> Result<()>,
-) -> Result<Vec<Change>> {
+) -> Result<Outcome> {
     let wish = wish(home, connect)?;
     let agents = chosen(home, &connect.agents)?;
+    let named = !connect.agents.is_empty();
     before("lock")?;
     let mut journal = Journal::open(home)?;
-    let mut all = Vec::new();
+    let (mut all, mut outcome) = (Vec::new(), Outcome::default());
     for agent in agents {
-        all.extend(works(home, agent, &wish, &|path| {
-            journal.record(path).is_some()
-        })?);
+        let known = |path: &Path| journal.record(path).is_some();
+        let prepared = works(home, agent, &wish, &known).and_then(|works| {
+            let records: Result<Vec<Record>> =
+                works.iter().map(|work| record(&journal, work)).collect();
+            Ok((works, records?))
+        });
+        all.extend(spared(agent, prepared, named, &mut outcome.failed)?);
     }
-    if all.is_empty() {
-        return Ok(Vec::new());
+    if all.iter().all(|(works, _)| works.is_empty()) {
+        return Ok(outcome);
     }
     before("backups")?;
-    for work in &all {
-        let record = record(&journal, work)?;
-        journal.note(record);
-        before("backup")?;
+    let mut works = Vec::new();
+    for (of_agent, records) in all {
+        works.extend(of_agent);
+        for record in records {
+            journal.note(record);
+            before("backup")?;
+        }
     }
     before("journal")?;
     journal.save()?;
-    for work in &all {
+    for work in &works {
         before("file")?;
-        write(work)?;
+        match write(work) {
+            Ok(()) => outcome.changes.push(change(work)),
+            Err(error) => outcome.failed.push(Failed {
+                agent: work.agent.id,
+                error,
+            }),
+        }
     }
     before("end")?;
     journal.tidy();
-    Ok(all.iter().map(change).collect())
+    Ok(outcome)
 }
 
 fn wish(home: &Home, connect: &Connect) -> Result<Wish> {
@@ -264,20 +277,38 @@ pub(super) fn at(path: &Path, problem: String) -> Error {
     Error::invalid(format!("`{}`", path.display()), problem)
 }
 
-fn has_mempalace(home: &Home, agent: &Agent) -> Result<bool> {
+/// Notes what of MemPalace is in the files of an agent.
+fn look_for_mempalace(home: &Home, agent: &Agent, plan: &mut Plan) -> Result<()> {
     for path in agent.files(home) {
         let bytes = files::read(&files::target(&path)?)?;
         let document = parse(agent, home, &path, bytes.as_deref())?;
-        let servers = document.within(&agent.server);
+        let within = document.within(&agent.server);
+        let servers = mempalace_servers(&document, &within);
+        let local = local_mempalace(&document);
         let hooked = agent
             .hooks
             .as_ref()
             .is_some_and(|hooks| has_mempalace_hooks(&document, hooks));
-        if hooked || !mempalace_servers(&document, &servers).is_empty() {
-            return Ok(true);
+        let found = hooked || !servers.is_empty() || !local.is_empty();
+        if found && !plan.mempalace.contains(&agent.id) {
+            plan.mempalace.push(agent.id);
         }
+        let entries = document.servers(&within).into_iter();
+        let theirs = entries.filter(|(name, _)| servers.contains(name));
+        let palaces: Vec<PathBuf> = theirs
+            .map(|(_, entry)| entry)
+            .chain(local.iter().map(|local| local.entry.clone()))
+            .filter_map(|entry| mempalace::palace_of(&entry))
+            .collect();
+        for palace in palaces {
+            if !plan.palaces.contains(&palace) {
+                plan.palaces.push(palace);
+            }
+        }
+        let named = |local: mempalace::Local| (PathBuf::from(local.directory), local.name);
+        plan.local.extend(local.into_iter().map(named));
     }
-    Ok(false)
+    Ok(())
 }
 
 /// What the journal is to say of a file once it is written. Keeps the bytes that disconnecting gives back.
@@ -343,6 +374,15 @@ fn write(work: &Work) -> Result<()> {
 }
 
 fn change(work: &Work) -> Change {
+    let mut edits = work.edits.clone();
+    edits.retain(|edit| edit.removed != edit.inserted);
+    if work.before.is_none() {
+        edits = vec![Edit {
+            line: 1,
+            removed: String::new(),
+            inserted: work.after.clone(),
+        }];
+    }
     Change {
         agent: work.agent.id,
         path: work.path.clone(),
@@ -351,6 +391,6 @@ fn change(work: &Work) -> Change {
         } else {
             Act::Created
         },
-        edits: work.edits.clone(),
+        edits,
     }
 }

@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::agents::{AGENTS, Agent};
 use super::change::unwire;
-use super::connect::{Act, Change, at, chosen, parse};
+use super::connect::{at, chosen, parse};
 use super::document::Document;
 use super::files;
 use super::journal::{Journal, Record};
+use super::outcome::{Act, Change, Failed, Outcome};
 use super::splice::Edit;
 use crate::home::Home;
 
@@ -27,60 +28,87 @@ struct Undo {
     edits: Vec<Edit>,
 }
 
-/// Undoes what connecting did to these agents, or to all. With `dry_run` it only says what it would do.
-pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Vec<Change>> {
+/// What is to be undone, the files in which nothing is, and those that cannot be.
+#[derive(Default)]
+struct Sorted {
+    undos: Vec<Undo>,
+    settled: Vec<PathBuf>,
+    failed: Vec<Failed>,
+}
+
+/// Undoes what connecting did to these agents, or to all. With `dry_run` it only says what it would do. A file that cannot be
+/// read or written does not stop the others.
+pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outcome> {
     let agents: Vec<&'static Agent> = if agents.is_empty() {
         AGENTS.iter().collect()
     } else {
         chosen(home, agents)?
     };
     let journal = Journal::look(home)?;
-    let (undos, _) = undos(home, &agents, &journal)?;
-    if dry_run || (undos.is_empty() && journal.records.is_empty()) {
-        return Ok(changes(&undos));
+    let planned = undos(home, &agents, &journal);
+    if dry_run || (planned.undos.is_empty() && journal.records.is_empty()) {
+        return Ok(Outcome {
+            changes: planned.undos.iter().map(change).collect(),
+            failed: planned.failed,
+        });
     }
     let mut journal = Journal::open(home)?;
-    let (undos, settled) = self::undos(home, &agents, &journal)?;
+    let Sorted {
+        undos,
+        mut settled,
+        failed,
+    } = self::undos(home, &agents, &journal);
+    let mut outcome = Outcome {
+        changes: Vec::new(),
+        failed,
+    };
     for undo in &undos {
-        put_back(undo)?;
+        match put_back(undo) {
+            Ok(()) => {
+                outcome.changes.push(change(undo));
+                settled.push(undo.path.clone());
+            }
+            Err(error) => outcome.failed.push(Failed {
+                agent: undo.agent.id,
+                error,
+            }),
+        }
     }
-    for path in undos.iter().map(|undo| &undo.path).chain(&settled) {
-        tidy_up(path, journal.record(path))?;
+    for path in &settled {
+        tidy_up(path, journal.record(path));
         journal.drop(path);
     }
     journal.save()?;
     journal.tidy();
-    Ok(changes(&undos))
+    Ok(outcome)
 }
 
-/// What is to be undone, and the files in which nothing is.
-fn undos(
-    home: &Home,
-    agents: &[&'static Agent],
-    journal: &Journal,
-) -> Result<(Vec<Undo>, Vec<PathBuf>)> {
-    let (mut undos, mut settled) = (Vec::new(), Vec::new());
+fn undos(home: &Home, agents: &[&'static Agent], journal: &Journal) -> Sorted {
+    let mut all = Sorted::default();
     for agent in agents {
         for path in paths(home, agent, journal) {
-            match undo(home, agent, &path, journal)? {
-                Some(undo) => undos.push(undo),
-                None => settled.push(path),
+            match undo(home, agent, &path, journal) {
+                Ok(Some(undo)) => all.undos.push(undo),
+                Ok(None) => all.settled.push(path),
+                // Nothing of ours is known to be in it, so it is none of our business.
+                Err(_) if journal.record(&path).is_none() => {}
+                Err(error) => {
+                    let agent = agent.id;
+                    all.failed.push(Failed { agent, error });
+                }
             }
         }
     }
-    Ok((undos, settled))
+    all
 }
 
-fn changes(undos: &[Undo]) -> Vec<Change> {
-    undos
-        .iter()
-        .map(|undo| Change {
-            agent: undo.agent.id,
-            path: undo.path.clone(),
-            act: undo.act,
-            edits: undo.edits.clone(),
-        })
-        .collect()
+fn change(undo: &Undo) -> Change {
+    Change {
+        agent: undo.agent.id,
+        path: undo.path.clone(),
+        act: undo.act,
+        edits: undo.edits.clone(),
+    }
 }
 
 /// The files of an agent: where they are now, and where they were when it was connected.
@@ -140,12 +168,7 @@ fn undo(
 
 /// Without the bytes of before: our entries go, the rest stays.
 fn by_entries(home: &Home, mut undo: Undo, record: Option<&Record>) -> Result<Option<Undo>> {
-    let mut document = match parse(undo.agent, home, &undo.path, Some(&undo.now)) {
-        Ok(document) => document,
-        // Nothing of ours is known to be in it, so it is none of our business.
-        Err(_) if record.is_none() => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let mut document = parse(undo.agent, home, &undo.path, Some(&undo.now))?;
     unwire(
         &mut document,
         undo.agent,
@@ -180,12 +203,14 @@ fn put_back(undo: &Undo) -> Result<()> {
 }
 
 /// Removes what a killed run left half written, and the directories that were made for a file that is no more.
-fn tidy_up(path: &Path, record: Option<&Record>) -> Result<()> {
-    let target = files::target(path)?;
+fn tidy_up(path: &Path, record: Option<&Record>) {
+    let Ok(target) = files::target(path) else {
+        return;
+    };
     let _ = fs::remove_file(files::unfinished(&target));
     let directories = record.map(|record| record.directories.as_slice());
     if target.exists() {
-        return Ok(());
+        return;
     }
     for directory in directories.unwrap_or_default().iter().rev() {
         // It stays if something else is in it by now.
@@ -193,5 +218,4 @@ fn tidy_up(path: &Path, record: Option<&Record>) -> Result<()> {
             break;
         }
     }
-    Ok(())
 }

@@ -57,7 +57,8 @@ impl Run {
     }
 }
 
-fn flag(words: &[String], name: &str) -> Option<String> {
+/// The value of an option, apart or joined by `=`.
+pub(super) fn flag(words: &[String], name: &str) -> Option<String> {
     let apart = words.iter().position(|word| word == name);
     let joined = format!("{name}=");
     match apart {

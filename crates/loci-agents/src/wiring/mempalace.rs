@@ -1,10 +1,49 @@
 //! How MemPalace's own wiring is recognised.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::entry::{shell_words, words_of_server};
+use super::entry::{flag, shell_words, words_of_server};
+use super::files;
+use super::json_text::{JsonText, keys};
+
+/// A server of Claude Code's that is there in one directory only.
+#[derive(Debug)]
+pub(super) struct Local {
+    pub(super) directory: String,
+    pub(super) name: String,
+    pub(super) entry: Value,
+}
+
+/// The variables by which MemPalace is told its palace.
+const VARIABLES: [&str; 2] = ["MEMPALACE_PALACE_PATH", "MEMPALACE_PALACE"];
+
+/// The palace that an entry of MemPalace's server names.
+pub(super) fn palace_of(entry: &Value) -> Option<PathBuf> {
+    let environment = entry.get("env").or_else(|| entry.get("environment"));
+    let told = |variable: &&str| environment?.get(variable)?.as_str().map(str::to_owned);
+    let words = words_of_server(entry);
+    let palace = flag(&words, "--palace").or_else(|| VARIABLES.iter().find_map(told))?;
+    Some(PathBuf::from(palace)).filter(|palace| palace.is_absolute())
+}
+
+/// The names of MemPalace's servers in the `.mcp.json` of a project, which belongs to all who work on it.
+pub fn in_project(directory: &Path) -> Vec<String> {
+    let bytes = files::read(&directory.join(".mcp.json")).ok().flatten();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(json) = text.and_then(|text| JsonText::parse(text).ok()) else {
+        return Vec::new();
+    };
+    match json.get(&keys(&["mcpServers"])) {
+        Some(Value::Object(servers)) => servers
+            .into_iter()
+            .filter(|(_, entry)| is_server(entry))
+            .map(|(name, _)| name)
+            .collect(),
+        _ => Vec::new(),
+    }
+}
 
 /// Whether an entry runs MemPalace's server.
 pub(super) fn is_server(entry: &Value) -> bool {

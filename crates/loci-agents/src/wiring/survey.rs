@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::agents::{AGENTS, Agent, same_file};
-use super::change::{has_mempalace_hooks, mempalace_servers, our_hooks, our_servers, plugins};
+use super::change::{
+    has_mempalace_hooks, local_mempalace, mempalace_servers, our_hooks, our_servers, plugins,
+};
 use super::connect::parse;
 use super::document::Document;
 use super::entry::Run;
 use super::files;
-use super::{AgentState, Wired};
+use super::{AgentState, Entry, Wired};
 use crate::home::Home;
 
 /// The agents as they are set up for the program at `program`.
@@ -27,6 +29,8 @@ fn state(home: &Home, agent: &'static Agent, program: &Path) -> AgentState {
         server: Wired::No,
         hooks: Wired::No,
         files: Vec::new(),
+        unreadable: Vec::new(),
+        entries: Vec::new(),
         mempalace: false,
         advice: None,
     };
@@ -47,6 +51,7 @@ fn state(home: &Home, agent: &'static Agent, program: &Path) -> AgentState {
                     state.hooks = Wired::Unreadable;
                 }
                 state.advice = Some(format!("mend the file by hand: {error}"));
+                state.unreadable.push(path.clone());
                 state.files.push(path);
             }
         }
@@ -70,23 +75,29 @@ fn look(
     document: &Document,
     state: &mut AgentState,
 ) {
-    let judge = |runs: Vec<Run>| {
-        if runs.is_empty() {
-            Wired::No
-        } else if runs.iter().all(|run| runs_this(home, run, program)) {
-            Wired::Yes
-        } else {
-            Wired::Outdated
+    let mut judge = |hook: bool, runs: Vec<Run>| {
+        let mut wired = Wired::No;
+        for run in runs {
+            let entry = entry(home, hook, run, program);
+            let one = if entry.current {
+                Wired::Yes
+            } else {
+                Wired::Outdated
+            };
+            wired = worst(wired, one);
+            if !state.entries.contains(&entry) {
+                state.entries.push(entry);
+            }
         }
+        wired
     };
     if path == (agent.server.file)(home) {
         let within = document.within(&agent.server);
         let ours = our_servers(document, &within);
-        state.server = worst(
-            state.server,
-            judge(ours.into_iter().map(|(_, run)| run).collect()),
-        );
-        state.mempalace |= !mempalace_servers(document, &within).is_empty();
+        let wired = judge(false, ours.into_iter().map(|(_, run)| run).collect());
+        state.server = worst(state.server, wired);
+        state.mempalace |= !mempalace_servers(document, &within).is_empty()
+            || !local_mempalace(document).is_empty();
     }
     if let Some(hooks) = agent
         .hooks
@@ -98,7 +109,7 @@ fn look(
             .events
             .iter()
             .any(|event| !ours.iter().any(|(handler, _)| handler.event == event.name));
-        let mut hooked = judge(ours.into_iter().map(|(_, run)| run).collect());
+        let mut hooked = judge(true, ours.into_iter().map(|(_, run)| run).collect());
         if hooked == Wired::Yes && missing {
             hooked = Wired::Outdated;
         }
@@ -119,6 +130,22 @@ fn worst(one: Wired, other: Wired) -> Wired {
         (one, Wired::No) => one,
         (Wired::Outdated, _) | (_, Wired::Outdated) => Wired::Outdated,
         (one, _) => one,
+    }
+}
+
+fn entry(home: &Home, hook: bool, run: Run, program: &Path) -> Entry {
+    let named = Path::new(&run.program);
+    let gone = if named.is_absolute() {
+        !named.is_file()
+    } else {
+        found(home).is_none()
+    };
+    Entry {
+        hook,
+        current: runs_this(home, &run, program),
+        gone,
+        palace: run.palace.map(PathBuf::from),
+        program: run.program,
     }
 }
 
@@ -154,7 +181,7 @@ fn advice(state: &AgentState) -> Option<String> {
             ""
         };
         return Some(format!(
-            "run `loci connect {agent}{hooks}`: its entry does not run this program"
+            "run `loci connect {agent}{hooks}`, which writes its entries anew"
         ));
     }
     if state.mempalace {
@@ -163,6 +190,9 @@ fn advice(state: &AgentState) -> Option<String> {
         ));
     }
     match (state.found, state.server, state.hooks) {
+        (true, Wired::No, Wired::Unsupported) => {
+            Some(format!("run `loci connect {agent}` to wire it"))
+        }
         (true, Wired::No, _) => Some(format!("run `loci connect {agent} --hooks` to wire it")),
         (true, Wired::Yes, Wired::No) => {
             Some(format!("run `loci connect {agent} --hooks` for its hooks"))

@@ -3,6 +3,7 @@
 mod crash;
 mod edited;
 mod fixtures;
+mod left_out;
 mod mempalace;
 mod merge;
 mod plugins;

@@ -18,7 +18,7 @@ pub(crate) struct ConnectArguments {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Put Loci in the place of MemPalace's server, under its name and with its tools; remove its hooks
+    /// Put Loci in the place of MemPalace's server, under its name and with its tools, and of its hooks
     #[arg(long, conflicts_with = "keep_mempalace")]
     pub(crate) replace_mempalace: bool,
     /// Leave MemPalace wired beside Loci, without asking

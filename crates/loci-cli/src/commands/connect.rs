@@ -1,11 +1,14 @@
 //! `loci connect` and `loci disconnect`: agents wired to the palace.
 
+mod notes;
 mod shown;
 mod transcripts;
 
+use std::path::PathBuf;
+
 use loci_agents::Home;
-use loci_agents::wiring::{self, Change, Connect, Plan};
-use loci_palace::{DEFAULT_COLLECTION, Error, ForeignKind, recognise, shell_quoted, usual_places};
+use loci_agents::wiring::{self, Connect, Failed, Outcome, Plan};
+use loci_palace::{Config, DEFAULT_COLLECTION, Error, default_palace_path};
 use serde_json::{Value, json};
 
 use self::transcripts::Transcripts;
@@ -17,12 +20,13 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &ConnectArguments, session: &Session<'_>) -> Result<Reply> {
     let home = Home::of_user()?;
+    known(&arguments.agents)?;
     let mut connect = asked(&home, arguments, session)?;
     let mut plan = wiring::plan(&home, &connect)?;
     if plan.agents.is_empty() {
         let known = wiring::agents().join(", ");
         let text = format!("no agent found on this machine; name one: {known}");
-        return Ok(answer(&plan, &[], None, text)?.exit_if(true, Exit::Nothing));
+        return nothing(&plan, text);
     }
     if !arguments.dry_run && offer_replacement(arguments, session, &plan) {
         connect.replace_mempalace = true;
@@ -31,33 +35,41 @@ pub(crate) fn run(arguments: &ConnectArguments, session: &Session<'_>) -> Result
     let shown = shown::changes(session.printer, &plan.changes, true);
     if arguments.dry_run {
         let text = if plan.changes.is_empty() {
-            already(&plan)
+            already(&plan, &plan.failed)
         } else {
             format!("{shown}\nnothing was written")
         };
-        return finished(arguments, &plan, &plan.changes, text);
+        let outcome = Outcome {
+            changes: plan.changes.clone(),
+            failed: std::mem::take(&mut plan.failed),
+        };
+        return finished(arguments, &connect, &plan, &outcome, text);
     }
     if !plan.changes.is_empty() && !arguments.yes && !confirmed(session, &plan, &shown)? {
-        let text = "nothing done".to_owned();
-        return Ok(answer(&plan, &[], None, text)?.exit_if(true, Exit::Nothing));
+        return nothing(&plan, "nothing done".to_owned());
     }
     let done = wiring::connect(&home, &connect, &mut |_| Ok(()))?;
-    let text = if done.is_empty() {
-        already(&plan)
+    let text = if done.changes.is_empty() {
+        already(&plan, &done.failed)
     } else {
-        shown::changes(session.printer, &done, arguments.yes)
+        let shown = shown::changes(session.printer, &done.changes, arguments.yes);
+        format!("{shown}\n{}", notes::summary(&home, &done))
     };
-    let reply = finished(arguments, &plan, &done, text)?;
+    let reply = finished(arguments, &connect, &plan, &done, text)?;
     if arguments.mine {
-        return mined(reply, session);
+        let reply = mined(reply, session)?;
+        return Ok(reply.exit_if(!done.failed.is_empty(), Exit::Error));
     }
     Ok(reply)
 }
 
 pub(crate) fn disconnect(arguments: &DisconnectArguments, session: &Session<'_>) -> Result<Reply> {
     let home = Home::of_user()?;
-    let changes = wiring::disconnect(&home, &arguments.agents, arguments.dry_run)?;
+    known(&arguments.agents)?;
+    let Outcome { changes, failed } =
+        wiring::disconnect(&home, &arguments.agents, arguments.dry_run)?;
     let text = match (changes.is_empty(), arguments.dry_run) {
+        (true, _) if !failed.is_empty() => "nothing was undone".to_owned(),
         (true, _) => "nothing of Loci is in the configuration of these agents".to_owned(),
         (false, dry_run) => {
             let shown = shown::changes(session.printer, &changes, dry_run);
@@ -65,16 +77,42 @@ pub(crate) fn disconnect(arguments: &DisconnectArguments, session: &Session<'_>)
             format!("{shown}{end}")
         }
     };
-    let answer = json!({"changes": changes, "dry_run": arguments.dry_run});
-    Ok(Reply::new(&answer, text)?.exit_if(changes.is_empty(), Exit::Nothing))
+    let answer = json!({
+        "changes": changes,
+        "failed": notes::failed_json(&failed),
+        "dry_run": arguments.dry_run,
+    });
+    let mut reply = Reply::new(&answer, text)?.exit_if(changes.is_empty(), Exit::Nothing);
+    reply.notes.extend(notes::failed(&failed, "disconnect"));
+    Ok(reply.exit_if(!failed.is_empty(), Exit::Error))
+}
+
+/// Refuses names that no agent has.
+fn known(names: &[String]) -> Result<()> {
+    let agents = wiring::agents();
+    let Some(name) = names.iter().find(|name| !agents.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let help = match wiring::similar_agent(name) {
+        Some(similar) => format!("did you mean `{similar}`?"),
+        None => format!("known are {}", agents.join(", ")),
+    };
+    Err(Failure::usage(format!("no agent is called `{name}`"), help))
+}
+
+fn nothing(plan: &Plan, text: String) -> Result<Reply> {
+    let mut reply = answer(plan, &Outcome::default(), None, text)?;
+    reply.notes.extend(notes::failed(&plan.failed, "connect"));
+    Ok(reply.exit_if(true, Exit::Nothing))
 }
 
 fn asked(home: &Home, arguments: &ConnectArguments, session: &Session<'_>) -> Result<Connect> {
-    let palace = session
-        .named_palace()
-        .map(std::path::absolute)
-        .transpose()
-        .map_err(|error| Error::invalid("--palace", error.to_string()))?;
+    let palace = match session.asked() {
+        Some((palace, how)) => Some(
+            std::path::absolute(palace).map_err(|error| Error::invalid(how, error.to_string()))?,
+        ),
+        None => palace_of_variables(home)?,
+    };
     Ok(Connect {
         agents: arguments.agents.clone(),
         program: wiring::program(home)?,
@@ -84,6 +122,18 @@ fn asked(home: &Home, arguments: &ConnectArguments, session: &Session<'_>) -> Re
         hooks: arguments.hooks,
         replace_mempalace: arguments.replace_mempalace,
     })
+}
+
+/// The palace that this run finds by a variable of the environment. Agents do not hand variables on, so that their entries
+/// have to name it.
+fn palace_of_variables(home: &Home) -> Result<Option<PathBuf>> {
+    let palace = default_palace_path()?;
+    let moved = if Config::of_user()?.palace.is_some() {
+        home.config != home.home.join(".config")
+    } else {
+        palace != home.home.join(".local/share/loci/palace")
+    };
+    Ok(moved.then_some(palace))
 }
 
 /// Asks about MemPalace, where it is found and nothing was said about it.
@@ -100,7 +150,9 @@ fn offer_replacement(arguments: &ConnectArguments, session: &Session<'_>, plan: 
 }
 
 fn confirmed(session: &Session<'_>, plan: &Plan, shown: &str) -> Result<bool> {
-    let question = format!("{shown}\nchange these files?");
+    let failed = notes::failed(&plan.failed, "connect").join("\n");
+    let between = if failed.is_empty() { "" } else { "\n" };
+    let question = format!("{shown}{between}{failed}\nchange these files?");
     session.printer.confirm(&question).ok_or_else(|| {
         Failure::usage(
             format!(
@@ -112,61 +164,54 @@ fn confirmed(session: &Session<'_>, plan: &Plan, shown: &str) -> Result<bool> {
     })
 }
 
-fn already(plan: &Plan) -> String {
-    format!("already wired: {}", plan.agents.join(", "))
+fn already(plan: &Plan, failed: &[Failed]) -> String {
+    let mut wired = plan.agents.clone();
+    wired.retain(|agent| failed.iter().all(|failed| failed.agent != *agent));
+    if wired.is_empty() {
+        return "nothing was wired".to_owned();
+    }
+    format!("already wired: {}", wired.join(", "))
 }
 
 /// The answer with what is left to do.
 fn finished(
     arguments: &ConnectArguments,
+    connect: &Connect,
     plan: &Plan,
-    changes: &[Change],
+    outcome: &Outcome,
     text: String,
 ) -> Result<Reply> {
     let transcripts = Transcripts::of_agents();
-    let mut reply = answer(plan, changes, Some(&transcripts), text)?;
+    let mut reply = answer(plan, outcome, Some(&transcripts), text)?;
+    reply
+        .notes
+        .extend(notes::failed(&outcome.failed, "connect"));
     reply
         .notes
         .extend(plan.hints.iter().map(|hint| format!("note: {hint}")));
-    if !plan.mempalace.is_empty() && !arguments.replace_mempalace && !arguments.keep_mempalace {
-        let shown = plan.mempalace.join(", ");
-        reply.notes.push(format!(
-            "note: MemPalace is wired to {shown} too; `loci connect --replace-mempalace` puts Loci in its place"
-        ));
+    if !arguments.keep_mempalace {
+        reply.notes.extend(notes::mempalace(connect, plan));
     }
-    reply.notes.extend(imports());
+    reply.notes.extend(notes::imports(plan));
     if transcripts.files > 0 && !arguments.mine {
         reply.notes.push(format!(
             "note: {} transcript(s) of agents are on this machine; `loci mine --agents` reads them into the palace",
             transcripts.files
         ));
     }
-    Ok(reply)
-}
-
-/// How palaces of other programs are brought in.
-fn imports() -> Vec<String> {
-    usual_places()
-        .iter()
-        .filter_map(|place| recognise(place).ok().flatten())
-        .filter(|found| found.kind != ForeignKind::Loci)
-        .map(|found| {
-            let path = shell_quoted(&found.path);
-            let writer = found.writer;
-            format!("note: a palace of {writer} is at {path}; `loci import {path}` brings it in")
-        })
-        .collect()
+    Ok(reply.exit_if(!outcome.failed.is_empty(), Exit::Error))
 }
 
 fn answer(
     plan: &Plan,
-    changes: &[Change],
+    outcome: &Outcome,
     transcripts: Option<&Transcripts>,
     text: String,
 ) -> Result<Reply> {
     let answer = json!({
         "agents": plan.agents,
-        "changes": changes,
+        "changes": outcome.changes,
+        "failed": notes::failed_json(&outcome.failed),
         "mempalace": plan.mempalace,
         "transcripts": transcripts,
     });

@@ -121,7 +121,9 @@ fn programs_get_the_changes_as_json() {
 #[test]
 fn the_palace_is_written_only_if_it_was_named() {
     let dir = home();
-    dir.run(&["connect", "claude-code", "--yes"]).ok();
+    let mut plain = dir.command();
+    plain.env_remove("LOCI_PALACE");
+    Ran::of(plain.args(["connect", "claude-code", "--yes"])).ok();
     assert!(!read(&dir, ".claude.json").contains("palace"));
     dir.run(&["connect", "claude-code", "--yes", "--palace", "my palace"])
         .ok();
@@ -134,6 +136,73 @@ fn the_palace_is_written_only_if_it_was_named() {
     assert_eq!(arguments[1], "--palace");
     assert!(Path::new(arguments[2].as_str().unwrap()).ends_with(place.file_name().unwrap()));
     assert!(Path::new(arguments[2].as_str().unwrap()).is_absolute());
+}
+
+/// Agents hand no variables on, so that an entry has to say what a variable said.
+#[test]
+fn the_palace_that_a_variable_chose_is_written() {
+    for (variable, value, palace) in [
+        ("LOCI_PALACE", "mine", "mine"),
+        ("XDG_DATA_HOME", "data", "data/loci/palace"),
+    ] {
+        let dir = home();
+        let mut command = dir.command();
+        command
+            .env_remove("LOCI_PALACE")
+            .env(variable, dir.path(value))
+            .args(["connect", "claude-code", "--hooks", "--yes"]);
+        Ran::of(&mut command).ok();
+        let palace = dir.path(palace);
+        let palace = palace.to_str().unwrap();
+        let entry: Value = serde_json::from_str(&read(&dir, ".claude.json")).unwrap();
+        assert_eq!(
+            entry["mcpServers"]["loci"]["args"],
+            json!(["mcp", "--palace", palace])
+        );
+        assert!(read(&dir, ".claude/settings.json").contains(palace));
+    }
+}
+
+#[test]
+fn a_palace_that_the_configuration_names_is_left_to_it() {
+    let dir = home();
+    put(
+        &dir,
+        ".config/loci/config.toml",
+        "palace = \"/my/palace\"\n",
+    );
+    let mut command = dir.command();
+    command.env_remove("LOCI_PALACE");
+    Ran::of(command.args(["connect", "claude-code", "--yes"])).ok();
+    assert!(!read(&dir, ".claude.json").contains("palace"));
+}
+
+#[test]
+fn a_name_that_is_none_is_answered_with_the_one_that_is_meant() {
+    let dir = home();
+    for (typed, meant) in [
+        ("claude", "claude-code"),
+        ("code", "vscode"),
+        ("gemini-cli", "gemini"),
+    ] {
+        let error = dir.error(64, &["connect", typed, "--yes"]);
+        assert!(error["help"].as_str().unwrap().contains(meant), "{error}");
+    }
+    dir.error(64, &["disconnect", "emacs"]);
+}
+
+#[test]
+fn doctor_says_where_agents_remember_if_it_is_elsewhere() {
+    let dir = home();
+    dir.run(&["init"]).ok();
+    dir.run(&["connect", "zed", "--yes", "--palace", "elsewhere"])
+        .ok();
+    let ran = dir.run(&["doctor"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("Zed uses the palace"), "{ran:?}");
+    dir.run(&["connect", "zed", "--yes"]).ok();
+    let ran = dir.run(&["doctor"]).ok();
+    assert!(!ran.stdout.contains("uses the palace"), "{ran:?}");
 }
 
 #[test]
@@ -207,16 +276,45 @@ fn every_hook_that_is_written_is_one_that_loci_answers() {
 }
 
 #[test]
-fn a_broken_file_stops_the_command_before_anything_is_changed() {
+fn a_broken_file_is_reported_and_the_others_are_wired_and_undone() {
+    let dir = home();
+    let broken = "{\n  \"mcpServers\": {\n";
+    put(&dir, ".cursor/mcp.json", broken);
+    let before = bytes(&dir);
+    let ran = dir.run(&["connect", "--yes"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    for said in [
+        "cursor was left out",
+        "mcp.json",
+        "line",
+        "loci connect cursor",
+    ] {
+        assert!(ran.stderr.contains(said), "{ran:?}");
+    }
+    for said in [
+        "wired: claude-code, codex, zed",
+        "loci disconnect",
+        "wiring/backups",
+    ] {
+        assert!(ran.stdout.contains(said), "{ran:?}");
+    }
+    dir.run(&["disconnect"]).ok();
+    assert_eq!(bytes(&dir), before);
+    put(&dir, ".cursor/mcp.json", "{}");
+    dir.run(&["connect", "--yes"]).ok();
+    put(&dir, ".cursor/mcp.json", broken);
+    let answer = dir.json(2, &["disconnect"]);
+    assert_eq!(answer["failed"][0]["agent"], "cursor");
+    assert_eq!(bytes(&dir), before, "all others are undone");
+}
+
+#[test]
+fn a_broken_file_of_an_agent_that_was_named_stops_the_command() {
     let dir = home();
     put(&dir, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n");
     let before = picture(&dir);
-    let error = dir.error(2, &["connect", "--yes"]);
-    let message = error["message"].as_str().unwrap();
-    assert!(
-        message.contains("mcp.json") && message.contains("line"),
-        "{message}"
-    );
+    let error = dir.error(2, &["connect", "zed", "cursor", "--yes"]);
+    assert!(error["message"].as_str().unwrap().contains("mcp.json"));
     assert_eq!(picture(&dir), before);
 }
 
@@ -235,8 +333,10 @@ fn mempalace_is_mentioned_replaced_and_put_back() {
         .run(&["connect", "cursor", "--dry-run", "--keep-mempalace"])
         .ok();
     assert!(!kept.stderr.contains("--replace-mempalace"), "{kept:?}");
-    dir.run(&["connect", "cursor", "--yes", "--replace-mempalace"])
-        .ok();
+    let mut command = dir.command();
+    command.env_remove("LOCI_PALACE");
+    let ran = Ran::of(command.args(["connect", "cursor", "--yes", "--replace-mempalace"])).ok();
+    assert!(!ran.stderr.contains("--replace-mempalace"), "{ran:?}");
     let servers: Value = serde_json::from_str(&read(&dir, ".cursor/mcp.json")).unwrap();
     assert_eq!(
         servers["mcpServers"]["mempalace"]["args"],

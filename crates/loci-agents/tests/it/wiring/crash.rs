@@ -110,7 +110,10 @@ fn a_file_that_changes_while_it_is_written_is_not_overwritten() {
         }
         Ok(())
     })
-    .unwrap_err();
+    .unwrap()
+    .failed
+    .remove(0)
+    .error;
     assert!(
         error.to_string().contains("run the command again"),
         "{error}"

@@ -150,7 +150,9 @@ fn a_dry_run_of_disconnect_changes_nothing() {
     let scene = Scene::new();
     scene.connect(&["cursor"]);
     let before = scene.picture();
-    let changes = loci_agents::wiring::disconnect(&scene.home, &[], true).unwrap();
+    let changes = loci_agents::wiring::disconnect(&scene.home, &[], true)
+        .unwrap()
+        .changes;
     assert_eq!(changes.len(), 2);
     assert_eq!(scene.picture(), before);
 }

@@ -159,3 +159,69 @@ fn disconnecting_puts_it_back_into_files_that_were_changed_since() {
         "{codex}"
     );
 }
+
+#[test]
+fn its_hooks_give_way_to_ours_even_if_none_were_asked_for() {
+    let scene = scene();
+    let mut asked = scene.asked(&["claude-code", "codex"]);
+    (asked.replace_mempalace, asked.hooks) = (true, false);
+    scene.try_connect(&asked).unwrap();
+    let settings = scene.read(".claude/settings.json");
+    assert!(
+        settings.contains("hook Stop --harness claude-code"),
+        "{settings}"
+    );
+    assert!(
+        !scene.path(".codex/hooks.json").exists(),
+        "Codex had none of its hooks"
+    );
+}
+
+const LOCAL: &str = r#"{
+  "projects": {
+    "/my code": {
+      "mcpServers": {
+        "memory": {"command": "mempalace-mcp", "env": {"MEMPALACE_PALACE_PATH": "/its/palace"}},
+        "other": {"command": "x"}
+      }
+    }
+  }
+}
+"#;
+
+#[test]
+fn a_server_of_one_directory_is_found_replaced_and_put_back() {
+    let scene = Scene::new();
+    scene.write(".claude.json", LOCAL);
+    let states = loci_agents::wiring::survey_for(&scene.home, &scene.program());
+    assert!(states[0].mempalace);
+    let mut asked = scene.asked(&["claude-code"]);
+    let found = plan(&scene.home, &asked).unwrap();
+    assert_eq!(found.mempalace, ["claude-code"]);
+    assert_eq!(found.local, [("/my code".into(), "memory".to_owned())]);
+    assert_eq!(found.palaces, [std::path::PathBuf::from("/its/palace")]);
+    asked.replace_mempalace = true;
+    scene.try_connect(&asked).unwrap();
+    let now = scene.json(".claude.json");
+    let servers = &now["projects"]["/my code"]["mcpServers"];
+    assert_eq!(*servers, json!({"other": {"command": "x"}}));
+    let arguments = &now["mcpServers"]["memory"]["args"];
+    assert_eq!(*arguments, json!(["mcp", "--tools", "mempalace"]));
+    assert!(plan(&scene.home, &asked).unwrap().mempalace.is_empty());
+    let text = scene.read(".claude.json");
+    scene.write(".claude.json", text.replace("\"x\"", "\"y\""));
+    scene.disconnect();
+    let then: serde_json::Value = serde_json::from_str(&LOCAL.replace("\"x\"", "\"y\"")).unwrap();
+    assert_eq!(scene.json(".claude.json"), then);
+}
+
+#[test]
+fn a_server_of_a_project_is_known_by_its_file() {
+    let scene = Scene::new();
+    scene.write(
+        ".mcp.json",
+        "{\"mcpServers\": {\"m\": {\"command\": \"mempalace-mcp\"}, \"o\": {\"command\": \"x\"}}}",
+    );
+    let names = loci_agents::wiring::mempalace_in_project(&scene.home.home);
+    assert_eq!(names, ["m"]);
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use loci_agents::Home;
-use loci_agents::wiring::{Change, Connect, connect, disconnect};
+use loci_agents::wiring::{Change, Connect, Outcome, connect, disconnect};
 use loci_palace::Result;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -83,11 +83,11 @@ impl Scene {
     }
 
     pub(crate) fn try_connect(&self, asked: &Connect) -> Result<Vec<Change>> {
-        connect(&self.home, asked, &mut |_| Ok(()))
+        whole(connect(&self.home, asked, &mut |_| Ok(()))?)
     }
 
     pub(crate) fn disconnect(&self) -> Vec<Change> {
-        disconnect(&self.home, &[], false).unwrap()
+        whole(disconnect(&self.home, &[], false).unwrap()).unwrap()
     }
 
     /// Every file and directory of the home but Loci's own, with its bytes.
@@ -111,5 +111,13 @@ impl Scene {
                 picture.insert(path, Some(bytes));
             }
         }
+    }
+}
+
+/// The changes, if no agent was left out.
+fn whole(outcome: Outcome) -> Result<Vec<Change>> {
+    match outcome.failed.into_iter().next() {
+        Some(failed) => Err(failed.error),
+        None => Ok(outcome.changes),
     }
 }

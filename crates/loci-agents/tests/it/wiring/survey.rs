@@ -161,3 +161,24 @@ fn the_directories_that_variables_name_are_used() {
         "{entries:?}"
     );
 }
+
+#[test]
+fn an_entry_is_shown_with_its_program_and_its_palace() {
+    let scene = Scene::new();
+    scene.write(
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"loci\": {\"command\": \"/gone/loci\", \"args\": [\"mcp\", \"--palace\", \"/p\"]}}}",
+    );
+    let entry = state(&scene, "cursor").entries.remove(0);
+    assert!(entry.gone && !entry.current && !entry.hook);
+    assert_eq!(entry.program, "/gone/loci");
+    assert_eq!(entry.palace, Some("/p".into()));
+}
+
+#[test]
+fn hooks_are_not_advised_where_there_are_none() {
+    let scene = Scene::new();
+    fs::create_dir_all(scene.path(".codeium/windsurf")).unwrap();
+    let advice = state(&scene, "windsurf").advice.unwrap();
+    assert!(!advice.contains("--hooks"), "{advice}");
+}

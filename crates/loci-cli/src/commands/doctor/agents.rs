@@ -1,7 +1,10 @@
 //! Agents: how each is wired, and how the last calls of its hooks went. Not being wired is a state, no fault.
 
+use std::path::{Path, PathBuf};
+
 use loci_agents::hooks::HookRun;
 use loci_agents::wiring::{AgentState, Wired};
+use loci_palace::{Config, shell_quoted};
 
 use super::advice::Findings;
 use super::sheet::Section;
@@ -9,8 +12,13 @@ use super::sheet::Section;
 /// The harness of calls that could not be understood. None of them ever works again, so none is more than a note.
 const UNKNOWN: &str = "unknown";
 
-/// Each agent that is on this machine, or wired.
-pub(super) fn wiring(agents: &[AgentState], runs: &[HookRun], findings: &mut Findings) -> Section {
+/// Each agent that is on this machine, or wired. `palace` is the one that is looked at.
+pub(super) fn wiring(
+    agents: &[AgentState],
+    runs: &[HookRun],
+    palace: Option<&Path>,
+    findings: &mut Findings,
+) -> Section {
     let mut section = Section::new("agents");
     let known = |agent: &&AgentState| {
         agent.found
@@ -26,6 +34,9 @@ pub(super) fn wiring(agents: &[AgentState], runs: &[HookRun], findings: &mut Fin
         }
         section.line(agent.name, words_of(agent));
         of_agent(agent, runs, findings);
+        if let Some(palace) = palace {
+            of_palace(agent, palace, findings);
+        }
         if agent.server == Wired::No {
             idle.push(agent.name);
         }
@@ -49,9 +60,18 @@ fn is_entry(wired: Wired) -> bool {
 }
 
 fn words_of(agent: &AgentState) -> String {
-    let mut words = format!("server {}", state(agent.server));
+    let mut words = format!("server {}", state(agent, agent.server, false));
     if agent.hooks != Wired::Unsupported {
-        words = format!("{words}, hooks {}", state(agent.hooks));
+        words = format!("{words}, hooks {}", state(agent, agent.hooks, true));
+    }
+    let mut palaces: Vec<_> = agent
+        .entries
+        .iter()
+        .filter_map(|entry| entry.palace.as_ref())
+        .collect();
+    palaces.dedup();
+    for palace in palaces {
+        words = format!("{words}, palace {}", palace.display());
     }
     if agent.mempalace {
         words.push_str(", MemPalace is wired too");
@@ -59,14 +79,71 @@ fn words_of(agent: &AgentState) -> String {
     words
 }
 
-fn state(wired: Wired) -> &'static str {
-    match wired {
+fn state(agent: &AgentState, wired: Wired, hook: bool) -> String {
+    let words = match wired {
+        Wired::Outdated => return outdated(agent, hook),
         Wired::Yes => "wired",
         Wired::No => "not wired",
-        Wired::Outdated => "names another program or palace",
         Wired::Unreadable => "unknown: the configuration cannot be read",
         Wired::Unsupported => "not offered by it",
+    };
+    words.to_owned()
+}
+
+/// Why entries are not as they should be: the program that they run, else what they lack.
+fn outdated(agent: &AgentState, hook: bool) -> String {
+    let stale = agent
+        .entries
+        .iter()
+        .find(|entry| entry.hook == hook && !entry.current);
+    match stale {
+        Some(entry) if entry.gone => {
+            format!("wired to `{}`, which does not exist", entry.program)
+        }
+        Some(entry) => format!("wired to `{}`, which is another program", entry.program),
+        None => "wired in part".to_owned(),
     }
+}
+
+/// The palace of an entry that names none: agents hand no variables on.
+fn usual_palace() -> Option<PathBuf> {
+    let configured = Config::of_user().ok().and_then(|config| config.palace);
+    let below = |home: PathBuf| home.join(".local/share/loci/palace");
+    configured.or_else(|| std::env::home_dir().map(below))
+}
+
+/// Says so if an agent remembers somewhere else than people look.
+fn of_palace(agent: &AgentState, palace: &Path, findings: &mut Findings) {
+    let resolved = |path: &Path| {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        absolute.canonicalize().unwrap_or(absolute)
+    };
+    let looked_at = resolved(palace);
+    let used = agent
+        .entries
+        .iter()
+        .filter_map(|entry| entry.palace.clone().or_else(usual_palace));
+    let Some(other) = used
+        .map(|used| resolved(&used))
+        .find(|used| *used != looked_at)
+    else {
+        return;
+    };
+    findings.warn(
+        "agent_other_palace",
+        format!(
+            "{} uses the palace `{}`, and this looks at `{}`",
+            agent.name,
+            other.display(),
+            looked_at.display()
+        ),
+        format!(
+            "`loci connect {} --palace {}` gives it this one, `loci doctor --palace {}` looks at its own",
+            agent.agent,
+            shell_quoted(&looked_at),
+            shell_quoted(&other)
+        ),
+    );
 }
 
 fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
@@ -77,7 +154,7 @@ fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
     let both = [agent.server, agent.hooks];
     if both.contains(&Wired::Unreadable) {
         let files: Vec<String> = agent
-            .files
+            .unreadable
             .iter()
             .map(|file| format!("`{}`", file.display()))
             .collect();
@@ -93,10 +170,7 @@ fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
     } else if both.contains(&Wired::Outdated) {
         findings.warn(
             "agent_outdated",
-            format!(
-                "{} is wired to another program or palace than this one",
-                agent.name
-            ),
+            format!("{}: {}", agent.name, words_of(agent)),
             advice(&format!("`loci connect {}` wires it anew", agent.agent)),
         );
     } else if agent.mempalace {
@@ -164,8 +238,6 @@ pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use loci_palace::Severity;
 
     use super::*;
@@ -178,6 +250,8 @@ mod tests {
             server,
             hooks,
             files: vec![PathBuf::from("config.toml")],
+            unreadable: Vec::new(),
+            entries: Vec::new(),
             mempalace: false,
             advice: None,
         }
@@ -204,7 +278,7 @@ mod tests {
     #[test]
     fn an_agent_that_is_not_wired_needs_nothing() {
         let codes = found(|findings| {
-            wiring(&[agent(Wired::No, Wired::No)], &[], findings);
+            wiring(&[agent(Wired::No, Wired::No)], &[], None, findings);
         });
         assert_eq!(codes, [("not_wired".to_owned(), Severity::Note)]);
     }
@@ -214,7 +288,7 @@ mod tests {
         let mut absent = agent(Wired::No, Wired::No);
         absent.found = false;
         let codes = found(|findings| {
-            wiring(&[absent], &[], findings);
+            wiring(&[absent], &[], None, findings);
         });
         assert_eq!(codes, []);
     }
@@ -230,6 +304,7 @@ mod tests {
                     wiring(
                         &[agent],
                         &[run("stop", "2026-01-01T00:00:00Z", true)],
+                        None,
                         findings,
                     );
                 });
@@ -243,7 +318,7 @@ mod tests {
         let mut agent = agent(Wired::Outdated, Wired::Unsupported);
         agent.advice = Some("do this".into());
         let mut findings = Findings::default();
-        wiring(&[agent], &[], &mut findings);
+        wiring(&[agent], &[], None, &mut findings);
         assert_eq!(findings.sorted()[0].advice, "do this");
     }
 
@@ -251,13 +326,14 @@ mod tests {
     fn hooks_that_are_wired_and_never_ran_are_a_note() {
         let wired = || agent(Wired::Yes, Wired::Yes);
         let codes = found(|findings| {
-            wiring(&[wired()], &[], findings);
+            wiring(&[wired()], &[], None, findings);
         });
         assert_eq!(codes, [("hooks_never_ran".to_owned(), Severity::Note)]);
         let codes = found(|findings| {
             wiring(
                 &[wired()],
                 &[run("stop", "2026-01-01T00:00:00Z", true)],
+                None,
                 findings,
             );
         });

@@ -27,7 +27,7 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     let (round_trip, of_trip) = round_trip(open, &mut found);
     let (check, of_check) = check(open.filter(|_| deep), session, &mut found);
     let (states, runs) = of_agents(&mut found);
-    let of_agents = agents::wiring(&states, &runs, &mut found);
+    let of_agents = agents::wiring(&states, &runs, path, &mut found);
     let of_hooks = agents::hooks(&runs, &mut found);
     let (others, of_others) = others(&mut found);
     let sections = [
