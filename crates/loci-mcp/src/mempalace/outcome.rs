@@ -60,7 +60,12 @@ pub(super) fn listing(outcome: Outcome<Value>) -> Result<Answer> {
 fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
     let (sentence, hint) = match outcome {
         Ok(mut value) => {
-            if let Some(object) = value.as_object_mut() {
+            // What a transcript keeps of these answers is known again by it, and not remembered twice.
+            let recalled = ["results", "content", "drawers", "entries", "matches"];
+            if let Some(object) = value
+                .as_object_mut()
+                .filter(|object| recalled.iter().any(|key| object.contains_key(*key)))
+            {
                 object.insert("about".into(), json!(RECALLED));
             }
             return Ok(Answer::new(value, String::new()));

@@ -143,3 +143,22 @@ pub(super) fn one_line(name: &str) -> String {
         .collect();
     super::books::clip(name.trim(), 100).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_memory_answered_is_not_remembered_again() {
+        let mut said = Said::new(Place::default(), "tool");
+        said.output(
+            false,
+            format!("{{\"about\":\"{RECALLED}\",\"hits\":[\"secret\"]}}"),
+        );
+        said.push("Context", format!("[x] is {RECALLED}.\nsecret"));
+        said.push("User", format!("What does \"{RECALLED}\" mean?"));
+        let texts: Vec<&str> = said.segments.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts[..2], [RECALLED_NOTE; 2]);
+        assert!(texts[2].starts_with("What does"), "people may quote it");
+    }
+}

@@ -139,6 +139,24 @@ fn a_forgotten_part_of_a_long_line_does_not_come_back() {
 }
 
 #[test]
+fn what_everyone_says_does_not_vanish_with_a_forgotten_exchange() {
+    let scene = Scene::new();
+    let said = |prompt: &str| {
+        format!("User: {prompt}\n\nAssistant: Noted.\n\nUser: Go on.\n\nAssistant: Done.\n")
+    };
+    scene.write("one.txt", said("The quokka is called Ferdinand."));
+    let palace = scene.open();
+    scene.mine(&palace);
+    forget_word(&palace, "Ferdinand");
+    scene.write("two.txt", said("The zebra is called Ophelia."));
+    let report = scene.mine(&palace);
+    assert_eq!(report.forgotten_lines, 0);
+    let kept = with_word(&palace, "Ophelia").unwrap();
+    let text = kept.text.unwrap();
+    assert!(text.contains("Noted."), "{text}");
+}
+
+#[test]
 fn a_forgotten_exchange_does_not_come_back_when_the_transcript_grows() {
     let scene = Scene::new();
     scene.write("talk.jsonl", transcript(0..5, 4));

@@ -281,3 +281,45 @@ fn a_refused_fact_keeps_its_drawer_out() {
             .is_empty()
     );
 }
+
+#[test]
+fn of_many_who_add_the_same_text_at_once_one_adds_it() {
+    let (directory, palace) = palace();
+    assert_eq!(outcomes(&palace, &[new("The first one.", "w")]), ["added"]);
+    let path = directory.path().join("palace");
+    for round in 0..5 {
+        let text = format!("The harbour crane number {round} squeaks.");
+        let ready = std::sync::Barrier::new(4);
+        let all: Vec<&str> = std::thread::scope(|scope| {
+            let adders: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let palace = open(&path);
+                        ready.wait();
+                        outcomes(&palace, &[new(&text, "w")])[0]
+                    })
+                })
+                .collect();
+            adders
+                .into_iter()
+                .map(|adder| adder.join().unwrap())
+                .collect()
+        });
+        let added = all.iter().filter(|outcome| **outcome == "added").count();
+        assert_eq!(added, 1, "{all:?}");
+    }
+    assert_eq!(count(&palace), 6);
+}
+
+#[test]
+fn a_drawer_that_was_changed_does_not_keep_its_first_text_out() {
+    let (_directory, palace) = palace();
+    let text = "The crane is red.";
+    let report = palace.remember(&[new(text, "w")], &RememberOptions::default());
+    let id = report.unwrap().drawers[0].id.clone();
+    let (memory, _) = palace.memory("drawers", false).unwrap();
+    let blue = Batch::new([id]).documents(["The lamp over the gate was mended by Omar."]);
+    memory.collection.update(&blue).unwrap();
+    assert_eq!(outcomes(&palace, &[new(text, "w")]), ["added"]);
+    assert_eq!(count(&palace), 2);
+}

@@ -162,20 +162,25 @@ fn what_a_save_before_the_session_ended_left_unsaid_is_told_at_the_next_stop() {
 }
 
 #[test]
-fn a_transcript_that_was_cut_or_replaced_is_saved_as_it_is() {
+fn a_transcript_that_became_shorter_removes_nothing_and_doctor_is_told() {
     let scene = Scene::new();
     let transcript = scene.transcript();
     let more = exchange(&scene.project(), 3, "And the other lamp?", "It burns, too.");
     Scene::append(&transcript, &more);
     scene.stop(&transcript);
+    let saved = without_ids(&scene.dir);
     let whole = std::fs::read_to_string(&transcript).unwrap();
-    std::fs::write(&transcript, &whole[..whole.len() - more.len()]).unwrap();
-    scene.stop(&transcript);
-    assert_eq!(without_ids(&scene.dir), as_mined(&scene, &transcript));
+    let cut = &whole[..whole.len() - more.len()];
     let other = exchange(&scene.project(), 9, "What of the bell?", "It rings.");
-    std::fs::write(&transcript, other).unwrap();
+    for shorter in [cut, &other] {
+        std::fs::write(&transcript, shorter).unwrap();
+        assert_eq!(scene.stop(&transcript), None);
+        assert_eq!(without_ids(&scene.dir), saved);
+        assert_eq!(scene.note("stop")["ok"], false);
+    }
+    Scene::append(&transcript, &whole);
     scene.stop(&transcript);
-    assert_eq!(without_ids(&scene.dir), as_mined(&scene, &transcript));
+    assert_eq!(scene.note("stop")["ok"], true);
 }
 
 #[test]
