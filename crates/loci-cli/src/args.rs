@@ -155,7 +155,7 @@ pub(crate) enum Command {
     /// Bring in a palace of another program, or drawers from a file
     #[command(after_help = rescue::IMPORT)]
     Import(ImportArguments),
-    /// Say what is wrong with a palace of another program; reads only
+    /// Show the state of everything, or say what is wrong with a palace of another program
     #[command(after_help = rescue::DOCTOR)]
     Doctor(DoctorArguments),
     /// Set stale index segments of a ChromaDB directory aside, keeping their vectors
