@@ -21,6 +21,14 @@ fn age(path: &Path, seconds: u64) {
         .unwrap();
 }
 
+/// Makes the segment two hours older than the database, however old the scene is.
+fn make_stale(scene: &Scene) {
+    let written = fs::metadata(scene.database()).unwrap().modified().unwrap();
+    let file = File::options().write(true).open(scene.file(DATA)).unwrap();
+    file.set_modified(written - Duration::from_secs(7200))
+        .unwrap();
+}
+
 /// A directory as MemPalace's tests make them: an empty database file, and a segment with one file.
 fn bare(gap: u64) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -150,8 +158,7 @@ fn quarantining_a_stale_segment_loses_no_vector() {
     let Some(scene) = Scene::standard() else {
         return;
     };
-    age(&scene.database(), 0);
-    age(&scene.file(DATA), 7200);
+    make_stale(&scene);
     let kept = vectors(&scene);
     let report = run(&scene.directory);
     assert_eq!(report.directories.len(), 1, "{report:#?}");
@@ -172,8 +179,7 @@ fn a_plain_rename_says_how_many_vectors_become_unreachable() {
     let Some(scene) = Scene::standard() else {
         return;
     };
-    age(&scene.database(), 0);
-    age(&scene.file(DATA), 7200);
+    make_stale(&scene);
     let before = fs::read(scene.database()).unwrap();
     let options = QuarantineOptions {
         rename_only: true,
