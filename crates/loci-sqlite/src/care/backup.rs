@@ -65,9 +65,12 @@ pub(crate) fn copy_to(store: &Store, target: &Path) -> Result<()> {
         ));
     };
     let db = store.connect(doing)?;
-    db.sql
-        .execute("VACUUM INTO ?1", [name])
-        .map_err(|error| Fault::Sql(error).into_error(&store.place.database, doing))?;
+    let vacuumed = db.sql.execute("VACUUM INTO ?1", [name]);
+    if vacuumed.is_err() {
+        // Where the disk is full SQLite cannot take its own journal back.
+        let _ = fs::remove_file(format!("{name}-journal"));
+    }
+    vacuumed.map_err(|error| Fault::Sql(error).into_error(&store.place.database, doing))?;
     fs::File::open(target)
         .and_then(|file| file.sync_all())
         .map_err(|source| Error::io("cannot sync", target, source))
