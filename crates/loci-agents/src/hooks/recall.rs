@@ -5,8 +5,8 @@
 //! best, and those that do not belong here are passed over.
 
 use loci_palace::{
-    DEFAULT_COLLECTION, ErrorKind, Filter, KeyTest, LexicalHit, MetaValue, Palace, Result,
-    Selection,
+    Collection, DEFAULT_COLLECTION, ErrorKind, Filter, Include, KeyTest, LexicalHit, MetaValue,
+    Palace, Result, Selection,
 };
 
 use super::input::Input;
@@ -14,8 +14,9 @@ use super::run::Call;
 
 /// Drawers that are looked at, of all projects.
 const CROWD: usize = 40;
-/// Drawers that are looked at where other projects have all of those.
-const FEW: usize = 8;
+/// Drawers of the project that are looked at where others have all of those: the newest. A word search among them would
+/// cost as much as one of everything.
+const NEWEST: usize = 100;
 
 /// The best drawers for some words, the best first.
 pub(super) fn recall(
@@ -50,11 +51,42 @@ pub(super) fn recall(
             key: "wing".into(),
             test: KeyTest::Eq(wing.into()),
         };
-        hits = collection
-            .lexical_search(words, FEW, &Selection::matching(here))?
-            .hits;
+        hits = newest(collection.as_ref(), &Selection::matching(here), words)?;
         hits.retain(admits);
     }
+    Ok(hits)
+}
+
+/// The newest drawers, those with most of the words first.
+fn newest(
+    collection: &dyn Collection,
+    selection: &Selection,
+    words: &str,
+) -> Result<Vec<LexicalHit>> {
+    let include = Include {
+        documents: true,
+        metadatas: true,
+        ..Include::NONE
+    };
+    let found = collection.get_recent(NEWEST, selection, include)?;
+    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let drawers = found.ids.into_iter().zip(found.documents);
+    let mut hits: Vec<LexicalHit> = drawers
+        .zip(found.metadatas)
+        .map(|((id, document), metadata)| {
+            let text = document.to_lowercase();
+            let held = words.iter().filter(|word| text.contains(word.as_str()));
+            let score = held.count() as f64;
+            LexicalHit {
+                id,
+                document,
+                metadata,
+                score,
+            }
+        })
+        .filter(|hit| hit.score > 0.0)
+        .collect();
+    hits.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(hits)
 }
 
