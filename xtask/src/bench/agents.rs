@@ -64,7 +64,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let directory = target().join("bench").join("agents");
     let home = directory.join("home");
     std::fs::create_dir_all(&home)?;
-    std::fs::create_dir_all(directory.join(notes::WING))?;
+    let project = directory.join(notes::WING);
+    std::fs::create_dir_all(&project)?;
+    // The folder lies in a repository, whose name would otherwise be the wing.
+    let wing = format!("wing = \"{}\"\n", notes::WING);
+    std::fs::write(project.join(".loci.toml"), wing)?;
     let source = peer::source().context("fetching the source of the peer")?;
     let notes = Notes::read(&source)?;
     let binary = match &options.loci {
