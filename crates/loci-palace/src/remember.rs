@@ -243,7 +243,8 @@ fn derived_id(drawer: &NewDrawer) -> String {
         .to_string()
 }
 
-/// A drawer that was changed since keeps the id that followed from its first text: who brings that text again gets a new one.
+/// A drawer that was changed or moved since keeps the id that followed from its first text and wing: who brings those again gets
+/// a new one.
 fn replace_taken(
     drawers: &[NewDrawer],
     ids: &mut [String],
@@ -259,15 +260,18 @@ fn replace_taken(
         return Ok(());
     }
     let there = collection.get(&Get::new(Selection::ids(derived)))?;
-    let texts: HashMap<&str, &str> = there
+    let places = there.metadatas.iter().map(wing_of);
+    let texts = there.documents.iter().map(String::as_str);
+    let there: HashMap<&str, (&str, &str)> = there
         .ids
         .iter()
         .map(String::as_str)
-        .zip(there.documents.iter().map(String::as_str))
+        .zip(places.zip(texts))
         .collect();
     for (drawer, id) in drawers.iter().zip(ids) {
-        let there = texts.get(id.as_str());
-        if drawer.id.is_none() && there.is_some_and(|text| *text != drawer.text) {
+        let given = (wing_of(&drawer.metadata), drawer.text.as_str());
+        let is_other = there.get(id.as_str()).is_some_and(|kept| *kept != given);
+        if drawer.id.is_none() && is_other {
             *id = new_id();
         }
     }

@@ -312,14 +312,23 @@ fn of_many_who_add_the_same_text_at_once_one_adds_it() {
 }
 
 #[test]
-fn a_drawer_that_was_changed_does_not_keep_its_first_text_out() {
+fn a_drawer_that_was_changed_or_moved_does_not_keep_its_first_text_out() {
     let (_directory, palace) = palace();
-    let text = "The crane is red.";
-    let report = palace.remember(&[new(text, "w")], &RememberOptions::default());
-    let id = report.unwrap().drawers[0].id.clone();
+    let texts = ["The crane is red.", "The bell over the gate is cracked."];
+    let given = texts.map(|text| new(text, "w"));
+    let report = palace.remember(&given, &RememberOptions::default());
+    let ids: Vec<String> = report
+        .unwrap()
+        .drawers
+        .into_iter()
+        .map(|one| one.id)
+        .collect();
     let (memory, _) = palace.memory("drawers", false).unwrap();
-    let blue = Batch::new([id]).documents(["The lamp over the gate was mended by Omar."]);
-    memory.collection.update(&blue).unwrap();
-    assert_eq!(outcomes(&palace, &[new(text, "w")]), ["added"]);
-    assert_eq!(count(&palace), 2);
+    let changed = Batch::new([ids[0].clone()]).documents(["Omar mended the lamp in the yard."]);
+    memory.collection.update(&changed).unwrap();
+    let elsewhere = Metadata::from_json(&json!({"wing": "other"})).unwrap();
+    let moved = Batch::new([ids[1].clone()]).metadatas([elsewhere]);
+    memory.collection.update(&moved).unwrap();
+    assert_eq!(outcomes(&palace, &given), ["added"; 2]);
+    assert_eq!(count(&palace), 4);
 }
