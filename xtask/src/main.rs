@@ -1,4 +1,8 @@
 //! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB, `bench mine` and `bench agents` beside MemPalace.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
 #![forbid(unsafe_code)]
 #![expect(
     clippy::print_stdout,

@@ -2,6 +2,10 @@
 //!
 //! Options: `--limit N`, `--embedder NAME`, `--details FILE`, `--keep DIRECTORY`, `--json`.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
+#![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a program for a terminal"

@@ -2,6 +2,10 @@
 //!
 //! Asks each question of its own conversation and of the next one, whose palace cannot know the answer.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::indexing_slicing,

@@ -69,7 +69,7 @@ impl<'a> Split<'a> {
 impl Details {
     /// Begins the file, over one that may be there.
     pub(crate) fn create(path: Option<&Path>) -> Result<Self> {
-        let create = |path: &Path| match File::create(path) {
+        let create = |path: &Path| match loci_files::foreign::create(path) {
             Ok(file) => Ok((path.to_owned(), BufWriter::new(file))),
             Err(source) => Err(Error::io("cannot create", path, source)),
         };

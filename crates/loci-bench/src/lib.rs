@@ -10,6 +10,10 @@
 //! println!("{}", report.to_text());
 //! # Ok::<(), loci_palace::Error>(())
 //! ```
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
 #![forbid(unsafe_code)]
 
 mod ask;

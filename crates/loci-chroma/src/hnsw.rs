@@ -11,7 +11,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
+use loci_files::foreign::ForeignFile;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -84,7 +84,7 @@ pub(crate) struct Segment {
 /// A stretch of records that was read at once.
 #[derive(Debug)]
 struct Window {
-    data: File,
+    data: ForeignFile,
     first: usize,
     bytes: Vec<u8>,
 }
@@ -92,10 +92,10 @@ struct Window {
 /// The files with their lengths, as they were found.
 #[derive(Debug)]
 struct Found {
-    header: Option<(File, u64)>,
-    data: (File, u64),
-    lengths: Option<(File, u64)>,
-    links: Option<(File, u64)>,
+    header: Option<(ForeignFile, u64)>,
+    data: (ForeignFile, u64),
+    lengths: Option<(ForeignFile, u64)>,
+    links: Option<(ForeignFile, u64)>,
 }
 
 impl Segment {
@@ -387,14 +387,14 @@ fn stamps(directory: &Path) -> io::Result<Vec<Option<Stamp>>> {
 }
 
 /// A regular file with its length. Anything else counts as missing: opening a pipe could wait for ever.
-fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
+fn regular(path: &Path) -> io::Result<Option<(ForeignFile, u64)>> {
     match std::fs::metadata(path) {
         Ok(info) if info.is_file() => {}
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     }
-    let file = File::open(path)?;
+    let file = loci_files::foreign::open(path)?;
     let length = file.metadata()?.len();
     Ok(Some((file, length)))
 }

@@ -2,6 +2,10 @@
 //!
 //! Nothing here needs ChromaDB or opens a directory in a way that it would notice. Only `quarantine` and `repair` write, and both keep
 //! what they replace.
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -42,7 +42,8 @@ pub(crate) fn of(path: &Path) -> Vec<Opener> {
             .flatten()
             .any(|file| std::fs::read_link(file.path()).is_ok_and(|target| target == path));
         if holds {
-            let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            let name =
+                loci_files::own::read_to_string(&process.path().join("comm")).unwrap_or_default();
             found.push(Opener {
                 pid,
                 name: name.trim().to_owned(),

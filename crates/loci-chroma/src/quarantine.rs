@@ -199,7 +199,7 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
 fn count_unsaved(report: &mut QuarantineReport) {
     for directory in &mut report.directories {
         let pickle = directory.from.join("index_metadata.pickle");
-        if let Ok(bytes) = std::fs::read(pickle) {
+        if let Ok(bytes) = loci_files::foreign::read(&pickle) {
             directory.vectors_unreachable = crate::pickle::read(&bytes).pairs.len() as u64;
         }
     }

@@ -10,7 +10,7 @@ mod rebuild;
 mod tests;
 
 use std::fmt::Write as _;
-use std::fs::{File, Metadata as FileInfo};
+use std::fs::Metadata as FileInfo;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -70,6 +70,8 @@ impl Snapshot {
         let path = path
             .canonicalize()
             .map_err(|source| Error::io("cannot open", path, source))?;
+        loci_files::foreign::check(&path)
+            .map_err(|source| Error::io("cannot open", &path, source))?;
         if !path.is_file() {
             return Err(Error::invalid(
                 format!("`{}`", path.display()),
@@ -242,7 +244,7 @@ fn is_pending(path: &Path, companion: &str) -> bool {
         if !std::fs::metadata(path)?.is_file() {
             return Ok(false);
         }
-        File::open(path)?.read_exact(&mut start)?;
+        loci_files::foreign::open(path)?.read_exact(&mut start)?;
         Ok(true)
     };
     read().unwrap_or(false)
@@ -317,12 +319,14 @@ fn copied(path: &Path) -> Result<(TempDir, Vec<Option<Stamp>>)> {
 
 /// Copies content alone: a copy of a read-only file must be writable for the recovery.
 fn copy_bytes(source: &Path, target: &Path) -> io::Result<()> {
-    let mut from = File::open(source)?;
-    let mut to = File::create_new(target)?;
+    let mut from = loci_files::foreign::open(source)?;
+    let mut to = loci_files::own::create_new(target)?;
     io::copy(&mut from, &mut to)?;
     Ok(())
 }
 
+/// `path` was checked by [`Snapshot::taken`].
+#[expect(clippy::disallowed_methods, reason = "the path was checked")]
 fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -342,6 +346,7 @@ fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
     careful(Connection::open_with_flags(uri, flags)?)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a private copy")]
 fn open_copy(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     careful(Connection::open_with_flags(path, flags)?)

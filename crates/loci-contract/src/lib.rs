@@ -14,6 +14,10 @@
 //! A backend that cannot write keeps the read half: [`read_contract_tests!`] over [`Through`].
 //!
 //! Nothing here belongs into a product: functions panic, and the embedder knows no meaning.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,

@@ -17,6 +17,12 @@ pub enum Error {
         /// The directory that was looked at.
         path: PathBuf,
     },
+    /// The palace was moved or deleted while it was open. A new one is not made in its place.
+    #[error("palace `{}` was moved or deleted while it was open", path.display())]
+    PalaceGone {
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The palace exists, the collection in it does not. A special case of "palace not found":
     /// its kind is the same.
     #[error("collection `{collection}` does not exist in this palace")]
@@ -95,6 +101,17 @@ pub enum Error {
     Busy {
         /// What was being done.
         what: String,
+        /// How long it waited.
+        waited: Duration,
+    },
+    /// A known process held a lock for longer than the wait limit. Nothing was written. Its kind
+    /// and code are those of [`Error::Busy`].
+    #[error("{lock} stayed locked for {} s by {holder}", waited.as_secs())]
+    Locked {
+        /// The lock, for example "`index.lock`".
+        lock: String,
+        /// The process: its number and its command.
+        holder: String,
         /// How long it waited.
         waited: Duration,
     },
@@ -217,9 +234,9 @@ impl Error {
     /// Who must act.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::PalaceNotFound { .. } | Self::CollectionNotInitialized { .. } => {
-                ErrorKind::NotFound
-            }
+            Self::PalaceNotFound { .. }
+            | Self::PalaceGone { .. }
+            | Self::CollectionNotInitialized { .. } => ErrorKind::NotFound,
             Self::UnsupportedFilter { .. }
             | Self::DimensionMismatch { .. }
             | Self::UnknownBackend { .. }
@@ -228,7 +245,7 @@ impl Error {
             Self::EmbedderMismatch { .. }
             | Self::BackendMismatch { .. }
             | Self::Conflict { .. } => ErrorKind::Conflict,
-            Self::Busy { .. } => ErrorKind::Busy,
+            Self::Busy { .. } | Self::Locked { .. } => ErrorKind::Busy,
             Self::Corrupt { .. } => ErrorKind::Corrupt,
             Self::BackendClosed { .. } | Self::Io { .. } | Self::Full { .. } => {
                 ErrorKind::Unavailable
@@ -241,6 +258,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::PalaceNotFound { .. } => "palace_not_found",
+            Self::PalaceGone { .. } => "palace_gone",
             Self::CollectionNotInitialized { .. } => "collection_not_initialized",
             Self::BackendClosed { .. } => "backend_closed",
             Self::UnsupportedFilter { .. } => "unsupported_filter",
@@ -250,7 +268,7 @@ impl Error {
             Self::BackendMismatch { .. } => "backend_mismatch",
             Self::UnknownBackend { .. } => "unknown_backend",
             Self::Conflict { .. } => "conflict",
-            Self::Busy { .. } => "busy",
+            Self::Busy { .. } | Self::Locked { .. } => "busy",
             Self::Corrupt { .. } => "corrupt",
             Self::NewerFormat { .. } => "newer_format",
             Self::InvalidInput { .. } => "invalid_input",
@@ -265,6 +283,9 @@ impl Error {
         Some(match self {
             Self::PalaceNotFound { .. } => {
                 "create one with `loci init`, or name another with `--palace`".into()
+            }
+            Self::PalaceGone { .. } => {
+                "put it back, or restart this program to begin a new one; nothing was written".into()
             }
             Self::CollectionNotInitialized { .. } => {
                 "`loci status` lists the collections of this palace".into()
@@ -285,6 +306,11 @@ impl Error {
             }
             Self::UnknownBackend { .. } => "use one of the known names".into(),
             Self::Busy { .. } => "try again; another process is writing".into(),
+            Self::Locked { .. } => {
+                "try again when that process is done; if it is stopped, continue it with `kill -CONT` \
+                 or end it: nothing is lost by ending it"
+                    .into()
+            }
             Self::Corrupt { .. } => {
                 "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
             }

@@ -1,6 +1,10 @@
 //! What embedding costs: `cargo run --release -p loci-embed --example measure [MODEL]`.
 //!
 //! Processor time, not wall time. Passages hold 128 tokens.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
 #![expect(clippy::print_stdout, reason = "it reports to a terminal")]
 
 use std::time::Duration;

@@ -22,7 +22,8 @@ pub(crate) fn config() -> Result<ConfigBuilder<AgentScope>> {
     let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
         return Ok(config);
     };
-    let pem = std::fs::read(&path).map_err(|error| Error::io("cannot read", &path, error))?;
+    let pem = loci_files::foreign::read(std::path::Path::new(&path))
+        .map_err(|error| Error::io("cannot read", &path, error))?;
     let certificates: Vec<_> = ureq::tls::parse_pem(&pem)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),

@@ -14,6 +14,10 @@
 //! assert_eq!(embedder.embed_one("Alice moved to Lyon.").len(), 384);
 //! assert_eq!(embedder.identity().name, "static");
 //! ```
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
 #![deny(unsafe_code)]
 
 #[cfg(feature = "http")]

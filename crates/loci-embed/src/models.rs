@@ -5,7 +5,6 @@
 
 #[cfg(feature = "http")]
 mod known;
-mod lock;
 mod manifest;
 #[cfg(feature = "http")]
 mod pull;
@@ -19,7 +18,7 @@ use loci_core::{Embedder as _, Error, Result};
 use crate::minilm::{MINILM_NAME, MiniLm, Shape};
 #[cfg(feature = "http")]
 pub use known::{KNOWN_MODELS, KnownModel, Progress, PullLimits};
-use lock::FileLock;
+use loci_files::FileLock;
 pub use manifest::StoredModel;
 
 const WEIGHTS: &str = "model.safetensors";
@@ -126,7 +125,7 @@ impl ModelStore {
     /// All models, by name. One that cannot be used is listed with its damage.
     pub fn list(&self) -> Result<Vec<StoredModel>> {
         let failed = |error| Error::io("cannot list", &self.directory, error);
-        let _lock = FileLock::shared(&self.lock_path());
+        let _lock = FileLock::shared(&self.lock_path())?;
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -155,7 +154,7 @@ impl ModelStore {
 
     /// Opens a stored model and compares its weights with what was stored.
     pub fn open(&self, name: &str) -> Result<MiniLm> {
-        let _lock = FileLock::shared(&self.lock_path());
+        let _lock = FileLock::shared(&self.lock_path())?;
         let place = self.place(name)?;
         let stored = StoredModel::read(name, &place);
         if !place.is_dir() {

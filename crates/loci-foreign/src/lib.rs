@@ -1,4 +1,8 @@
 //! Palaces of other programs, recognised and read from their files alone.
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
 #![forbid(unsafe_code)]
 
 mod cells;

@@ -2,7 +2,6 @@
 //! its palace is.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -258,7 +257,9 @@ fn begins_with_a_record(bytes: &[u8]) -> bool {
 
 fn beginning(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LOOKED_AT).read_to_end(&mut bytes)?;
+    loci_files::foreign::open(path)?
+        .take(LOOKED_AT)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,5 +1,9 @@
 //! Measures CPU time and recall of the index on generated data:
 //! `cargo run --release -p loci-index --example measure [rows] [dimension] [queries]`
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
 #![expect(clippy::print_stdout, reason = "a program whose purpose is a table")]
 #![expect(
     clippy::indexing_slicing,

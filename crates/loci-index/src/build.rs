@@ -61,11 +61,9 @@ impl Builder {
         }
         let name = new_name(spec.identity.collection, spec.covered);
         let path = directory.join(temporary_name(&name));
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let file = loci_files::own::open_with(&path, &options)
             .map_err(|source| Error::io("cannot create", &path, source))?;
         let mut builder = Self {
             directory: directory.to_path_buf(),
@@ -196,8 +194,7 @@ impl Builder {
 
 /// Makes renames within the directory durable.
 pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
-    File::open(directory)
-        .and_then(|handle| handle.sync_all())
+    loci_files::sync_directory(directory)
         .map_err(|source| Error::io("cannot sync", directory, source))
 }
 

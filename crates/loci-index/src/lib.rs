@@ -25,6 +25,10 @@
 //! assert_eq!(found.rows, [2]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
 #![deny(unsafe_code)]
 
 mod aside;

@@ -29,10 +29,9 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
             "was registered with a count that does not fit its length",
         ))?;
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(directory.join(&registration.name))
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let mut file = loci_files::own::open_with(&directory.join(&registration.name), &options)
         .map_err(Damage::from_open)?;
     let metadata = file.metadata().map_err(Damage::Unreadable)?;
     if !metadata.is_file() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_palace::{Error, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -13,6 +14,29 @@ use crate::server::Shared;
 const THREADS: usize = 16;
 /// What does not end by then is cut off: an open transaction is rolled back, half an index removed by the next process.
 const LAST_CALL: Duration = Duration::from_secs(2);
+
+/// A server is gone by then after a signal, whatever its calls wait for: an open transaction is
+/// rolled back, as after a kill.
+const DEADLINE: Duration = Duration::from_millis(4_500);
+
+/// Starts a thread that ends the process a while after a signal. It needs neither the runtime nor
+/// any lock, so nothing can hold it up.
+pub(crate) fn end_after_signal() -> Result<()> {
+    let failed = |error: std::io::Error| internal("listening for signals", &error);
+    let mut signals =
+        signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(failed)?;
+    std::thread::Builder::new()
+        .name("loci-deadline".into())
+        .spawn(move || {
+            if signals.forever().next().is_some() {
+                std::thread::sleep(DEADLINE);
+                tracing::warn!("calls still wait; the server ends without them");
+                std::process::exit(0);
+            }
+        })
+        .map_err(failed)?;
+    Ok(())
+}
 
 /// The signals that end a server.
 pub(crate) struct Signals {
@@ -57,7 +81,11 @@ pub(crate) fn runtime() -> Result<Runtime> {
 pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Signals) {
     // Dropping the last handle of a palace brings its index up, too: this one is never dropped.
     std::mem::forget(Arc::clone(shared));
-    let Some(palace) = shared.house.if_open().filter(|_| !hurry) else {
+    // A call that opens the palace right now holds the lock that `if_open` waits for.
+    if hurry {
+        return;
+    }
+    let Some(palace) = shared.house.if_open() else {
         return;
     };
     let closing = tokio::task::spawn_blocking(move || palace.close());

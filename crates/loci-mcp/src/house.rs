@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_palace::{OpenOptions, Palace, Result};
+use loci_palace::{Error, OpenOptions, Palace, Result};
 
 /// Where the palace is, and the palace once it is open.
 pub(crate) struct House {
@@ -36,6 +36,7 @@ impl House {
 
     /// The palace, opened once more. Calls under way go on with the one they have.
     pub(crate) fn reopened(&self) -> Result<Arc<Palace>> {
+        self.existing()?;
         self.lock().take();
         self.existing()
     }
@@ -47,10 +48,13 @@ impl House {
 
     fn opened(&self, create: bool) -> Result<Arc<Palace>> {
         let mut open = self.lock();
-        if let Some(palace) = open.as_ref()
-            // A palace whose directory went away is made anew by the next write only.
-            && palace.path().is_dir()
-        {
+        if let Some(palace) = open.as_ref() {
+            // A new, empty palace in its place would hide that the old one is gone.
+            if !palace.path().is_dir() {
+                return Err(Error::PalaceGone {
+                    path: self.path.clone(),
+                });
+            }
             return Ok(Arc::clone(palace));
         }
         (self.guard)(&self.path)?;

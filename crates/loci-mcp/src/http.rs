@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use self::gate::{Gate, Pass};
-use crate::ending::{Signals, let_go, runtime, shut_down};
+use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::server::Server;
 use crate::{MAX_MESSAGE_BYTES, Settings};
 
@@ -97,6 +97,7 @@ pub fn serve_http(
     ready: &mut dyn FnMut(SocketAddr),
 ) -> Result<()> {
     http.check()?;
+    end_after_signal()?;
     let runtime = runtime()?;
     runtime.block_on(serve(settings, http, ready))?;
     shut_down(runtime, true);

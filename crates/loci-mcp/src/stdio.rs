@@ -7,7 +7,7 @@ use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
-use crate::ending::{Signals, let_go, runtime, shut_down};
+use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::lines::Lines;
 
 /// Calls that are under way when the client closes its end are answered if they take no longer.
@@ -17,6 +17,7 @@ const LAST_GRACE: Duration = Duration::from_secs(15);
 
 /// Serves the client at stdin and stdout until it goes away or a signal comes.
 pub fn serve_stdio(settings: &Settings) -> Result<()> {
+    end_after_signal()?;
     let runtime = runtime()?;
     let hurry = runtime.block_on(serve(settings))?;
     shut_down(runtime, hurry);

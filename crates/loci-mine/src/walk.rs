@@ -19,6 +19,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::{Path, PathBuf};
 
 use loci_core::Error;
+use loci_files::palace::is_file_of_open_palace;
 
 pub use reach::{Reach, would_meet};
 
@@ -196,16 +197,18 @@ pub fn walk(
 
 /// A single path that is not a folder and that the rules admit.
 fn single(path: PathBuf, root: usize, rules: &Rules) -> Met {
-    let in_palace = |path: &Path| {
-        path.parent()
-            .is_some_and(|folder| signs::Signs::probe(folder).is_palace())
-    };
     match fs::symlink_metadata(&path) {
         Ok(_) if in_palace(&path) => tour::skipped(path, reason::PALACE),
         Ok(metadata) if metadata.is_file() => found(path, root, &metadata, rules),
         Ok(_) => tour::skipped(path, reason::NOT_REGULAR),
         Err(error) => tour::failed(path, error),
     }
+}
+
+/// Whether a file lies in a palace, open or not.
+fn in_palace(path: &Path) -> bool {
+    path.parent()
+        .is_some_and(|folder| signs::Signs::probe(folder).is_palace())
 }
 
 fn is_too_large(metadata: &Metadata, rules: &Rules) -> bool {
@@ -218,6 +221,10 @@ fn is_too_large(metadata: &Metadata, rules: &Rules) -> bool {
 fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met {
     if is_too_large(metadata, rules) {
         return tour::skipped(path, reason::TOO_LARGE);
+    }
+    // A hard link: closing it would drop the locks of our own connections.
+    if has_other_names(metadata) && is_file_of_open_palace(&path, metadata) {
+        return tour::skipped(path, reason::PALACE);
     }
     let (modified_ns, changed_ns, file_id) = stamp(metadata);
     Met::File(Found {
@@ -234,6 +241,16 @@ fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met 
 pub(crate) fn folder_id(path: &Path) -> Option<(u64, u64)> {
     let metadata = fs::metadata(path).ok().filter(Metadata::is_dir)?;
     Some(stamp(&metadata).2.unwrap_or_default())
+}
+
+#[cfg(unix)]
+fn has_other_names(metadata: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

@@ -64,7 +64,7 @@ impl Config {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        match std::fs::read_to_string(path) {
+        match loci_files::own::read_to_string(path) {
             Ok(text) => toml::from_str(&text).map_err(|error| {
                 Error::invalid(
                     format!("configuration `{}`", path.display()),

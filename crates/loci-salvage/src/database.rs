@@ -11,8 +11,8 @@ use crate::scan::{IndexRecord, Record, Scan, Wanted};
 use crate::schema::SchemaEntry;
 use crate::tree::Forest;
 use crate::wal::{self, Found, Wal};
+use loci_files::foreign::ForeignFile;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -201,8 +201,9 @@ fn settle(pages: &mut Pages, doubt: Option<&Sample>, found: &mut Report) -> Opti
 }
 
 /// The file and its length; `None` when it is not a regular file.
-fn open_file(path: &Path) -> Result<Option<(File, u64)>, SalvageError> {
-    let opened = File::open(path).and_then(|file| file.metadata().map(|about| (file, about)));
+fn open_file(path: &Path) -> Result<Option<(ForeignFile, u64)>, SalvageError> {
+    let opened =
+        loci_files::foreign::open(path).and_then(|file| file.metadata().map(|about| (file, about)));
     match opened {
         Ok((file, about)) => Ok(about.is_file().then_some((file, about.len()))),
         Err(source) => Err(SalvageError::Open {
@@ -212,7 +213,7 @@ fn open_file(path: &Path) -> Result<Option<(File, u64)>, SalvageError> {
     }
 }
 
-fn open_wal(path: &Path, found: &mut Report) -> Result<Option<(File, Wal)>, SalvageError> {
+fn open_wal(path: &Path, found: &mut Report) -> Result<Option<(ForeignFile, Wal)>, SalvageError> {
     let file = match open_file(&beside(path, "-wal")) {
         Ok(Some((file, _))) => file,
         Ok(None) => return Ok(None),
@@ -234,7 +235,7 @@ fn open_wal(path: &Path, found: &mut Report) -> Result<Option<(File, Wal)>, Salv
 /// SQLite's own test: a journal that is not empty and whose first byte was not cleared.
 fn has_hot_journal(path: &Path) -> bool {
     let mut first = [0];
-    File::open(beside(path, "-journal"))
+    loci_files::foreign::open(&beside(path, "-journal"))
         .is_ok_and(|mut journal| journal.read_exact(&mut first).is_ok() && first != [0])
 }
 

@@ -3,7 +3,7 @@
 
 use crate::pointer_map;
 use crate::wal::Wal;
-use std::fs::File;
+use loci_files::foreign::ForeignFile;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
@@ -17,18 +17,18 @@ pub(crate) struct Pages {
     pub(crate) usable: usize,
     /// Pointer maps lie between the other pages.
     pub(crate) pointer_maps: bool,
-    file: Mutex<File>,
+    file: Mutex<ForeignFile>,
     /// Whole pages in the file that belong to the database.
     in_file: u32,
-    wal: Option<(Mutex<File>, Wal)>,
+    wal: Option<(Mutex<ForeignFile>, Wal)>,
 }
 
 impl Pages {
     pub(crate) fn new(
         page_size: u32,
-        file: File,
+        file: ForeignFile,
         file_bytes: u64,
-        wal: Option<(File, Wal)>,
+        wal: Option<(ForeignFile, Wal)>,
     ) -> Self {
         let mut in_file = u32::try_from(file_bytes / u64::from(page_size)).unwrap_or(u32::MAX);
         // A commit that shrank the database leaves pages in the file until the next checkpoint.

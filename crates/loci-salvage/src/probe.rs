@@ -2,7 +2,7 @@
 //! reserved bytes, make the most pages come out as whole b-tree pages.
 
 use crate::btree::BtreePage;
-use std::fs::File;
+use loci_files::foreign::ForeignFile;
 use std::io::{Read, Seek, SeekFrom};
 
 /// Every page size divides a window, so windows at its multiples start on a page at any size.
@@ -16,7 +16,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    pub(crate) fn take(file: &mut File, file_bytes: u64) -> Self {
+    pub(crate) fn take(file: &mut ForeignFile, file_bytes: u64) -> Self {
         let windows = file_bytes.div_ceil(WINDOW_BYTES);
         let step = windows.div_ceil(MAX_WINDOWS).max(1);
         let windows = (0..windows)

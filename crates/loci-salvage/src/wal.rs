@@ -4,8 +4,8 @@
 
 use crate::bytes::{array, be_u32};
 use crate::header::is_page_size;
+use loci_files::foreign::{self, ForeignFile};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) enum Found {
     Wal(Wal),
 }
 
-pub(crate) fn read(file: &File) -> Found {
+pub(crate) fn read(file: &ForeignFile) -> Found {
     let mut reader = BufReader::with_capacity(1 << 17, file);
     let mut header = [0; HEADER_BYTES];
     match reader.read_exact(&mut header) {
@@ -128,7 +128,7 @@ pub struct DamagedLog {
 /// Looks whether a WAL file has lost commits. A missing, empty or healthy one has not, and neither
 /// has one that ends in a write that was cut short, nor one that somebody is writing right now.
 pub fn damaged_log(path: &Path) -> io::Result<Option<DamagedLog>> {
-    let mut file = match File::open(path) {
+    let mut file = match foreign::open(path) {
         Err(error)
             if matches!(
                 error.kind(),
@@ -139,7 +139,7 @@ pub fn damaged_log(path: &Path) -> io::Result<Option<DamagedLog>> {
         }
         other => other?,
     };
-    let look = |file: &mut File| -> io::Result<_> {
+    let look = |file: &mut ForeignFile| -> io::Result<_> {
         file.seek(io::SeekFrom::Start(0))?;
         let found = match read(file) {
             Found::Wal(wal) if wal.lost_commits > 0 => Some(DamagedLog {

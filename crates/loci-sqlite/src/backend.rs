@@ -76,7 +76,7 @@ impl SqliteBackend {
         let mut stores = self.lock_stores();
         if let Some(store) = stores.get(&key) {
             if create {
-                store.ensure_created()?;
+                store.ensure_still_there()?;
             }
             return Ok(Arc::clone(store));
         }

@@ -4,8 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use loci_core::Error;
+use loci_files::holders;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
+
+/// The byte of `-shm` that SQLite locks to write.
+const WRITE_BYTE: u64 = 120;
 
 /// What can go wrong inside this crate; turned into [`Error`] at its edge, where the path is known.
 #[derive(Debug)]
@@ -61,10 +65,7 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
             ErrorCode::DatabaseBusy
             | ErrorCode::DatabaseLocked
             | ErrorCode::FileLockingProtocolFailed,
-        ) => Error::Busy {
-            what: doing.into(),
-            waited: super::store::BUSY_LIMIT,
-        },
+        ) => busy(path, doing),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::Corrupt {
             what: "the database".into(),
             path: path.into(),
@@ -115,6 +116,30 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
                 doing: doing.into(),
                 detail,
             },
+        },
+    }
+}
+
+/// Another process held SQLite's write lock too long. It is named where the system tells.
+fn busy(database: &Path, doing: &str) -> Error {
+    let mut log_index = database.as_os_str().to_owned();
+    log_index.push("-shm");
+    let writers: Vec<holders::Holder> = holders::locks_on(Path::new(&log_index))
+        .into_iter()
+        .filter(|lock| lock.posix && lock.exclusive && lock.start == WRITE_BYTE)
+        .filter(|lock| lock.pid != std::process::id())
+        .map(|lock| holders::holder(lock.pid))
+        .collect();
+    let waited = super::store::BUSY_LIMIT;
+    match holders::listed(&writers) {
+        Some(holder) => Error::Locked {
+            lock: format!("the palace, while {doing},"),
+            holder,
+            waited,
+        },
+        None => Error::Busy {
+            what: doing.into(),
+            waited,
         },
     }
 }

@@ -3,6 +3,10 @@
 //! Text, metadata, vector and postings of a write commit in one transaction. The vector index
 //! (`loci-index`) is rebuilt from the truth whenever its file is missing, foreign or damaged; until
 //! then answers are computed exactly. docs/format.md describes the files and what a crash may leave.
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
 #![forbid(unsafe_code)]
 
 mod backend;

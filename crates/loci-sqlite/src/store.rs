@@ -1,8 +1,12 @@
 //! One open palace: its connections, its caches, and the rules for reading and writing it.
 //!
 //! Every read runs in one read transaction, every write in one `BEGIN IMMEDIATE`. Before each, the
-//! file is looked at with `stat`: a palace that was deleted, replaced or restored under us is
-//! noticed and opened anew.
+//! database, its log and the log's index are looked at with `stat`. If one of them was deleted,
+//! replaced or restored, the connections are dropped and opened again.
+//!
+//! Two processes that work on different indexes of one log do not see each other's locks. So a
+//! write holds `palace.lock` shared from before its last look at the files until after its commit,
+//! and a missing log or log index is created only under the exclusive lock.
 
 pub(crate) mod connection;
 pub(crate) mod duplicates;
@@ -18,12 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use loci_core::{Error, Result};
+use loci_files::palace::OpenPalace;
 use rusqlite::Connection;
 
 use self::connection::{Db, Durability};
 use self::lock::FileLock;
-use self::opening::{ensure_ready, is_empty, open_with_log};
-use self::place::{FileMark, Place};
+use self::opening::{ensure_ready, is_empty, lock_for_opening, open_with_log};
+use self::place::{Marks, Place};
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
@@ -45,8 +50,10 @@ pub(crate) struct Store {
     durability: Durability,
     closed: AtomicBool,
     damaged: AtomicBool,
+    /// Held while there may be connections.
+    registration: Mutex<Option<OpenPalace>>,
     connections: Mutex<Connections>,
-    writer: Mutex<Option<(FileMark, Db)>>,
+    writer: Mutex<Option<(Marks, Db)>>,
     live: Mutex<HashMap<String, Arc<Mutex<Live>>>>,
     pub(crate) row_sets: RowSetCache,
     pub(crate) usage: Usage,
@@ -58,7 +65,7 @@ pub(crate) struct Store {
 }
 
 struct Connections {
-    mark: Option<FileMark>,
+    marks: Option<Marks>,
     epoch: u64,
     idle: Vec<Db>,
 }
@@ -96,10 +103,11 @@ impl Store {
     pub(crate) fn open(directory: &Path, create: bool, durability: Durability) -> Result<Self> {
         let place = Place::new(directory);
         opening::keep_damaged_log(&place)?;
-        // The connection that looked is the first of the pool, unless the file was replaced since.
-        let mark = place.mark()?;
+        let registration = OpenPalace::register(directory)?;
+        // The connection that looked is the first of the pool, unless a file was replaced since.
+        let marks = place.marks()?;
         let first = ensure_ready(&place, create, durability)?;
-        let idle = if mark.is_some() && place.mark()? == mark {
+        let idle = if marks.is_some_and(|marks| marks.are_complete()) && place.marks()? == marks {
             vec![first]
         } else {
             Vec::new()
@@ -109,8 +117,9 @@ impl Store {
             durability,
             closed: AtomicBool::new(false),
             damaged: AtomicBool::new(false),
+            registration: Mutex::new(Some(registration)),
             connections: Mutex::new(Connections {
-                mark,
+                marks,
                 epoch: 0,
                 idle,
             }),
@@ -173,43 +182,60 @@ impl Store {
         }
     }
 
-    /// Makes the palace if it was deleted under us.
-    pub(crate) fn ensure_created(&self) -> Result<()> {
-        self.ensure_open()?;
-        ensure_ready(&self.place, true, self.durability)?;
-        Ok(())
+    /// Refuses a palace that was moved or deleted since it was opened: a new, empty one in its place
+    /// would hide the loss, and the next writes would go there.
+    pub(crate) fn ensure_still_there(&self) -> Result<()> {
+        self.current_marks().map(|_| ())
     }
 
     /// Runs `work` in one read transaction.
     pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
-        let (mark, db) = self.begin_read(doing)?;
+        let (marks, db) = self.begin_read(doing)?;
         let result = self.watch(work(&db));
         let ended = db
             .sql
             .execute_batch("COMMIT")
             .or_else(|_| db.sql.execute_batch("ROLLBACK"));
         let result = result.and_then(|value| Ok(ended.map(|()| value)?));
+        self.refuse_second_log_index(&marks, doing)?;
         if !matches!(&result, Err(Fault::Sql(_))) {
-            self.keep(mark, db);
+            self.keep(marks, db);
         }
         result.map_err(|fault| fault.into_error(&self.place.database, doing))
     }
 
+    /// Refuses an answer that was read through a log index which another one has replaced: writers
+    /// that use the new one do not see our read lock, and may have overwritten pages of the log.
+    fn refuse_second_log_index(&self, marks: &Marks, doing: &str) -> Result<()> {
+        let replaced = self.place.marks()?.is_some_and(|now| {
+            now.database == marks.database
+                && now.log_index.is_some()
+                && now.log_index != marks.log_index
+        });
+        if replaced {
+            return Err(Error::Busy {
+                what: format!("{doing}: the files of the palace were replaced meanwhile"),
+                waited: Duration::ZERO,
+            });
+        }
+        Ok(())
+    }
+
     /// A connection inside a read transaction that has seen its state.
-    fn begin_read(&self, doing: &str) -> Result<(FileMark, Db)> {
+    fn begin_read(&self, doing: &str) -> Result<(Marks, Db)> {
         loop {
-            let (mark, db) = self.reader(doing)?;
+            let (marks, db) = self.reader(doing)?;
             // The first read fixes what the transaction sees.
             let begun = begin(&db.sql);
             match self.watch(begun) {
-                Ok(()) => return Ok((mark, db)),
-                Err(fault) => self.unless_replaced(mark, fault, doing)?,
+                Ok(()) => return Ok((marks, db)),
+                Err(fault) => self.unless_replaced(&marks, fault, doing)?,
             }
         }
     }
 
-    /// Runs `work` in one write transaction: all of it is committed, or nothing. If the palace is
-    /// replaced meanwhile, it is done again on the new one.
+    /// Runs `work` in one write transaction: all of it is committed, or nothing. If the palace was
+    /// replaced, it runs again on the new one.
     pub(crate) fn write<T>(
         &self,
         doing: &str,
@@ -217,26 +243,143 @@ impl Store {
     ) -> Result<T> {
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let current = self.current_mark()?;
+            let current = self.current_marks()?;
             if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
-                *slot = None;
+                if let Some((opened, db)) = slot.take() {
+                    self.save_removed_log(&opened, &db)?;
+                }
                 *slot = Some(self.connect_marked(doing)?);
             }
-            // The mark of the file that is really written to: it may be newer than the one looked at.
-            let Some((mark, db)) = slot.as_ref().map(|(mark, db)| (*mark, db)) else {
+            // The files that are really written to: they may be newer than the ones looked at.
+            let Some((marks, db)) = slot.as_ref().map(|(marks, db)| (*marks, db)) else {
                 continue;
             };
-            let result = self.watch(in_transaction(db, &mut work));
+            let result = self.watch(self.in_transaction(&marks, db, &mut work));
             if matches!(&result, Err(Fault::Sql(_))) {
-                // A connection that saw a failed write or a damaged page starts afresh next time.
+                // A connection that saw a failed write or a damaged page is not used again.
                 *slot = None;
             }
             match result {
-                // Committed to a file that was replaced meanwhile: that is no commit of this palace.
-                Ok(_) if self.place.mark()? != Some(mark) => *slot = None,
-                Ok(value) => return Ok(value),
-                Err(fault) => self.unless_replaced(mark, fault, doing)?,
+                Ok(Turn::Committed(value)) => return Ok(value),
+                Ok(Turn::Replaced) => *slot = None,
+                Ok(Turn::Locked) => FileLock::wait(&self.place.lock())?,
+                Err(fault) => self.unless_replaced(&marks, fault, doing)?,
             }
+        }
+    }
+
+    /// `work` between BEGIN IMMEDIATE and COMMIT, rolled back if anything fails.
+    fn in_transaction<T>(
+        &self,
+        marks: &Marks,
+        db: &Db,
+        work: &mut impl FnMut(&Db) -> Attempt<T>,
+    ) -> Attempt<Turn<T>> {
+        db.sql.execute_batch("BEGIN IMMEDIATE")?;
+        let roll_back = || {
+            // After some errors SQLite has rolled back by itself.
+            let _ = db.sql.execute_batch("ROLLBACK");
+        };
+        // Never wait here: a process that holds the lock exclusively may wait for SQLite's lock,
+        // which we hold.
+        let lock = match FileLock::try_shared(&self.place.lock()) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => {
+                roll_back();
+                return Ok(Turn::Locked);
+            }
+            Err(error) => {
+                roll_back();
+                return Err(error.into());
+            }
+        };
+        // From here to the end of the lock nobody swaps the files, and nobody creates a second log
+        // or log index. Another program may still remove them.
+        match self.place.marks() {
+            Ok(Some(now)) if now == *marks => {}
+            Ok(_) => {
+                roll_back();
+                return Ok(Turn::Replaced);
+            }
+            Err(error) => {
+                roll_back();
+                return Err(error.into());
+            }
+        }
+        let result = work(db).and_then(|value| {
+            // Durable from here on: in the log, and on the disk with durability `full`. A crash
+            // before this line leaves nothing of the write.
+            db.sql.execute_batch("COMMIT")?;
+            Ok(value)
+        });
+        match result {
+            Ok(value) => {
+                let kept = self.is_kept(marks, db)?;
+                drop(lock);
+                Ok(if kept {
+                    Turn::Committed(value)
+                } else {
+                    Turn::Replaced
+                })
+            }
+            Err(fault) => {
+                roll_back();
+                Err(fault)
+            }
+        }
+    }
+
+    /// Whether a commit is in this palace. Another program may have removed files since we looked.
+    /// Without its database it is no commit of this palace; a removed log is moved into the database.
+    fn is_kept(&self, marks: &Marks, db: &Db) -> Attempt<bool> {
+        let Some(now) = self.place.marks()? else {
+            return Ok(false);
+        };
+        if now.database != marks.database {
+            return Ok(false);
+        }
+        if now.log != marks.log {
+            checkpoint_all(&db.sql, &self.place)?;
+        }
+        Ok(true)
+    }
+
+    /// Moves a log that another program removed into the database, as long as this process has it
+    /// open: its commits are nowhere else.
+    fn save_removed_log(&self, marks: &Marks, db: &Db) -> Result<()> {
+        let is_removed = |now: Option<Marks>| {
+            now.is_some_and(|now| {
+                now.database == marks.database && now.log.is_none() && marks.log.is_some()
+            })
+        };
+        if !is_removed(self.place.marks()?) {
+            return Ok(());
+        }
+        // Nobody starts another log meanwhile.
+        let _lock = FileLock::exclusive(&self.place.lock())?;
+        if !is_removed(self.place.marks()?) {
+            return Ok(());
+        }
+        tracing::warn!("the log was removed; its commits are moved into the database");
+        checkpoint_all(&db.sql, &self.place)
+            .map_err(|fault| fault.into_error(&self.place.database, "saving a removed log"))
+    }
+
+    /// Runs `work` on a connection of its own outside any transaction, with nobody swapping files
+    /// meanwhile: for VACUUM and checkpoints.
+    pub(crate) fn alone<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
+        loop {
+            let (marks, db) = self.connect_marked(doing)?;
+            let Some(_lock) = FileLock::try_shared(&self.place.lock())? else {
+                FileLock::wait(&self.place.lock())?;
+                continue;
+            };
+            if self.place.marks()? != Some(marks) {
+                continue;
+            }
+            return self
+                .watch(work(&db))
+                .map_err(|fault| fault.into_error(&self.place.database, doing));
         }
     }
 
@@ -247,9 +390,9 @@ impl Store {
         std::thread::sleep(ROOM);
     }
 
-    /// Swallows SQLite's error if the palace was replaced since: then the call starts again.
-    fn unless_replaced(&self, mark: FileMark, fault: Fault, doing: &str) -> Result<()> {
-        if matches!(fault, Fault::Sql(_)) && self.place.mark()? != Some(mark) {
+    /// Drops SQLite's error if the palace was replaced since: then the call starts again.
+    fn unless_replaced(&self, marks: &Marks, fault: Fault, doing: &str) -> Result<()> {
+        if matches!(fault, Fault::Sql(_)) && self.place.marks()? != Some(*marks) {
             return Ok(());
         }
         Err(fault.into_error(&self.place.database, doing))
@@ -263,41 +406,56 @@ impl Store {
         self.connect_marked(doing).map(|(_, db)| db)
     }
 
-    /// [`Store::connect`], with the mark of the file that was opened.
-    fn connect_marked(&self, doing: &str) -> Result<(FileMark, Db)> {
+    /// [`Store::connect`], with the identity of the files that were opened.
+    fn connect_marked(&self, doing: &str) -> Result<(Marks, Db)> {
         loop {
-            let mark = self.current_mark()?;
+            self.current_marks()?;
             if is_empty(&self.place) {
-                // Somebody is creating it anew, or it was emptied and its log must not be touched.
+                // Another process is creating it, or it was emptied and its log must not be touched.
                 ensure_ready(&self.place, false, self.durability)?;
                 continue;
             }
-            let _shared = FileLock::shared(&self.place.lock());
-            if self.place.mark()? != Some(mark) {
+            let _lock = lock_for_opening(&self.place)?;
+            let Some(before) = self.place.marks()? else {
                 continue;
-            }
+            };
             match open_with_log(&self.place, self.durability) {
                 Ok(mut db) => {
-                    db.epoch = self.note(mark);
-                    return Ok((mark, db));
+                    // SQLite may have created what was missing, and nothing else may have changed.
+                    let Some(marks) = self.place.marks()?.filter(|now| {
+                        now.database == before.database
+                            && now.are_complete()
+                            && (*now == before || !before.are_complete())
+                    }) else {
+                        continue;
+                    };
+                    db.epoch = self.note(marks)?;
+                    return Ok((marks, db));
                 }
-                Err(fault) => self.unless_replaced(mark, fault, doing)?,
+                Err(fault) => self.unless_replaced(&before, fault, doing)?,
             }
         }
     }
 
-    /// The epoch of a database file; a new one ends the old epoch and its idle connections.
-    fn note(&self, mark: FileMark) -> u64 {
-        let mut connections = self.lock_connections();
-        if connections.mark != Some(mark) {
+    /// The epoch of the files; other files begin a new epoch and end the idle connections.
+    fn note(&self, marks: Marks) -> Result<u64> {
+        let (old, epoch) = {
+            let mut connections = self.lock_connections();
+            if connections.marks == Some(marks) {
+                return Ok(connections.epoch);
+            }
             let epoch = connections.epoch + 1;
-            *connections = Connections {
-                mark: Some(mark),
+            let new = Connections {
+                marks: Some(marks),
                 epoch,
                 idle: Vec::new(),
             };
+            (std::mem::replace(&mut *connections, new), epoch)
+        };
+        if let (Some(old_marks), Some(db)) = (old.marks, old.idle.first()) {
+            self.save_removed_log(&old_marks, db)?;
         }
-        connections.epoch
+        Ok(epoch)
     }
 
     pub(crate) fn ensure_open(&self) -> Result<()> {
@@ -313,6 +471,11 @@ impl Store {
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.release();
+        // Connections that other threads still use are registered by themselves.
+        self.registration
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
     /// From now on the files are left as they are: the database is damaged, and moving the log into
@@ -333,14 +496,32 @@ impl Store {
     /// the log.
     pub(crate) fn release(&self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut idle = std::mem::take(&mut self.lock_connections().idle);
-        let last = writer.take().map(|(_, db)| db).or_else(|| idle.pop());
+        let (idle_marks, mut idle) = {
+            let mut connections = self.lock_connections();
+            (connections.marks, std::mem::take(&mut connections.idle))
+        };
+        let last = writer
+            .take()
+            .or_else(|| idle_marks.zip(idle.pop()))
+            .filter(|_| !self.damaged.load(Ordering::Acquire));
         drop(idle);
-        if let Some(mut db) = last.filter(|_| !self.damaged.load(Ordering::Acquire))
-            && let Err(fault) = db.checkpoint()
+        if let Some((marks, mut db)) = last
+            && let Err(fault) = self.empty_log(&marks, &mut db)
         {
             tracing::debug!(?fault, "the log stays for the next process");
         }
+    }
+
+    /// Moves the log into the database, unless a file was replaced or is being replaced.
+    fn empty_log(&self, marks: &Marks, db: &mut Db) -> Attempt<()> {
+        self.save_removed_log(marks, db)?;
+        let Some(_lock) = FileLock::try_shared(&self.place.lock())? else {
+            return Ok(());
+        };
+        if self.place.marks()? == Some(*marks) {
+            db.checkpoint()?;
+        }
+        Ok(())
     }
 
     /// The in-memory side of a collection's index.
@@ -349,25 +530,31 @@ impl Store {
         Arc::clone(map.entry(collection.to_owned()).or_default())
     }
 
-    fn current_mark(&self) -> Result<FileMark> {
+    fn current_marks(&self) -> Result<Marks> {
         self.ensure_open()?;
         loop {
-            if let Some(mark) = self.place.mark()? {
-                return Ok(mark);
+            if let Some(marks) = self.place.marks()? {
+                return Ok(marks);
             }
-            // Missing: deleted, or a restore is between its renames. The latter holds the lock, and
-            // the former is an error once we have it.
-            ensure_ready(&self.place, false, self.durability)?;
+            // Missing: deleted, moved, or a restore is between its renames. The last holds the lock
+            // and has ended once we have it.
+            match ensure_ready(&self.place, false, self.durability) {
+                Ok(_) => {}
+                Err(Error::PalaceNotFound { path }) => return Err(Error::PalaceGone { path }),
+                Err(error) => return Err(error),
+            }
         }
     }
 
-    fn reader(&self, doing: &str) -> Result<(FileMark, Db)> {
-        let mark = self.current_mark()?;
-        self.note(mark);
-        if let Some(db) = self.lock_connections().idle.pop() {
-            return Ok((mark, db));
+    fn reader(&self, doing: &str) -> Result<(Marks, Db)> {
+        let current = self.current_marks()?;
+        if current.are_complete() {
+            self.note(current)?;
+            if let Some(db) = self.lock_connections().idle.pop() {
+                return Ok((current, db));
+            }
         }
-        let (mark, db) = self.connect_marked(doing)?;
+        let (marks, db) = self.connect_marked(doing)?;
         // A palace that was replaced may be of another format or half made.
         let format = schema::format(&db.sql)
             .map_err(|fault| fault.into_error(&self.place.database, doing))?;
@@ -376,12 +563,12 @@ impl Store {
             ensure_ready(&self.place, false, self.durability)?;
             return self.connect_marked(doing);
         }
-        Ok((mark, db))
+        Ok((marks, db))
     }
 
-    fn keep(&self, mark: FileMark, db: Db) {
+    fn keep(&self, marks: Marks, db: Db) {
         let mut connections = self.lock_connections();
-        if connections.mark == Some(mark)
+        if connections.marks == Some(marks)
             && connections.idle.len() < IDLE_READERS
             && !self.closed.load(Ordering::Acquire)
         {
@@ -396,18 +583,30 @@ impl Store {
     }
 }
 
-/// `work` between BEGIN IMMEDIATE and COMMIT, rolled back if anything fails.
-fn in_transaction<T>(db: &Db, work: &mut impl FnMut(&Db) -> Attempt<T>) -> Attempt<T> {
-    db.sql.execute_batch("BEGIN IMMEDIATE")?;
-    let result = work(db).and_then(|value| {
-        db.sql.execute_batch("COMMIT")?;
-        Ok(value)
-    });
-    if result.is_err() {
-        // After some errors SQLite has rolled back by itself.
-        let _ = db.sql.execute_batch("ROLLBACK");
+/// How one attempt at a write transaction ended, if not with an error.
+enum Turn<T> {
+    Committed(T),
+    /// The files are not the ones that the connection works on. Nothing was written to the palace.
+    Replaced,
+    /// Another process creates, migrates or replaces the palace. Nothing was written.
+    Locked,
+}
+
+/// Moves the whole log into the database; an error when readers keep a part of it.
+fn checkpoint_all(db: &Connection, place: &Place) -> Attempt<()> {
+    let (busy, frames, moved): (i64, i64, i64) =
+        db.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    if busy == 0 && frames == moved {
+        return Ok(());
     }
-    result
+    let [log, _] = place.companions();
+    let source = std::io::Error::other(
+        "it was removed by another program, and its commits could not all be moved into the \
+         database; the last writes may be lost",
+    );
+    Err(Error::io("cannot save the log", log, source).into())
 }
 
 fn begin(db: &Connection) -> Attempt<()> {

@@ -1,7 +1,6 @@
 //! Saving what is new in a transcript, exactly as `loci mine` of that file would. What is small is saved at once; for the
 //! rest, and whenever others hold the palace, a process in the background does it.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,7 +119,8 @@ fn look(path: &Path) -> Look {
         return Look::Nothing;
     }
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let read = loci_files::foreign::open(path)
+        .and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     match read {
         Ok(_) if recognise_conversation(path, &head).is_some() => {
             Look::Conversation(metadata.len())

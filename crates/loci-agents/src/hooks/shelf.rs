@@ -1,11 +1,12 @@
 //! The folder in which hooks keep what they must know of each other: small files, each written whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use loci_files::own;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_128;
@@ -50,10 +51,10 @@ impl Shelf {
 
     /// A file that is there, or made; its content is left alone.
     pub(super) fn open(&self, name: &str) -> std::io::Result<File> {
-        let mut options = File::options();
+        let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         private(&mut options);
-        options.open(self.path(name))
+        own::open_with(&self.path(name), &options)
     }
 
     /// What a file says; nothing if it is missing or cannot be understood.
@@ -68,12 +69,10 @@ impl Shelf {
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let fresh = self.path(&format!("{name}.{}-{count}.new", std::process::id()));
         let written = (|| {
-            let mut options = File::options();
+            let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true);
             private(&mut options);
-            options
-                .open(&fresh)?
-                .write_all(&serde_json::to_vec(value)?)?;
+            own::open_with(&fresh, &options)?.write_all(&serde_json::to_vec(value)?)?;
             fs::rename(&fresh, self.path(name))
         })();
         if written.is_err() {
@@ -106,7 +105,7 @@ impl Shelf {
     }
 }
 
-fn private(options: &mut fs::OpenOptions) {
+fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]
@@ -115,7 +114,7 @@ fn private(options: &mut fs::OpenOptions) {
 
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let mut bytes = Vec::new();
-    File::open(path)
+    own::open(path)
         .ok()?
         .take(MAX_FILE_BYTES)
         .read_to_end(&mut bytes)

@@ -1,10 +1,10 @@
 //! Reading and writing configuration files of others: through links, with their permissions, whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
+use loci_files::FileLock;
 use loci_palace::{Error, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         path: path.to_owned(),
         source,
     };
-    let file = match File::open(path) {
+    let file = match loci_files::foreign::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io(error)),
@@ -115,7 +115,7 @@ fn write_new(path: &Path, bytes: &[u8], like: Option<fs::Metadata>) -> io::Resul
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = loci_files::own::create_new(path)?;
     if let Some(like) = like {
         file.set_permissions(like.permissions())?;
     }
@@ -161,7 +161,7 @@ fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = loci_files::own::open_with(path, &options)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
@@ -182,7 +182,7 @@ pub(super) fn keep_directory(path: &Path) -> Result<()> {
 #[cfg(unix)]
 fn sync_directory(file: &Path) -> io::Result<()> {
     let directory = file.parent().unwrap_or(Path::new("/"));
-    File::open(directory)?.sync_all()
+    loci_files::sync_directory(directory)
 }
 
 #[cfg(not(unix))]
@@ -191,38 +191,6 @@ fn sync_directory(_: &Path) -> io::Result<()> {
 }
 
 /// Held while configuration is changed, so that two runs do not mix. Gone with the process.
-#[derive(Debug)]
-pub(super) struct Lock {
-    _file: File,
-}
-
-impl Lock {
-    /// Waits for another run to end.
-    pub(super) fn take(path: &Path) -> Result<Self> {
-        const PATIENCE: Duration = Duration::from_secs(10);
-        let failed = |source| Error::Io {
-            action: "cannot lock",
-            path: path.to_owned(),
-            source,
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(path).map_err(failed)?;
-        let since = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
-                Err(fs::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                Err(fs::TryLockError::WouldBlock) => {
-                    return Err(Error::Busy {
-                        what: "another `loci connect` or `loci disconnect` runs".to_owned(),
-                        waited: PATIENCE,
-                    });
-                }
-            }
-        }
-    }
+pub(super) fn lock(path: &Path) -> Result<FileLock> {
+    FileLock::exclusive(path)
 }

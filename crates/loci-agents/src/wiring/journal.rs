@@ -7,7 +7,9 @@ use loci_palace::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::change::Traces;
-use super::files::{self, Lock};
+use loci_files::FileLock;
+
+use super::files;
 use super::splice::Edit;
 use crate::home::Home;
 
@@ -40,7 +42,7 @@ struct Contents {
 pub(super) struct Journal {
     directory: PathBuf,
     pub(super) records: Vec<Record>,
-    _lock: Option<Lock>,
+    _lock: Option<FileLock>,
 }
 
 const VERSION: u32 = 1;
@@ -50,7 +52,7 @@ impl Journal {
     pub(super) fn open(home: &Home) -> Result<Self> {
         let directory = home.state.join("wiring");
         files::keep_directory(&directory.join("backups"))?;
-        let lock = Lock::take(&directory.join("lock"))?;
+        let lock = files::lock(&directory.join("lock"))?;
         let records = read(&directory)?;
         Ok(Self {
             directory,

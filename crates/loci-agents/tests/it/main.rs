@@ -1,4 +1,8 @@
 //! Agents in a home of their own: what wiring does to their files.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

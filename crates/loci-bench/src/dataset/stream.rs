@@ -1,7 +1,6 @@
 //! A JSON list, read entry by entry.
 
 use std::fmt;
-use std::fs::File;
 use std::io::BufReader;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -44,7 +43,7 @@ pub(super) fn each<T: DeserializeOwned>(
     path: &Path,
     visit: impl FnMut(usize, T) -> Result<(), Error>,
 ) -> Result<(), Failure> {
-    let file = File::open(path).map_err(Failure::Open)?;
+    let file = loci_files::foreign::open(path).map_err(Failure::Open)?;
     let mut json =
         serde_json::Deserializer::from_reader(BufReader::with_capacity(BUFFER_BYTES, file));
     let mut stopped = None;

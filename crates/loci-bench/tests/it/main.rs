@@ -1,5 +1,9 @@
 //! Whole runs: small data sets through real palaces.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     missing_docs,

@@ -45,7 +45,7 @@ impl About {
 
     /// Of the mirror in this directory; nothing if it has none that can be used.
     pub(super) fn read(directory: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(directory.join(FILE)).ok()?;
+        let text = loci_files::own::read_to_string(&directory.join(FILE)).ok()?;
         let about: Self = serde_json::from_str(&text).ok()?;
         (about.version == MIRROR_VERSION).then_some(about)
     }
@@ -65,6 +65,7 @@ impl About {
             doing: "describing a mirror".into(),
             detail: error.to_string(),
         })?;
-        std::fs::write(&path, text).map_err(|source| Error::io("cannot write", path, source))
+        loci_files::own::write(&path, text)
+            .map_err(|source| Error::io("cannot write", path, source))
     }
 }

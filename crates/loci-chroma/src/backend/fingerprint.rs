@@ -1,6 +1,6 @@
 //! What tells one state of a ChromaDB directory from another, from the figures of its files.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -32,7 +32,7 @@ pub(super) fn of(path: &Path) -> Result<String> {
             note(&mut hash, &path.join(format!("{DATABASE}{companion}")))?;
         }
         let mut head = Vec::new();
-        File::open(path.join(DATABASE))?
+        loci_files::foreign::open(&path.join(DATABASE))?
             .take(HEAD)
             .read_to_end(&mut head)?;
         hash.update(&head);

@@ -1,7 +1,7 @@
 //! How one record of `data_level0.bin` is laid out, and which layout fits a file whose header cannot be trusted.
 
+use loci_files::foreign::ForeignFile;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use loci_core::Metric;
@@ -100,7 +100,7 @@ pub(super) fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
 
 /// The layout under which most records make sense; none if nothing does under any. `preferred` are tried first and win a tie.
 pub(super) fn fitting(
-    data: &mut File,
+    data: &mut ForeignFile,
     data_bytes: u64,
     metric: Metric,
     preferred: Vec<Layout>,
@@ -133,7 +133,12 @@ pub(super) fn fitting(
 }
 
 /// How many of 1024 records make sense, judged by some of them spread over the file.
-fn probe(data: &mut File, data_bytes: u64, metric: Metric, layout: Layout) -> io::Result<u64> {
+fn probe(
+    data: &mut ForeignFile,
+    data_bytes: u64,
+    metric: Metric,
+    layout: Layout,
+) -> io::Result<u64> {
     let size = layout.record_bytes() as u64;
     let records = data_bytes / size;
     let probes = records.min(PROBES);

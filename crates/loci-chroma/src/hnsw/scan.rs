@@ -1,6 +1,6 @@
 //! One pass over `data_level0.bin`: every record is looked at once, together with its entry in `length.bin`.
 
-use std::fs::File;
+use loci_files::foreign::ForeignFile;
 use std::io::{self, BufReader, Read as _};
 
 use loci_core::Metric;
@@ -63,7 +63,11 @@ pub(super) struct Terms {
 }
 
 impl Scan {
-    pub(super) fn run(data: &mut File, lengths: Option<File>, terms: Terms) -> io::Result<Self> {
+    pub(super) fn run(
+        data: &mut ForeignFile,
+        lengths: Option<ForeignFile>,
+        terms: Terms,
+    ) -> io::Result<Self> {
         let mut scan = Self::default();
         let mut lengths = lengths
             .filter(|_| terms.metric == Metric::Cosine)
@@ -133,7 +137,7 @@ impl Scan {
 }
 
 /// The next entry of `length.bin`; none from its end on.
-fn next_length(lengths: &mut Option<BufReader<File>>) -> io::Result<Option<f32>> {
+fn next_length(lengths: &mut Option<BufReader<ForeignFile>>) -> io::Result<Option<f32>> {
     let mut bytes = [0; 4];
     if let Some(reader) = lengths {
         if filled(reader, &mut bytes)? {
@@ -145,7 +149,7 @@ fn next_length(lengths: &mut Option<BufReader<File>>) -> io::Result<Option<f32>>
 }
 
 /// Reads until the buffer is full or the file ends.
-fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+fn fill(file: &mut ForeignFile, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match file.read(rest) {

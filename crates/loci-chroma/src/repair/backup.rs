@@ -2,7 +2,6 @@
 //!
 //! A backup consists of the file and of the journal or log beside it: without them a half-written transaction could not be undone.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
@@ -77,8 +76,8 @@ fn pairs(from: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
 
 fn copy_durably(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {
-        let mut source = File::open(from)?;
-        let mut target = File::create_new(to)?;
+        let mut source = loci_files::foreign::open(from)?;
+        let mut target = loci_files::own::create_new(to)?;
         std::io::copy(&mut source, &mut target)?;
         target.set_permissions(source.metadata()?.permissions())?;
         target.sync_all()
@@ -100,8 +99,7 @@ fn sync_parent(path: &Path) -> Result<()> {
         return Ok(());
     };
     if cfg!(unix) {
-        File::open(parent)
-            .and_then(|directory| directory.sync_all())
+        loci_files::sync_directory(parent)
             .map_err(|source| Error::io("cannot make durable", parent, source))?;
     }
     Ok(())

@@ -55,7 +55,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
             if kind.is_dir() || kind.is_symlink() && path.is_dir() && from == top {
                 folders.push((path, target));
             } else if path.is_file() {
-                std::fs::copy(&path, &target)
+                loci_files::foreign::copy(&path, &target)
                     .map_err(|source| Error::io("cannot copy", &path, source))?;
             }
         }

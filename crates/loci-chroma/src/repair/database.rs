@@ -8,7 +8,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 /// Opens the database for writing. Nothing of its schema runs: no triggers, no views.
+#[expect(clippy::disallowed_methods, reason = "the path is checked first")]
 pub(super) fn open(path: &Path) -> Result<Connection> {
+    loci_files::foreign::check(path).map_err(|source| Error::io("cannot open", path, source))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = || -> rusqlite::Result<Connection> {
         let connection = Connection::open_with_flags(path, flags)?;

@@ -35,6 +35,7 @@ pub(super) fn write(directory: &Directory, work: &Work, path: &Path) -> Result<V
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a new file")]
 fn fill(path: &Path, directory: &Directory, work: &Work) -> Result<Vec<Change>> {
     let failed = |error: rusqlite::Error| database::failed(path, "writing", &error);
     let mut connection = Connection::open(path).map_err(failed)?;

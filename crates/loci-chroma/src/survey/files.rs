@@ -74,7 +74,8 @@ fn read_pickle(path: &Path, elements: u64) -> Option<LabelMap> {
         ));
     }
     let mut bytes = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    let read =
+        loci_files::foreign::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
     match read {
         Ok(_) => Some(pickle::read(&bytes)),
         Err(error) => damaged(error.to_string()),

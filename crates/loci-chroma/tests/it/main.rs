@@ -1,5 +1,9 @@
 //! Directories written by the real chromadb, damaged, and what Loci and the real chromadb make of them.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
+#![allow(
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,

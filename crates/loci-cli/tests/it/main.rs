@@ -1,4 +1,8 @@
 //! The real binary, run as people and programs run it: output, exit codes, files left on disk.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,10 +1,10 @@
 //! Finds the files of a model: in a directory, beside a `.safetensors` or `.onnx` file, or inside a wheel.
 
-use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
+use loci_files::foreign::ForeignFile;
 use zip::ZipArchive;
 
 use super::refuse;
@@ -34,7 +34,8 @@ pub(super) fn read(path: &Path) -> Result<Files> {
         let found = weights.into_iter().find(|weights| weights.is_file());
         return beside(found.ok_or_else(|| refuse(path, nothing("directory")))?);
     }
-    let mut file = File::open(path).map_err(|error| Error::io("cannot read", path, error))?;
+    let mut file =
+        loci_files::foreign::open(path).map_err(|error| Error::io("cannot read", path, error))?;
     let mut start = [0; 4];
     let is_zip = file.read_exact(&mut start).is_ok() && start == *b"PK\x03\x04";
     if is_zip {
@@ -65,14 +66,14 @@ fn beside(weights: PathBuf) -> Result<Files> {
 
 fn whole(path: &Path) -> Result<Vec<u8>> {
     let failed = |error| Error::io("cannot read", path, error);
-    let file = File::open(path).map_err(failed)?;
+    let file = loci_files::foreign::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     limited(file, length)
         .map_err(failed)?
         .ok_or_else(|| refuse(path, too_large()))
 }
 
-fn archive(path: &Path, file: File) -> Result<Files> {
+fn archive(path: &Path, file: ForeignFile) -> Result<Files> {
     let damaged =
         |error: zip::result::ZipError| refuse(path, format!("the archive cannot be read: {error}"));
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(damaged)?;

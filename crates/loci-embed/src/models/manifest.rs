@@ -85,7 +85,7 @@ impl StoredModel {
 }
 
 fn parse(path: &Path) -> std::result::Result<StoredModel, String> {
-    let bytes = fs::read(path.join(MANIFEST))
+    let bytes = loci_files::own::read(&path.join(MANIFEST))
         .map_err(|error| format!("its `{MANIFEST}` cannot be read: {error}"))?;
     serde_json::from_slice(&bytes)
         .map_err(|error| format!("its `{MANIFEST}` cannot be read: {error}"))

@@ -12,9 +12,9 @@ use ureq::Agent;
 use ureq::http::{Response, StatusCode, Uri};
 
 use super::known::{KNOWN_MODELS, KnownModel, Progress, PullLimits};
-use super::lock::FileLock;
 use super::{Added, Change, ModelStore};
 use crate::http;
+use loci_files::FileLock;
 
 /// An attempt that brought this much does not count as a failure.
 const WORTHWHILE_BYTES: u64 = 1 << 20;
@@ -114,12 +114,9 @@ impl<'a> Download<'a> {
 
     /// Tries until the partial file has its full length.
     fn run(&self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(self.partial)
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = loci_files::own::open_with(self.partial, &options)
             .map_err(|error| self.local(error))?;
         let mut failures = 0;
         loop {
@@ -198,7 +195,8 @@ impl<'a> Download<'a> {
             },
             // What is on disk does not fit what the server has.
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if done > 0 => {
-                let cleared = OpenOptions::new().write(true).open(self.partial);
+                let cleared =
+                    loci_files::own::open_with(self.partial, OpenOptions::new().write(true));
                 let cleared = cleared.and_then(|file| file.set_len(0));
                 cleared.map_err(|error| Failure::Lasting(self.local(error)))?;
                 let error = self.failed(format!("the server cannot continue at byte {done}"));
@@ -216,7 +214,7 @@ impl<'a> Download<'a> {
 
     /// Compares the SHA-256 of the whole file with the pinned one; a wrong file is removed.
     fn verify(&self) -> Result<()> {
-        let mut file = File::open(self.partial).map_err(|error| self.local(error))?;
+        let mut file = loci_files::own::open(self.partial).map_err(|error| self.local(error))?;
         let mut context = ring::digest::Context::new(&ring::digest::SHA256);
         let mut buffer = vec![0; 256 << 10];
         loop {

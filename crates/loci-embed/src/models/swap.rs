@@ -1,6 +1,6 @@
 //! Files forced to disk, and a directory that takes the place of another in one step.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 /// Creates a file and waits until it is on disk.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    File::create_new(path)
+    loci_files::own::create_new(path)
         .and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()
@@ -20,9 +20,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Waits until the names in a directory are on disk.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
-    File::open(path)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|error| Error::io("cannot write", path, error))
+    loci_files::sync_directory(path).map_err(|error| Error::io("cannot write", path, error))
 }
 
 /// Moves `new` to `place` and says whether something was there, which is then at `new` or at `old`. Where

@@ -119,7 +119,7 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     let read = || -> std::io::Result<Vec<u8>> {
-        let file = fs::File::open(path)?;
+        let file = loci_files::foreign::open(path)?;
         let mut bytes = Vec::new();
         let most = plausible_bytes(&file.metadata()?);
         file.take(most).read_to_end(&mut bytes)?;

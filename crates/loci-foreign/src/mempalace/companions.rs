@@ -1,7 +1,6 @@
 //! What lies beside a palace of MemPalace, whichever backend keeps its drawers.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -150,7 +149,7 @@ fn json(path: &Path, found: &mut Companions) -> Result<Option<Value>, LostRecord
         return Ok(None);
     }
     let read = || -> std::result::Result<Value, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        let file = loci_files::foreign::open(path).map_err(|error| error.to_string())?;
         let mut text = String::new();
         let mut limited = file.take(LARGEST);
         limited

@@ -80,7 +80,7 @@ fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
         return None;
     }
     let mut text = String::new();
-    fs::File::open(file)
+    loci_files::foreign::open(file)
         .ok()?
         .take(MAX_POINTER_BYTES)
         .read_to_string(&mut text)

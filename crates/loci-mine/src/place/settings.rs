@@ -138,7 +138,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         }
     }
     let mut text = String::new();
-    fs::File::open(path)?
+    loci_files::foreign::open(path)?
         .take(MAX_SETTINGS_BYTES)
         .read_to_string(&mut text)?;
     Ok(Some(text))

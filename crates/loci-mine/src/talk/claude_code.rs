@@ -11,7 +11,6 @@ use super::scalar::Scalar;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -141,7 +140,7 @@ impl ClaudeCode {
             uuid: Scalar<'a>,
         }
         let length = std::mem::take(&mut self.prefix);
-        let Ok(file) = File::open(&self.path) else {
+        let Ok(file) = loci_files::foreign::open(&self.path) else {
             return;
         };
         let mut input = BufReader::with_capacity(1 << 16, file.take(length));

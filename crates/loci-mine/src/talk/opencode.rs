@@ -73,7 +73,7 @@ impl Folder {
 
     /// Learns what the session says of itself; gives the messages that are still to be read.
     fn open(&mut self, desk: &mut Desk) -> Result<Vec<PathBuf>, Error> {
-        let bytes = std::fs::read(&self.path).map_err(|source| Error::Read {
+        let bytes = loci_files::foreign::read(&self.path).map_err(|source| Error::Read {
             path: self.path.clone(),
             source,
         })?;
@@ -155,7 +155,7 @@ fn read(file: &Path) -> Option<Value> {
     if !about.is_file() || about.len() > MAX_FILE_BYTES {
         return None;
     }
-    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    serde_json::from_slice(&loci_files::foreign::read(file).ok()?).ok()
 }
 
 fn conversation(session: &Value, id: &str) -> Conversation {

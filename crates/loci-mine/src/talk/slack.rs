@@ -118,7 +118,7 @@ impl RecordFormat for Slack {
 fn names(file: &Path) -> HashMap<String, String> {
     let is_small = std::fs::metadata(file).is_ok_and(|about| about.len() <= MAX_USERS_BYTES);
     let json = is_small
-        .then(|| std::fs::read(file).ok())
+        .then(|| loci_files::foreign::read(file).ok())
         .flatten()
         .unwrap_or_default();
     let users: Vec<Value> = serde_json::from_slice(&json).unwrap_or_default();

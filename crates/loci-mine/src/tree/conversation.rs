@@ -240,7 +240,7 @@ impl Talk<'_> {
     ) -> Result<Read> {
         let fail = |error| Error::io("cannot read", self.path(), error);
         // A position of its own. If the path is another file by now, its hashes do not fit and the next run reads it.
-        let mut again = std::fs::File::open(self.path()).map_err(fail)?;
+        let mut again = loci_files::foreign::open(self.path()).map_err(fail)?;
         let mut mark = from.unwrap_or_default();
         opened
             .file

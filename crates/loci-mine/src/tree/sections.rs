@@ -1,10 +1,10 @@
 //! Sections of a large source: ranges of its bytes, each with a hash, by which what did not change is passed over.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
 use loci_core::{Error, Result, SourceHash};
+use loci_files::foreign::ForeignFile;
 use serde::de::DeserializeOwned;
 
 use super::stat::Opened;
@@ -91,7 +91,7 @@ pub(super) fn known<M: DeserializeOwned>(
 /// Refuses a file that was changed, and not only longer, while it was read.
 pub(super) fn require_same(path: &Path, size: u64, whole: &SourceHash) -> Result<()> {
     let fail = |error| Error::io("cannot read", path, error);
-    let mut file = File::open(path).map_err(fail)?;
+    let mut file = loci_files::foreign::open(path).map_err(fail)?;
     if hash_range(&mut file, 0, size).map_err(fail)? == *whole {
         return Ok(());
     }
@@ -102,7 +102,7 @@ pub(super) fn require_same(path: &Path, size: u64, whole: &SourceHash) -> Result
 }
 
 /// Hash of a range of a file's bytes.
-pub(super) fn hash_range(file: &mut File, start: u64, end: u64) -> io::Result<SourceHash> {
+pub(super) fn hash_range(file: &mut ForeignFile, start: u64, end: u64) -> io::Result<SourceHash> {
     file.seek(SeekFrom::Start(start))?;
     let mut hasher = blake3::Hasher::new();
     let mut reader = BufReader::with_capacity(1 << 20, file.take(end - start.min(end)));

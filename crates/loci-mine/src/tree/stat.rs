@@ -1,26 +1,27 @@
 //! What the file system says of files, without reading them.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use loci_core::Stat;
+use loci_files::foreign::ForeignFile;
 
 use crate::talk::{self, Format};
 use crate::walk::{Found, Met, Reach, Rules};
 
 /// A file that is being read, with its figures from before the first byte was read.
 pub(super) struct Opened {
-    pub(super) file: File,
+    pub(super) file: ForeignFile,
     pub(super) stat: Stat,
 }
 
 impl Opened {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let read_ns = now_ns();
-        let file = File::open(path)?;
+        let file = loci_files::foreign::open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::other("it is not a regular file"));

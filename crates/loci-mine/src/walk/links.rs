@@ -63,6 +63,7 @@ impl Links {
             {
                 skipped(reason::MET_ELSEWHERE)
             }
+            Target::File(real) if super::in_palace(&real) => skipped(reason::PALACE),
             Target::File(real) => match fs::metadata(&real) {
                 Ok(metadata) => found(real, root, &metadata, self.reach.rules()),
                 Err(error) => Met::Failed { path: real, error },

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 
 use super::signs::{LISTS, Signs};
 use crate::place::repository;
@@ -101,7 +101,14 @@ pub(super) fn matched(list: &Gitignore, path: &Path, is_folder: bool) -> Said {
 
 /// The user's own list for all repositories, with patterns relative to `root`.
 pub(super) fn global(root: &Path) -> Gitignore {
-    GitignoreBuilder::new(root).build_global().0
+    // The crate opens the file by itself.
+    let is_foreign =
+        gitconfig_excludes_path().is_none_or(|path| loci_files::foreign::check(&path).is_ok());
+    if is_foreign {
+        GitignoreBuilder::new(root).build_global().0
+    } else {
+        Gitignore::empty()
+    }
 }
 
 fn compile(folder: &Path, text: &str) -> Option<Gitignore> {
@@ -122,7 +129,7 @@ fn read(file: &Path) -> io::Result<String> {
         return Ok(String::new());
     }
     let mut bytes = Vec::new();
-    fs::File::open(file)?
+    loci_files::foreign::open(file)?
         .take(MAX_LIST_BYTES)
         .read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

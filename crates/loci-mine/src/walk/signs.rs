@@ -129,7 +129,7 @@ pub(super) fn is_version_control(name: &str) -> bool {
 fn has_cache_signature(tag: &Path) -> bool {
     let mut start = Vec::new();
     fs::metadata(tag).is_ok_and(|found| found.is_file())
-        && fs::File::open(tag)
+        && loci_files::foreign::open(tag)
             .and_then(|file| {
                 file.take(CACHE_SIGNATURE.len() as u64)
                     .read_to_end(&mut start)

@@ -1,5 +1,9 @@
 //! Salvage against databases that real SQLite wrote and the tests then damaged.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

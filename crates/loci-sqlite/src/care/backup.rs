@@ -52,11 +52,9 @@ impl SqliteBackend {
 /// foreign commit; this reads one state.
 pub(crate) fn copy_to(store: &Store, target: &Path) -> Result<()> {
     let doing = "copying the palace";
-    fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(target)
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    loci_files::own::open_with(target, &options)
         .map_err(|source| Error::io("cannot create", target, source))?;
     let Some(name) = target.to_str() else {
         return Err(Error::invalid(
@@ -71,7 +69,7 @@ pub(crate) fn copy_to(store: &Store, target: &Path) -> Result<()> {
         let _ = fs::remove_file(format!("{name}-journal"));
     }
     vacuumed.map_err(|error| Fault::Sql(error).into_error(&store.place.database, doing))?;
-    fs::File::open(target)
+    loci_files::own::open(target)
         .and_then(|file| file.sync_all())
         .map_err(|source| Error::io("cannot sync", target, source))
 }

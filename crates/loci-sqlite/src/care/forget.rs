@@ -294,9 +294,6 @@ pub(crate) fn purge(store: &Store) -> Result<Purged> {
 /// Postings merged, file rebuilt, log emptied. True when the log really is empty.
 fn rewrite(store: &Store) -> Result<bool> {
     let doing = "purging forgotten text";
-    let fail = |error: rusqlite::Error| {
-        crate::fault::Fault::Sql(error).into_error(&store.place.database, doing)
-    };
     store.write(doing, |db| {
         db.sql
             .execute("INSERT INTO postings (postings) VALUES ('optimize')", [])?;
@@ -304,14 +301,13 @@ fn rewrite(store: &Store) -> Result<bool> {
     })?;
     // Idle connections of this process hold no pages, but closing them lets the log shrink.
     store.release();
-    let db = store.connect(doing)?;
-    db.sql.execute_batch("VACUUM").map_err(fail)?;
-    db.sql.busy_timeout(READER_WAIT).map_err(fail)?;
-    let busy: i64 = db
-        .sql
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-        .map_err(fail)?;
-    Ok(busy == 0)
+    store.alone(doing, |db| {
+        db.sql.execute_batch("VACUUM")?;
+        db.sql.busy_timeout(READER_WAIT)?;
+        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: i64 = db.sql.query_row(truncate, [], |row| row.get(0))?;
+        Ok(busy == 0)
+    })
 }
 
 /// Deletes what repairs, restores and killed processes left behind in the palace directory; gives

@@ -74,22 +74,21 @@ fn patiently(error: Error) -> Error {
             what,
             waited: PATIENCE,
         },
+        Error::Locked { lock, holder, .. } => Error::Locked {
+            lock,
+            holder,
+            waited: PATIENCE,
+        },
         error => error,
     }
 }
 
 fn play(store: &Store, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Result<()> {
-    let db = store.connect(DOING)?;
-    let result = rehearse(&db, text, vector, done).and_then(|()| {
+    store.alone(DOING, |db| {
+        rehearse(db, text, vector, done)?;
         commit_nothing(&db.sql)?;
         done.push(RehearsalStep::Commit);
         Ok(())
-    });
-    result.map_err(|fault| {
-        if fault.is_damage() {
-            store.leave_files_alone();
-        }
-        fault.into_error(&store.place.database, DOING)
     })
 }
 

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use loci_core::{Error, PalaceRef, Result};
+use loci_files::{foreign, own};
 use rusqlite::{Connection, OpenFlags};
 
 use super::free_path;
@@ -79,6 +80,7 @@ fn taken(place: &Place) -> Error {
 }
 
 /// Refuses what is not a backup of a palace this build can read, before anything is touched.
+#[expect(clippy::disallowed_methods, reason = "the path is checked first")]
 fn check_backup(backup: &Path) -> Result<()> {
     if !fs::metadata(backup)
         .map_err(|source| Error::io("cannot read", backup, source))?
@@ -97,6 +99,7 @@ fn check_backup(backup: &Path) -> Result<()> {
             "has a log beside it, so it is a palace in use; make a copy with `loci backup`",
         ));
     }
+    foreign::check(backup).map_err(|source| Error::io("cannot read", backup, source))?;
     let check = || -> Attempt<()> {
         // Immutable: nothing may appear beside the user's file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -155,6 +158,7 @@ fn immutable_uri(path: &Path) -> Result<String> {
 
 /// Copies the backup beside the palace and gives it a new generation, so that no index of another
 /// history is ever used with it.
+#[expect(clippy::disallowed_methods, reason = "the staged file is new")]
 fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     remove_staging(place)?;
     let temporary = place
@@ -162,13 +166,10 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
         .join(format!("{STAGING}-{:016x}.tmp", fastrand::u64(..)));
     let fail = |source| Error::io("cannot write", &temporary, source);
     let mut source =
-        fs::File::open(backup).map_err(|source| Error::io("cannot read", backup, source))?;
-    let mut copy = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&temporary)
-        .map_err(fail)?;
+        foreign::open(backup).map_err(|source| Error::io("cannot read", backup, source))?;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut copy = own::open_with(&temporary, &options).map_err(fail)?;
     std::io::copy(&mut source, &mut copy).map_err(fail)?;
     copy.sync_all().map_err(fail)?;
     drop(copy);
@@ -190,7 +191,7 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     };
     let drawers =
         renew().map_err(|fault| fault.into_error(&temporary, "preparing the restored palace"))?;
-    fs::File::open(&temporary)
+    own::open(&temporary)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
     Ok((temporary, drawers as u64))

@@ -12,6 +12,7 @@ use loci_core::{
     Backend, Batch, Collection, CollectionOptions, EmbedderIdentity, Error, MAX_BATCH_TEXT_BYTES,
     Metadata, Metric, PalaceRef, Result,
 };
+use loci_files::palace::RawAccess;
 use loci_salvage::{DatabaseFile, Value};
 use rusqlite::params;
 
@@ -84,6 +85,14 @@ pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<Sal
         store.leave_files_alone();
         store.close();
     }
+    let Some(_raw) = RawAccess::begin(&place.directory) else {
+        return Err(Error::Conflict {
+            what: format!(
+                "this process has the palace `{}` open elsewhere; close it before repairing",
+                place.directory.display()
+            ),
+        });
+    };
     let _lock = FileLock::exclusive(&place.lock())?;
     // With the database gone, its log may still hold everything.
     place.ensure_database_file()?;

@@ -27,10 +27,10 @@ pub(crate) fn compact(store: &Store) -> Result<MaintenanceResult> {
             break;
         }
     }
-    let db = store.connect("checkpointing")?;
-    let checkpoint = db
-        .sql
-        .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    let checkpoint = store.alone("checkpointing", |db| {
+        let sql = &db.sql;
+        Ok(sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+    });
     if let Err(error) = checkpoint {
         tracing::debug!(%error, "the log was not moved into the database now");
     }

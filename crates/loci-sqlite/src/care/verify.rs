@@ -384,6 +384,7 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
 
 /// FTS5 compares its postings with the texts only through an INSERT, which takes the write lock
 /// for as long as it runs: so it runs on a copy.
+#[expect(clippy::disallowed_methods, reason = "a private copy")]
 fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     if report
         .findings

@@ -5,12 +5,14 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use loci_files::palace::HeldFiles;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
+use crate::store::place::Place;
 
 /// How hard a commit tries to reach the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,11 +31,14 @@ pub(crate) struct Db {
     pub(crate) epoch: u64,
     /// Whether the tables of the vocabulary were made on this connection.
     vocabulary: Cell<bool>,
+    /// Dropped after the connection: until it is closed, no other code may close these files.
+    held: HeldFiles,
 }
 
 impl Db {
     /// Opens an existing file. `create` is never passed to SQLite: the file is made beforehand,
     /// so that its mode is ours.
+    #[expect(clippy::disallowed_methods, reason = "the palace itself")]
     pub(crate) fn open(path: &Path, durability: Durability) -> Attempt<Self> {
         let mut sql = Connection::open_with_flags(
             path,
@@ -66,7 +71,14 @@ impl Db {
             sql,
             epoch: 0,
             vocabulary: Cell::new(false),
+            held: HeldFiles::register([path]),
         })
+    }
+
+    /// Registers the log and its index, which SQLite opens at the first read.
+    pub(crate) fn hold(&mut self, place: &Place) {
+        let [log, log_index] = place.companions();
+        self.held = HeldFiles::register([&place.database, &log, &log_index]);
     }
 
     /// Makes the tables that show the postings term by term, once: `temp.mentions` and `temp.frequencies`. Making them again would

@@ -4,11 +4,13 @@
 use std::time::{Duration, Instant};
 
 use loci_core::{Error, Result};
+use loci_files::palace::RawAccess;
+use loci_files::{foreign, holders};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connection::{Db, Durability};
 use super::lock::FileLock;
-use super::place::Place;
+use super::place::{Place, sync_directory};
 use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema};
 use crate::fault::{Attempt, Fault};
 
@@ -17,8 +19,8 @@ use crate::fault::{Attempt, Fault};
 pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Db> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
-    // SQLite takes an empty file for a new database and removes the log beside it: so it is looked
-    // at before SQLite opens anything.
+    // SQLite takes an empty file for a new database and removes the log beside it. So Loci looks at
+    // the file before SQLite opens anything.
     if !is_empty(place) {
         match open_current(place, durability) {
             Ok(Some(db)) => return Ok(db),
@@ -30,7 +32,7 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     }
     {
         // A restore between its renames looks like a palace that has lost its database.
-        let lock = FileLock::shared(&place.lock());
+        let lock = FileLock::shared(&place.lock())?;
         if is_empty(place) {
             refuse_lost_database(place)?;
             // Without a lock file nobody is creating or restoring, so an empty file is no palace.
@@ -58,19 +60,64 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
         }
         place.ensure_database_file()?;
     }
-    let db = Db::open(&place.database, durability).map_err(fail)?;
+    refuse_removed_log(place)?;
+    let mut db = Db::open(&place.database, durability).map_err(fail)?;
     prepare(&db, place, create).map_err(fail)?;
+    db.hold(place);
+    // The names of the new files are durable before the palace is used: a power cut must not take
+    // a palace whose writes were acknowledged. The directory itself was synced when it was made.
+    sync_directory(&place.directory)?;
     Ok(db)
+}
+
+/// The lock under which a connection is opened. SQLite creates a missing log or log index. A process
+/// that still works on the removed ones does not see the new ones, so none may be in the middle of a
+/// write then: they are created under the exclusive lock, and every write holds the shared one.
+pub(crate) fn lock_for_opening(place: &Place) -> Result<Option<FileLock>> {
+    let shared = FileLock::shared(&place.lock())?;
+    let complete = place.marks()?.is_none_or(|marks| marks.are_complete());
+    if complete || shared.is_none() {
+        return Ok(shared);
+    }
+    drop(shared);
+    let exclusive = FileLock::exclusive(&place.lock())?;
+    refuse_removed_log(place)?;
+    Ok(Some(exclusive))
+}
+
+/// Refuses to start a new log while another process works on one that was removed: that process
+/// still has commits in it, and moves them into the database at its next call.
+fn refuse_removed_log(place: &Place) -> Result<()> {
+    let [log, log_index] = place.companions();
+    let removed = place
+        .marks()?
+        .is_some_and(|marks| marks.log.is_none() && marks.log_index.is_some());
+    if !removed {
+        return Ok(());
+    }
+    let users = holders::holders_of([&place.database, &log_index]);
+    let Some(users) = holders::listed(&users) else {
+        return Ok(());
+    };
+    let source = std::io::Error::other(format!(
+        "it was removed while {users} uses the palace and still has commits in it; \
+         let that process finish, then try again"
+    ));
+    Err(Error::io("cannot use the log", log, source))
 }
 
 /// Name of a kept log that `verify` still reports.
 pub(crate) const DAMAGED_LOG: &str = "palace.sqlite3.damaged-log-";
 
 /// Keeps a copy of a log whose commits SQLite is about to drop because a frame before them is
-/// damaged. `verify` reports it from then on. Called before this process opens the database.
+/// damaged. `verify` reports it from then on. Reads the log without SQLite, so it does nothing when
+/// this process has the palace open already: then the log was looked at before.
 pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
+    let Some(_raw) = RawAccess::begin(&place.directory) else {
+        return Ok(());
+    };
     let [log, _] = place.companions();
-    let _shared = FileLock::shared(&place.lock());
+    let _shared = FileLock::shared(&place.lock())?;
     let fail = |source| Error::io("cannot read", &log, source);
     let Some(damaged) = loci_salvage::damaged_log(&log).map_err(fail)? else {
         return Ok(());
@@ -86,7 +133,7 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
     let temporary = place
         .directory
         .join(format!("verify-log-{:016x}.tmp", fastrand::u64(..)));
-    std::fs::copy(&log, &temporary)
+    foreign::copy(&log, &temporary)
         .and_then(|_| std::fs::rename(&temporary, &copy))
         .map_err(|source| Error::io("cannot keep the damaged log as", &copy, source))?;
     tracing::warn!(
@@ -129,15 +176,16 @@ fn refuse_lost_database(place: &Place) -> Result<()> {
 }
 
 pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
-    let db = Db::open(&place.database, durability)?;
+    let mut db = Db::open(&place.database, durability)?;
     db.sql
         .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    db.hold(place);
     Ok(db)
 }
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
 fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
-    let _shared = FileLock::shared(&place.lock());
+    let _lock = lock_for_opening(place)?;
     let db = open_with_log(place, durability)?;
     if let Err(fault) = check_owner(&db.sql, place) {
         // Not ours: nothing of our look at it may stay beside it.

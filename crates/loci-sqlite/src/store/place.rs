@@ -1,8 +1,8 @@
-//! Where the files of a palace are, how they are created, and how a replaced database is noticed.
+//! Where the files of a palace are, how they are created, and how a replaced one is noticed.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -55,20 +55,31 @@ impl Place {
     /// Creates an empty database file (mode 0600) unless one exists. SQLite gives `-wal` and
     /// `-shm` the same mode.
     pub(crate) fn ensure_database_file(&self) -> Result<()> {
-        match fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&self.database)
-        {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        match loci_files::own::open_with(&self.database, &options) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(Error::io("cannot create", &self.database, error)),
         }
     }
 
-    /// What the database file looks like from outside, or `None` when there is none. Uses `stat`
-    /// alone: opening and closing the file would drop SQLite's own POSIX locks in this process.
+    /// The identity of the database, its log and the log's index; `None` when there is no
+    /// database. Uses `stat` alone: opening and closing a file would drop SQLite's own POSIX locks
+    /// in this process.
+    pub(crate) fn marks(&self) -> Result<Option<Marks>> {
+        let Some(database) = self.mark()? else {
+            return Ok(None);
+        };
+        let [log, log_index] = self.companions();
+        Ok(Some(Marks {
+            database,
+            log: mark_of(&log, 0)?,
+            log_index: mark_of(&log_index, LOG_INDEX_BYTES)?,
+        }))
+    }
+
+    /// The identity of the database file, or `None` when there is none.
     pub(crate) fn mark(&self) -> Result<Option<FileMark>> {
         match fs::metadata(&self.database) {
             Ok(metadata) if metadata.is_file() => Ok(Some(FileMark::of(&metadata))),
@@ -90,13 +101,9 @@ impl Place {
     }
 }
 
-/// Creates a directory with mode 0700 unless it exists.
+/// Creates a directory with mode 0700 unless it exists; its name is durable afterwards.
 pub(crate) fn ensure_private_directory(path: &Path) -> Result<()> {
-    match fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-    {
+    match loci_files::create_directory(path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::invalid(
             format!("palace `{}`", path.display()),
@@ -108,9 +115,37 @@ pub(crate) fn ensure_private_directory(path: &Path) -> Result<()> {
 
 /// Makes renames in a directory durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
-    fs::File::open(path)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|source| Error::io("cannot sync", path, source))
+    loci_files::sync_directory(path).map_err(|source| Error::io("cannot sync", path, source))
+}
+
+/// The least length of a `-shm` file that SQLite has set up. A shorter one was truncated, or is
+/// being created.
+const LOG_INDEX_BYTES: u64 = 32 << 10;
+
+/// The identities of the three files that a connection works on. Another process that works on
+/// another log, or on another index of the same log, does not see our locks, nor we its commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) database: FileMark,
+    /// `palace.sqlite3-wal`.
+    pub(crate) log: Option<FileMark>,
+    /// `palace.sqlite3-shm`; `None` also when it is too short to be one.
+    pub(crate) log_index: Option<FileMark>,
+}
+
+impl Marks {
+    /// Whether SQLite has nothing to create when it opens the database.
+    pub(crate) fn are_complete(&self) -> bool {
+        self.log.is_some() && self.log_index.is_some()
+    }
+}
+
+fn mark_of(path: &Path, least_bytes: u64) -> Result<Option<FileMark>> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok((metadata.len() >= least_bytes).then(|| FileMark::of(&metadata))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("cannot look at", path, error)),
+    }
 }
 
 /// Identity of a file as `stat` shows it.

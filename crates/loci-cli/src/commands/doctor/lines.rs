@@ -1,7 +1,6 @@
 //! JSON lines: each line is looked at, none is kept.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -61,7 +60,7 @@ pub(super) fn run(path: &Path) -> Result<Reply> {
 }
 
 fn read(path: &Path) -> std::io::Result<Lines> {
-    let mut input = BufReader::with_capacity(256 << 10, File::open(path)?);
+    let mut input = BufReader::with_capacity(256 << 10, loci_files::foreign::open(path)?);
     let (mut lines, mut number, mut line) = (Lines::default(), 0, Vec::new());
     loop {
         line.clear();

@@ -1,7 +1,6 @@
 //! JSON lines, with a report of everything that was not taken.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -48,7 +47,7 @@ fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
         return Ok((Box::new(std::io::stdin()), None));
     }
     let fail = |source| Error::io("cannot read", file, source);
-    let opened = File::open(file).map_err(fail)?;
+    let opened = loci_files::foreign::open(file).map_err(fail)?;
     let metadata = opened.metadata().map_err(fail)?;
     if metadata.is_dir() {
         return Err(Error::invalid(

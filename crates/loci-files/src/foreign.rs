@@ -1,0 +1,154 @@
+//! Files that do not belong to a palace: what is mined, imported, restored from or read as a model.
+//!
+//! A path from outside may be a link to the files of a palace that this process has open. Opening
+//! such a file is harmless, closing it is not: the close drops every POSIX lock that this process
+//! holds on the file, and with them SQLite's protection against other writers. So:
+//!
+//! 1. The identity of the file is known (`stat`) and compared before it is opened.
+//! 2. It is compared again after the open, since the path may have changed in between, and before
+//!    the close, since a palace may have been opened in between. A descriptor that turns out to be
+//!    of a palace's file is never closed: it is leaked until the process ends.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::own;
+use crate::palace::{FileId, is_file_of_open_palace, is_held, refused};
+
+/// An open foreign file, for reading.
+#[derive(Debug)]
+pub struct ForeignFile {
+    /// Counted, so that a descriptor can be kept open for good by forgetting one count.
+    file: Arc<File>,
+    id: FileId,
+}
+
+/// Opens a file that does not belong to a palace. A file of a palace that this process has open is
+/// refused with [`io::ErrorKind::PermissionDenied`] and stays as it is, locks included.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the function that others must use"
+)]
+pub fn open(path: &Path) -> io::Result<ForeignFile> {
+    check(path)?;
+    let file = ForeignFile::of(File::open(path)?)?;
+    // The path may lead elsewhere since the check. Dropping the file leaves it open if need be.
+    if is_held(file.id) {
+        return Err(refused());
+    }
+    Ok(file)
+}
+
+/// Refuses a path that leads to a file of an open palace, for files that a library opens by itself.
+/// A path at which there is nothing passes.
+pub fn check(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_dir() && is_file_of_open_palace(path, &metadata) => {
+            Err(refused())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of a foreign file.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or(0));
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The text of a foreign file; bytes that are no UTF-8 are an error.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Copies a foreign file to a new file; an existing one is an error.
+pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
+    let mut source = open(from)?;
+    let mut target = own::create_new(to)?;
+    let bytes = io::copy(&mut source, &mut target)?;
+    target.set_permissions(source.metadata()?.permissions())?;
+    Ok(bytes)
+}
+
+/// Creates or empties a file that a user named for output.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the path is no file of an open palace"
+)]
+pub fn create(path: &Path) -> io::Result<File> {
+    check(path)?;
+    File::create(path)
+}
+
+impl ForeignFile {
+    fn of(file: File) -> io::Result<Self> {
+        let file = Arc::new(file);
+        match file.metadata() {
+            Ok(metadata) => Ok(Self {
+                id: FileId::of(&metadata),
+                file,
+            }),
+            Err(error) => {
+                // What it is cannot be known, so it is not closed.
+                std::mem::forget(file);
+                Err(error)
+            }
+        }
+    }
+
+    /// What the system reports about the open file.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
+    /// Another handle on the same open file; both share one position.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            file: Arc::new(self.file.try_clone()?),
+            id: self.id,
+        })
+    }
+
+    /// Reads exactly `buffer.len()` bytes at `offset`, without moving the position.
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+}
+
+impl Drop for ForeignFile {
+    fn drop(&mut self) {
+        if is_held(self.id) {
+            std::mem::forget(Arc::clone(&self.file));
+        }
+    }
+}
+
+impl Read for ForeignFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.file).read(buffer)
+    }
+}
+
+impl Read for &ForeignFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.file).read(buffer)
+    }
+}
+
+impl Seek for ForeignFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        (&*self.file).seek(position)
+    }
+}
+
+impl Seek for &ForeignFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        (&*self.file).seek(position)
+    }
+}

@@ -1,0 +1,31 @@
+//! How Loci touches files.
+//!
+//! * [`foreign`] opens files that do not belong to a palace: what is mined, imported, restored from
+//!   or read as a model. On Unix, closing *any* descriptor of a file drops *all* POSIX locks that
+//!   the process holds on it. So a link to a palace's own database or `-shm` file must be
+//!   recognised before it is opened: see [`foreign::open`].
+//! * [`palace`] knows which palaces this process has open, and which files its connections hold.
+//! * [`FileLock`] is an advisory lock with a deadline; its error names the process that holds it.
+//! * [`sync_directory`] and [`create_directory`] make names durable.
+//!
+//! This crate is the only place that calls `File::open` and its relatives on paths from outside;
+//! `clippy.toml` disallows them elsewhere.
+//!
+//! ```
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("notes.md");
+//! std::fs::write(&path, "text")?;
+//! assert_eq!(loci_files::foreign::read_to_string(&path)?, "text");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod directory;
+pub mod foreign;
+pub mod holders;
+mod lock;
+pub mod own;
+pub mod palace;
+
+pub use directory::{create_directory, sync_directory, sync_parent};
+pub use lock::{FileLock, LOCK_LIMIT};

@@ -1,0 +1,140 @@
+//! Advisory locks (`flock`) on files that are never removed. The kernel drops them with the process.
+//!
+//! Every wait has a deadline. After it, the error names the process that holds the lock: a stopped
+//! process must not stop all others.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use loci_core::{Error, Result};
+
+use crate::palace::FileId;
+use crate::{holders, own};
+
+/// How long a process waits for a lock.
+pub const LOCK_LIMIT: Duration = Duration::from_secs(30);
+/// The longest pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A held lock; dropping it releases it.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Shared,
+    Exclusive,
+}
+
+impl FileLock {
+    /// Takes the lock exclusively. Waits for other processes up to [`LOCK_LIMIT`].
+    pub fn exclusive(path: &Path) -> Result<Self> {
+        Self::exclusive_within(path, LOCK_LIMIT)
+    }
+
+    /// [`FileLock::exclusive`] with another limit.
+    pub fn exclusive_within(path: &Path, limit: Duration) -> Result<Self> {
+        take(path, Mode::Exclusive, limit, &open).map(|file| Self { _file: file })
+    }
+
+    /// Takes the lock together with others that share it. Waits while a process holds it
+    /// exclusively, up to [`LOCK_LIMIT`]. `None` where there is no lock file, or none that may be
+    /// read: then nobody holds it, and looking at a directory creates nothing in it.
+    pub fn shared(path: &Path) -> Result<Option<Self>> {
+        match take(path, Mode::Shared, LOCK_LIMIT, &own::open) {
+            Ok(file) => Ok(Some(Self { _file: file })),
+            Err(Error::Io { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the lock together with others that share it, without waiting. Creates the file.
+    pub fn try_shared(path: &Path) -> Result<Option<Self>> {
+        none_if_busy(take(path, Mode::Shared, Duration::ZERO, &open))
+    }
+
+    /// Takes the lock if nobody holds it.
+    pub fn try_exclusive(path: &Path) -> Result<Option<Self>> {
+        none_if_busy(take(path, Mode::Exclusive, Duration::ZERO, &open))
+    }
+
+    /// Waits until nobody holds the lock exclusively, up to [`LOCK_LIMIT`].
+    pub fn wait(path: &Path) -> Result<()> {
+        Self::shared(path).map(drop)
+    }
+}
+
+fn none_if_busy(taken: Result<File>) -> Result<Option<FileLock>> {
+    match taken {
+        Ok(file) => Ok(Some(FileLock { _file: file })),
+        Err(Error::Locked { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn take(
+    path: &Path,
+    mode: Mode,
+    limit: Duration,
+    open: &dyn Fn(&Path) -> std::io::Result<File>,
+) -> Result<File> {
+    let since = Instant::now();
+    let mut attempt = 0_u32;
+    loop {
+        let file = open(path).map_err(|source| Error::io("cannot open", path, source))?;
+        let taken = match mode {
+            Mode::Shared => file.try_lock_shared(),
+            Mode::Exclusive => file.try_lock(),
+        };
+        match taken {
+            // A lock file that was removed and made again is another lock: take that one.
+            Ok(()) if is_still_at(&file, path) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if since.elapsed() >= limit => {
+                return Err(busy(path, limit));
+            }
+            Err(TryLockError::WouldBlock) => {
+                // Jitter keeps processes that failed together from trying together again.
+                let ceiling = (1_u64 << attempt.min(5)).min(PAUSE.as_millis() as u64);
+                let pause = Duration::from_micros(fastrand::u64(200..=ceiling * 1_000));
+                std::thread::sleep(pause.min(limit));
+                attempt += 1;
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::io("cannot lock", path, source));
+            }
+        }
+    }
+}
+
+fn is_still_at(file: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(named)) = (file.metadata(), std::fs::metadata(path)) else {
+        return false;
+    };
+    FileId::of(&open) == FileId::of(&named)
+}
+
+fn busy(path: &Path, waited: Duration) -> Error {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let holders = holders::holders_of([path]);
+    Error::Locked {
+        lock: format!("`{name}`"),
+        holder: holders::listed(&holders).unwrap_or_else(|| "another process".into()),
+        waited,
+    }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
+    own::open_with(path, &options)
+}
