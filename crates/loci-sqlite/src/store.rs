@@ -415,25 +415,34 @@ impl Store {
                 ensure_ready(&self.place, false, self.durability)?;
                 continue;
             }
-            let _lock = lock_for_opening(&self.place)?;
+            let lock = lock_for_opening(&self.place)?;
             let Some(before) = self.place.marks()? else {
                 continue;
             };
             match open_with_log(&self.place, self.durability) {
                 Ok(mut db) => {
                     // SQLite may have created what was missing, and nothing else may have changed.
-                    let Some(marks) = self.place.marks()?.filter(|now| {
+                    let marks = self.place.marks()?.filter(|now| {
                         now.database == before.database
-                            && now.are_complete()
                             && (*now == before || !before.are_complete())
-                    }) else {
-                        continue;
-                    };
-                    db.epoch = self.note(marks)?;
-                    return Ok((marks, db));
+                    });
+                    match marks {
+                        Some(marks) if marks.are_complete() => {
+                            db.epoch = self.note(marks)?;
+                            return Ok((marks, db));
+                        }
+                        None => continue,
+                        Some(_) => {}
+                    }
                 }
-                Err(fault) => self.unless_replaced(&before, fault, doing)?,
+                Err(fault) => {
+                    self.unless_replaced(&before, fault, doing)?;
+                    continue;
+                }
             }
+            // A backup was copied over the database: it has no log yet.
+            drop(lock);
+            ensure_ready(&self.place, false, self.durability)?;
         }
     }
 

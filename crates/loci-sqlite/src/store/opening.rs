@@ -195,7 +195,9 @@ fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
         }
         return Err(fault);
     }
-    let current = schema::format(&db.sql)? == schema::FORMAT && schema::has_mined_index(&db.sql)?;
+    let current = schema::format(&db.sql)? == schema::FORMAT
+        && schema::has_mined_index(&db.sql)?
+        && has_log(&db.sql)?;
     Ok(current.then_some(db))
 }
 
@@ -238,6 +240,9 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
             .into());
         }
         sql.pragma_update(None, "page_size", schema::PAGE_SIZE)?;
+    }
+    // Also where a backup was copied over the database: a backup has no log.
+    if !has_log(sql)? {
         let mode = switch_to_wal(sql)?;
         if !mode.eq_ignore_ascii_case("wal") {
             return Err(Error::UnsupportedCapability {
@@ -278,6 +283,11 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
             Err(fault)
         }
     }
+}
+
+fn has_log(sql: &Connection) -> Attempt<bool> {
+    let mode: String = sql.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    Ok(mode.eq_ignore_ascii_case("wal"))
 }
 
 /// SQLite does not call the busy handler everywhere in this switch, and another process may be
