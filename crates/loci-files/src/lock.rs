@@ -4,7 +4,7 @@
 //! process must not stop all others.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl FileLock {
 
     /// [`FileLock::exclusive`] with another limit.
     pub fn exclusive_within(path: &Path, limit: Duration) -> Result<Self> {
-        take(path, Mode::Exclusive, limit, &open).map(|file| Self { _file: file })
+        take(path, Mode::Exclusive, limit, &open).map(|file| Self { file })
     }
 
     /// Takes the lock together with others that share it. Waits while a process holds it
@@ -46,7 +46,7 @@ impl FileLock {
     /// read: then nobody holds it, and looking at a directory creates nothing in it.
     pub fn shared(path: &Path) -> Result<Option<Self>> {
         match take(path, Mode::Shared, LOCK_LIMIT, &own::open) {
-            Ok(file) => Ok(Some(Self { _file: file })),
+            Ok(file) => Ok(Some(Self { file })),
             Err(Error::Io { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -62,6 +62,19 @@ impl FileLock {
         none_if_busy(take(path, Mode::Exclusive, Duration::ZERO, &open))
     }
 
+    /// The first bytes of the lock file, at most `limit`.
+    pub fn note(&self, limit: usize) -> std::io::Result<Vec<u8>> {
+        let mut bytes = vec![0; limit];
+        let length = self.file.read_at(&mut bytes, 0)?;
+        bytes.truncate(length);
+        Ok(bytes)
+    }
+
+    /// Writes the first bytes of the lock file in one call. Needs the exclusive lock.
+    pub fn set_note(&self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all_at(bytes, 0)
+    }
+
     /// Waits until nobody holds the lock exclusively, up to [`LOCK_LIMIT`].
     pub fn wait(path: &Path) -> Result<()> {
         Self::shared(path).map(drop)
@@ -70,7 +83,7 @@ impl FileLock {
 
 fn none_if_busy(taken: Result<File>) -> Result<Option<FileLock>> {
     match taken {
-        Ok(file) => Ok(Some(FileLock { _file: file })),
+        Ok(file) => Ok(Some(FileLock { file })),
         Err(Error::Locked { .. }) => Ok(None),
         Err(error) => Err(error),
     }

@@ -24,6 +24,21 @@ pub struct FileId {
 }
 
 impl FileId {
+    /// A file by its numbers.
+    pub fn new(device: u64, inode: u64) -> Self {
+        Self { device, inode }
+    }
+
+    /// The device that it is on.
+    pub fn device(self) -> u64 {
+        self.device
+    }
+
+    /// Its number on the device.
+    pub fn inode(self) -> u64 {
+        self.inode
+    }
+
     /// The identity that `stat` reports.
     pub fn of(metadata: &Metadata) -> Self {
         Self {
@@ -180,6 +195,11 @@ pub struct HeldFiles {
 }
 
 impl HeldFiles {
+    /// The files, in the order of their paths.
+    pub fn ids(&self) -> &[FileId] {
+        &self.ids
+    }
+
     /// Registers those of the paths that exist.
     pub fn register<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let ids: Vec<FileId> = paths
@@ -206,6 +226,11 @@ impl Drop for HeldFiles {
             }
         }
     }
+}
+
+/// Whether a connection of this process holds the file at this path.
+pub fn is_held_here(path: &Path) -> bool {
+    id_of(path).is_some_and(is_held)
 }
 
 /// Whether a connection of this process holds this file.

@@ -11,6 +11,7 @@
 pub(crate) mod connection;
 pub(crate) mod duplicates;
 pub(crate) mod lock;
+mod log_files;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod schema;
@@ -19,7 +20,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use loci_core::{Error, Result};
 use loci_files::palace::OpenPalace;
@@ -27,7 +28,8 @@ use rusqlite::Connection;
 
 use self::connection::{Db, Durability};
 use self::lock::FileLock;
-use self::opening::{ensure_ready, is_empty, lock_for_opening, open_with_log};
+use self::log_files::LogFiles;
+use self::opening::{ensure_ready, is_empty, open_named};
 use self::place::{Marks, Place};
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
@@ -41,6 +43,8 @@ pub(crate) const BUSY_LIMIT: Duration = crate::fault::busy_limit();
 const TAIL_CHECK: u64 = 2_000;
 /// How long a process that writes much does not write between two writes.
 const ROOM: Duration = Duration::from_millis(4);
+/// How long a call waits for the other calls of this process to let go of removed files.
+const RENEWAL: Duration = Duration::from_secs(5);
 /// Connections kept for reading.
 const IDLE_READERS: usize = 4;
 
@@ -105,13 +109,9 @@ impl Store {
         opening::keep_damaged_log(&place)?;
         let registration = OpenPalace::register(directory)?;
         // The connection that looked is the first of the pool, unless a file was replaced since.
-        let marks = place.marks()?;
         let first = ensure_ready(&place, create, durability)?;
-        let idle = if marks.is_some_and(|marks| marks.are_complete()) && place.marks()? == marks {
-            vec![first]
-        } else {
-            Vec::new()
-        };
+        let marks = place.marks()?.filter(|marks| first.holds(marks));
+        let idle = marks.map(|_| first).into_iter().collect();
         Ok(Self {
             place,
             durability,
@@ -244,10 +244,9 @@ impl Store {
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let current = self.current_marks()?;
+            self.leave_replaced_log(&current, &mut slot, doing)?;
             if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
-                if let Some((opened, db)) = slot.take() {
-                    self.save_removed_log(&opened, &db)?;
-                }
+                *slot = None;
                 *slot = Some(self.connect_marked(doing)?);
             }
             // The files that are really written to: they may be newer than the ones looked at.
@@ -295,9 +294,9 @@ impl Store {
         };
         // From here to the end of the lock nobody swaps the files, and nobody creates a second log
         // or log index. Another program may still remove them.
-        match self.place.marks() {
-            Ok(Some(now)) if now == *marks => {}
-            Ok(_) => {
+        match self.is_current(marks, &lock) {
+            Ok(true) => {}
+            Ok(false) => {
                 roll_back();
                 return Ok(Turn::Replaced);
             }
@@ -329,6 +328,11 @@ impl Store {
         }
     }
 
+    /// Whether these are the files of the palace, and the ones that every process works on.
+    fn is_current(&self, marks: &Marks, lock: &FileLock) -> Result<bool> {
+        Ok(self.place.marks()? == Some(*marks) && LogFiles::of(marks) == LogFiles::named_in(lock))
+    }
+
     /// Whether a commit is in this palace. Another program may have removed files since we looked.
     /// Without its database it is no commit of this palace; a removed log is moved into the database.
     fn is_kept(&self, marks: &Marks, db: &Db) -> Attempt<bool> {
@@ -344,25 +348,93 @@ impl Store {
         Ok(true)
     }
 
+    /// Closes every connection of this process if the log or its index is not the one that they work
+    /// on, while the database is the same. As long as one is open, SQLite hands its old log index to
+    /// every new connection to the same database.
+    fn leave_replaced_log(
+        &self,
+        now: &Marks,
+        slot: &mut Option<(Marks, Db)>,
+        doing: &str,
+    ) -> Result<()> {
+        let (known, idle) = {
+            let mut connections = self.lock_connections();
+            match connections.marks {
+                Some(known) if known.database == now.database && known != *now => {
+                    connections.marks = None;
+                    connections.epoch += 1;
+                    (known, std::mem::take(&mut connections.idle))
+                }
+                _ => return Ok(()),
+            }
+        };
+        let any = slot.as_ref().map(|(_, db)| db).or(idle.first());
+        if let Some(db) = any {
+            self.save_removed_log(&known, db)?;
+        }
+        *slot = None;
+        drop(idle);
+        let since = Instant::now();
+        while loci_files::palace::is_held_here(&self.place.database) {
+            if since.elapsed() > RENEWAL {
+                return Err(Error::Busy {
+                    what: format!(
+                        "{doing}: files of the palace were removed, and other calls of this process \
+                         still use them"
+                    ),
+                    waited: RENEWAL,
+                });
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// [`Store::leave_replaced_log`] for a reader.
+    fn leave_replaced_log_as_reader(&self, now: &Marks, doing: &str) -> Result<()> {
+        let is_replaced = || {
+            self.lock_connections()
+                .marks
+                .is_some_and(|known| known.database == now.database && known != *now)
+        };
+        let since = Instant::now();
+        while is_replaced() {
+            // A writer that is at work notices by itself, and holds the lock until then.
+            if let Ok(mut slot) = self.writer.try_lock() {
+                return self.leave_replaced_log(now, &mut slot, doing);
+            }
+            if since.elapsed() > RENEWAL {
+                return Err(Error::Busy {
+                    what: format!("{doing}: files of the palace were removed"),
+                    waited: RENEWAL,
+                });
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
     /// Moves a log that another program removed into the database, as long as this process has it
     /// open: its commits are nowhere else.
     fn save_removed_log(&self, marks: &Marks, db: &Db) -> Result<()> {
         let is_removed = |now: Option<Marks>| {
-            now.is_some_and(|now| {
-                now.database == marks.database && now.log.is_none() && marks.log.is_some()
-            })
+            now.is_some_and(|now| now.database == marks.database && now.log != marks.log)
         };
         if !is_removed(self.place.marks()?) {
             return Ok(());
         }
-        // Nobody starts another log meanwhile.
-        let _lock = FileLock::exclusive(&self.place.lock())?;
-        if !is_removed(self.place.marks()?) {
+        // Nobody starts another log meanwhile. One that is not named has been saved already, or was
+        // given up by a process that found nobody who still had it.
+        let lock = FileLock::exclusive(&self.place.lock())?;
+        let named = LogFiles::named_in(&lock).is_some_and(|named| named.has_log_of(marks));
+        if !named || !is_removed(self.place.marks()?) {
             return Ok(());
         }
         tracing::warn!("the log was removed; its commits are moved into the database");
         checkpoint_all(&db.sql, &self.place)
-            .map_err(|fault| fault.into_error(&self.place.database, "saving a removed log"))
+            .map_err(|fault| fault.into_error(&self.place.database, "saving a removed log"))?;
+        // Everything is in the database: the next process may start another log.
+        LogFiles::name_in(None, &lock, &self.place)
     }
 
     /// Runs `work` on a connection of its own outside any transaction, with nobody swapping files
@@ -370,11 +442,11 @@ impl Store {
     pub(crate) fn alone<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
         loop {
             let (marks, db) = self.connect_marked(doing)?;
-            let Some(_lock) = FileLock::try_shared(&self.place.lock())? else {
+            let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
                 FileLock::wait(&self.place.lock())?;
                 continue;
             };
-            if self.place.marks()? != Some(marks) {
+            if !self.is_current(&marks, &lock)? {
                 continue;
             }
             return self
@@ -408,6 +480,7 @@ impl Store {
 
     /// [`Store::connect`], with the identity of the files that were opened.
     fn connect_marked(&self, doing: &str) -> Result<(Marks, Db)> {
+        let since = Instant::now();
         loop {
             self.current_marks()?;
             if is_empty(&self.place) {
@@ -415,56 +488,46 @@ impl Store {
                 ensure_ready(&self.place, false, self.durability)?;
                 continue;
             }
-            let lock = lock_for_opening(&self.place)?;
             let Some(before) = self.place.marks()? else {
                 continue;
             };
-            match open_with_log(&self.place, self.durability) {
-                Ok(mut db) => {
-                    // SQLite may have created what was missing, and nothing else may have changed.
-                    let marks = self.place.marks()?.filter(|now| {
-                        now.database == before.database
-                            && (*now == before || !before.are_complete())
+            match open_named(&self.place, self.durability) {
+                Ok(Some(mut db)) => {
+                    let now = self.place.marks()?.filter(|now| {
+                        now.database == before.database && now.are_complete()
                     });
-                    match marks {
-                        Some(marks) if marks.are_complete() => {
-                            db.epoch = self.note(marks)?;
-                            return Ok((marks, db));
-                        }
-                        None => continue,
-                        Some(_) => {}
+                    if let Some(marks) = now.filter(|now| db.holds(now)) {
+                        db.epoch = self.note(marks);
+                        return Ok((marks, db));
                     }
                 }
-                Err(fault) => {
-                    self.unless_replaced(&before, fault, doing)?;
-                    continue;
-                }
+                Ok(None) => {}
+                Err(fault) => self.unless_replaced(&before, fault, doing)?,
             }
-            // A backup was copied over the database: it has no log yet.
-            drop(lock);
+            if since.elapsed() > RENEWAL {
+                return Err(Error::Busy {
+                    what: format!("{doing}: files of the palace were removed"),
+                    waited: RENEWAL,
+                });
+            }
+            // A backup was copied over the database, which has no log yet, or another connection of
+            // this process still holds a removed log index.
             ensure_ready(&self.place, false, self.durability)?;
         }
     }
 
     /// The epoch of the files; other files begin a new epoch and end the idle connections.
-    fn note(&self, marks: Marks) -> Result<u64> {
-        let (old, epoch) = {
-            let mut connections = self.lock_connections();
-            if connections.marks == Some(marks) {
-                return Ok(connections.epoch);
-            }
+    fn note(&self, marks: Marks) -> u64 {
+        let mut connections = self.lock_connections();
+        if connections.marks != Some(marks) {
             let epoch = connections.epoch + 1;
-            let new = Connections {
+            *connections = Connections {
                 marks: Some(marks),
                 epoch,
                 idle: Vec::new(),
             };
-            (std::mem::replace(&mut *connections, new), epoch)
-        };
-        if let (Some(old_marks), Some(db)) = (old.marks, old.idle.first()) {
-            self.save_removed_log(&old_marks, db)?;
         }
-        Ok(epoch)
+        connections.epoch
     }
 
     pub(crate) fn ensure_open(&self) -> Result<()> {
@@ -524,10 +587,10 @@ impl Store {
     /// Moves the log into the database, unless a file was replaced or is being replaced.
     fn empty_log(&self, marks: &Marks, db: &mut Db) -> Attempt<()> {
         self.save_removed_log(marks, db)?;
-        let Some(_lock) = FileLock::try_shared(&self.place.lock())? else {
+        let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
             return Ok(());
         };
-        if self.place.marks()? == Some(*marks) {
+        if self.is_current(marks, &lock)? {
             db.checkpoint()?;
         }
         Ok(())
@@ -557,8 +620,9 @@ impl Store {
 
     fn reader(&self, doing: &str) -> Result<(Marks, Db)> {
         let current = self.current_marks()?;
+        self.leave_replaced_log_as_reader(&current, doing)?;
         if current.are_complete() {
-            self.note(current)?;
+            self.note(current);
             if let Some(db) = self.lock_connections().idle.pop() {
                 return Ok((current, db));
             }

@@ -41,6 +41,7 @@ mod mine_large;
 mod mined;
 mod mining;
 mod model;
+mod own_files;
 mod passages;
 mod places;
 mod recall;

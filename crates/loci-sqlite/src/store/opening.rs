@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connection::{Db, Durability};
 use super::lock::FileLock;
+use super::log_files::LogFiles;
 use super::place::{Place, sync_directory};
 use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema};
 use crate::fault::{Attempt, Fault};
@@ -46,7 +47,7 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     if create {
         place.ensure_directory()?;
     }
-    let _lock = FileLock::exclusive(&place.lock())?;
+    let lock = FileLock::exclusive(&place.lock())?;
     crate::care::restore::finish_interrupted(place)?;
     if is_empty(place) {
         refuse_lost_database(place)?;
@@ -60,38 +61,58 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
         }
         place.ensure_database_file()?;
     }
-    refuse_removed_log(place)?;
+    refuse_removed_log(place, &lock)?;
     let mut db = Db::open(&place.database, durability).map_err(fail)?;
     prepare(&db, place, create).map_err(fail)?;
     db.hold(place);
+    name_log_files(place, &lock)?;
     // The names of the new files are durable before the palace is used: a power cut must not take
     // a palace whose writes were acknowledged. The directory itself was synced when it was made.
     sync_directory(&place.directory)?;
     Ok(db)
 }
 
-/// The lock under which a connection is opened. SQLite creates a missing log or log index. A process
-/// that still works on the removed ones does not see the new ones, so none may be in the middle of a
-/// write then: they are created under the exclusive lock, and every write holds the shared one.
-pub(crate) fn lock_for_opening(place: &Place) -> Result<Option<FileLock>> {
-    let shared = FileLock::shared(&place.lock())?;
-    let complete = place.marks()?.is_none_or(|marks| marks.are_complete());
-    if complete || shared.is_none() {
-        return Ok(shared);
+/// Opens a connection to a palace whose log and log index are the ones that `palace.lock` names. If
+/// one of them was removed or replaced, the new ones are named under the exclusive lock: then no
+/// process is in the middle of a write.
+pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
+    if let Some(lock) = FileLock::shared(&place.lock())?
+        && are_named(place, &lock)?
+    {
+        let db = open_with_log(place, durability)?;
+        // SQLite may have created what another program removed just now: such a file is not named.
+        if are_named(place, &lock)? {
+            return Ok(Some(db));
+        }
     }
-    drop(shared);
-    let exclusive = FileLock::exclusive(&place.lock())?;
-    refuse_removed_log(place)?;
-    Ok(Some(exclusive))
+    let lock = FileLock::exclusive(&place.lock())?;
+    refuse_removed_log(place, &lock)?;
+    let db = open_with_log(place, durability)?;
+    Ok(name_log_files(place, &lock)?.then_some(db))
+}
+
+fn are_named(place: &Place, lock: &FileLock) -> Result<bool> {
+    let there = place.marks()?.as_ref().and_then(LogFiles::of);
+    Ok(there.is_some() && there == LogFiles::named_in(lock))
+}
+
+/// Names the files that are there; false if one is missing.
+fn name_log_files(place: &Place, lock: &FileLock) -> Result<bool> {
+    let there = place.marks()?.as_ref().and_then(LogFiles::of);
+    if there.is_some() && there != LogFiles::named_in(lock) {
+        LogFiles::name_in(there, lock, place)?;
+    }
+    Ok(there.is_some())
 }
 
 /// Refuses to start a new log while another process works on one that was removed: that process
 /// still has commits in it, and moves them into the database at its next call.
-fn refuse_removed_log(place: &Place) -> Result<()> {
+fn refuse_removed_log(place: &Place, lock: &FileLock) -> Result<()> {
     let [log, log_index] = place.companions();
-    let removed = place
-        .marks()?
-        .is_some_and(|marks| marks.log.is_none() && marks.log_index.is_some());
+    let removed = match (LogFiles::named_in(lock), place.marks()?) {
+        (Some(named), Some(marks)) => !named.has_log_of(&marks),
+        _ => false,
+    };
     if !removed {
         return Ok(());
     }
@@ -185,8 +206,15 @@ pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
 fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
-    let _lock = lock_for_opening(place)?;
-    let db = open_with_log(place, durability)?;
+    // A directory without a lock file may be another program's: nothing may appear in it.
+    let db = if place.lock().exists() {
+        match open_named(place, durability)? {
+            Some(db) => db,
+            None => return Ok(None),
+        }
+    } else {
+        open_with_log(place, durability)?
+    };
     if let Err(fault) = check_owner(&db.sql, place) {
         // Not ours: nothing of our look at it may stay beside it.
         let [log, _] = place.companions();
@@ -194,6 +222,10 @@ fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
             db.remove_log_on_close();
         }
         return Err(fault);
+    }
+    if !place.lock().exists() {
+        // One of ours: the log files are named under the lock.
+        return Ok(None);
     }
     let current = schema::format(&db.sql)? == schema::FORMAT
         && schema::has_mined_index(&db.sql)?

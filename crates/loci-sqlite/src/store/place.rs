@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use loci_core::{Error, Result};
+use loci_files::palace::FileId;
 
 /// Name of the database file.
 pub(crate) const DATABASE: &str = "palace.sqlite3";
@@ -161,6 +162,11 @@ pub(crate) struct FileMark {
 }
 
 impl FileMark {
+    /// Device and inode.
+    pub(crate) fn id(&self) -> FileId {
+        FileId::new(self.device, self.inode)
+    }
+
     fn of(metadata: &fs::Metadata) -> Self {
         let inode = metadata.ino();
         let fallback =

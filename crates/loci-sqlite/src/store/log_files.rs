@@ -1,0 +1,77 @@
+//! Which log and which index of the log every process works on.
+//!
+//! SQLite opens `-wal` and `-shm` by name and creates them when they are missing. If another program
+//! removes one of them, processes that have it open go on with the removed file, and a new process
+//! creates another. Then they neither see each other's locks nor each other's commits.
+//!
+//! So `palace.lock` names the two files by device and inode. A connection is used only while its
+//! files are the named ones. The names change under the exclusive lock alone; a write holds the
+//! shared one from its last look at them until after its commit.
+
+use loci_core::{Error, Result};
+use loci_files::FileLock;
+use loci_files::palace::FileId;
+
+use super::place::{Marks, Place};
+
+/// The length of the record at the start of `palace.lock`.
+const RECORD_BYTES: usize = 96;
+
+/// The files that the lock names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogFiles {
+    log: FileId,
+    log_index: FileId,
+}
+
+impl LogFiles {
+    /// The files at the palace's names; `None` unless both are there.
+    pub(crate) fn of(marks: &Marks) -> Option<Self> {
+        Some(Self {
+            log: marks.log?.id(),
+            log_index: marks.log_index?.id(),
+        })
+    }
+
+    /// What the lock names; `None` if it names nothing that can be understood.
+    pub(crate) fn named_in(lock: &FileLock) -> Option<Self> {
+        let bytes = lock.note(RECORD_BYTES).ok()?;
+        let text = std::str::from_utf8(&bytes).ok()?;
+        let mut words = text.split_whitespace();
+        if words.next() != Some("log") {
+            return None;
+        }
+        let mut number = || words.next()?.parse().ok();
+        Some(Self {
+            log: FileId::new(number()?, number()?),
+            log_index: FileId::new(number()?, number()?),
+        })
+    }
+
+    /// Whether the log is the one of these marks.
+    pub(crate) fn has_log_of(&self, marks: &Marks) -> bool {
+        marks.log.is_some_and(|log| log.id() == self.log)
+    }
+
+    /// Names the files, or none. The caller holds the lock exclusively. One write of one short
+    /// record: a crash leaves the old record or the new one, and one that cannot be read is replaced
+    /// by the next process that opens the palace.
+    pub(crate) fn name_in(files: Option<Self>, lock: &FileLock, place: &Place) -> Result<()> {
+        let mut record = match files {
+            Some(Self { log, log_index }) => format!(
+                "log {} {} {} {}",
+                log.device(),
+                log.inode(),
+                log_index.device(),
+                log_index.inode()
+            ),
+            None => "none".to_owned(),
+        };
+        while record.len() + 1 < RECORD_BYTES {
+            record.push(' ');
+        }
+        record.push('\n');
+        lock.set_note(record.as_bytes())
+            .map_err(|source| Error::io("cannot write", place.lock(), source))
+    }
+}
