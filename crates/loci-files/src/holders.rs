@@ -13,6 +13,8 @@ use crate::own;
 
 /// The kernel's list.
 const LOCKS: &str = "/proc/locks";
+/// How often the list is read.
+const LOOKS: usize = 5;
 /// Bytes of a command line that are shown.
 const SHOWN_BYTES: usize = 120;
 
@@ -55,12 +57,20 @@ impl std::fmt::Display for Holder {
 
 /// The locks that processes hold on a file.
 pub fn locks_on(path: &Path) -> Vec<HeldLock> {
-    let (Ok(list), Some(file)) = (own::read_to_string(Path::new(LOCKS)), name_in_list(path)) else {
+    let Some(file) = name_in_list(path) else {
         return Vec::new();
     };
-    list.lines()
-        .filter_map(|line| held_in(line, &file))
-        .collect()
+    let mut found = Vec::new();
+    // The kernel gives the list in parts, and leaves entries out when others come and go meanwhile.
+    for _ in 0..LOOKS {
+        let list = own::read_to_string(Path::new(LOCKS)).unwrap_or_default();
+        for lock in list.lines().filter_map(|line| held_in(line, &file)) {
+            if !found.contains(&lock) {
+                found.push(lock);
+            }
+        }
+    }
+    found
 }
 
 /// The processes other than this one that hold any lock on one of the files.

@@ -52,6 +52,8 @@ struct Registry {
     palaces: Vec<Entry>,
     /// Files that connections hold, with the number of connections.
     held: BTreeMap<FileId, usize>,
+    /// The files of each connection.
+    connections: Vec<Vec<FileId>>,
 }
 
 struct Entry {
@@ -64,6 +66,7 @@ struct Entry {
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     palaces: Vec::new(),
     held: BTreeMap::new(),
+    connections: Vec::new(),
 });
 static RAW_ENDED: Condvar = Condvar::new();
 
@@ -210,6 +213,7 @@ impl HeldFiles {
         for id in &ids {
             *registry.held.entry(*id).or_default() += 1;
         }
+        registry.connections.push(ids.clone());
         Self { ids }
     }
 }
@@ -217,6 +221,10 @@ impl HeldFiles {
 impl Drop for HeldFiles {
     fn drop(&mut self) {
         let mut registry = registry();
+        let own = registry.connections.iter().position(|ids| *ids == self.ids);
+        if let Some(at) = own {
+            registry.connections.swap_remove(at);
+        }
         for id in &self.ids {
             if let Some(count) = registry.held.get_mut(id) {
                 *count -= 1;
@@ -228,9 +236,13 @@ impl Drop for HeldFiles {
     }
 }
 
-/// Whether a connection of this process holds the file at this path.
-pub fn is_held_here(path: &Path) -> bool {
-    id_of(path).is_some_and(is_held)
+/// Whether a connection of this process holds the first of these files, the database, together with
+/// others than these. Connections that are being opened hold the database alone; they do not count.
+pub fn holds_with_others(files: &[FileId]) -> bool {
+    registry()
+        .connections
+        .iter()
+        .any(|ids| ids.len() > 1 && ids.first() == files.first() && ids != files)
 }
 
 /// Whether a connection of this process holds this file.

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use loci_core::{Error, Result};
-use loci_files::palace::OpenPalace;
+use loci_files::palace::{OpenPalace, holds_with_others};
 use rusqlite::Connection;
 
 use self::connection::{Db, Durability};
@@ -242,12 +242,13 @@ impl Store {
         mut work: impl FnMut(&Db) -> Attempt<T>,
     ) -> Result<T> {
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = Instant::now();
         loop {
             let current = self.current_marks()?;
             self.leave_replaced_log(&current, &mut slot, doing)?;
             if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
                 *slot = None;
-                *slot = Some(self.connect_marked(doing)?);
+                *slot = self.connect_once(doing, since)?;
             }
             // The files that are really written to: they may be newer than the ones looked at.
             let Some((marks, db)) = slot.as_ref().map(|(marks, db)| (*marks, db)) else {
@@ -360,7 +361,7 @@ impl Store {
         let (known, idle) = {
             let mut connections = self.lock_connections();
             match connections.marks {
-                Some(known) if known.database == now.database && known != *now => {
+                Some(known) if is_replaced(&known, now) => {
                     connections.marks = None;
                     connections.epoch += 1;
                     (known, std::mem::take(&mut connections.idle))
@@ -375,16 +376,8 @@ impl Store {
         *slot = None;
         drop(idle);
         let since = Instant::now();
-        while loci_files::palace::is_held_here(&self.place.database) {
-            if since.elapsed() > RENEWAL {
-                return Err(Error::Busy {
-                    what: format!(
-                        "{doing}: files of the palace were removed, and other calls of this process \
-                         still use them"
-                    ),
-                    waited: RENEWAL,
-                });
-            }
+        while holds_with_others(&now.ids()) {
+            give_up_after(since, doing)?;
             std::thread::sleep(Duration::from_millis(2));
         }
         Ok(())
@@ -392,23 +385,17 @@ impl Store {
 
     /// [`Store::leave_replaced_log`] for a reader.
     fn leave_replaced_log_as_reader(&self, now: &Marks, doing: &str) -> Result<()> {
-        let is_replaced = || {
-            self.lock_connections()
-                .marks
-                .is_some_and(|known| known.database == now.database && known != *now)
+        let known_is_replaced = || {
+            let known = self.lock_connections().marks;
+            known.is_some_and(|known| is_replaced(&known, now))
         };
         let since = Instant::now();
-        while is_replaced() {
+        while known_is_replaced() {
             // A writer that is at work notices by itself, and holds the lock until then.
             if let Ok(mut slot) = self.writer.try_lock() {
                 return self.leave_replaced_log(now, &mut slot, doing);
             }
-            if since.elapsed() > RENEWAL {
-                return Err(Error::Busy {
-                    what: format!("{doing}: files of the palace were removed"),
-                    waited: RENEWAL,
-                });
-            }
+            give_up_after(since, doing)?;
             std::thread::sleep(Duration::from_millis(2));
         }
         Ok(())
@@ -482,38 +469,40 @@ impl Store {
     fn connect_marked(&self, doing: &str) -> Result<(Marks, Db)> {
         let since = Instant::now();
         loop {
-            self.current_marks()?;
-            if is_empty(&self.place) {
-                // Another process is creating it, or it was emptied and its log must not be touched.
-                ensure_ready(&self.place, false, self.durability)?;
-                continue;
+            let current = self.current_marks()?;
+            self.leave_replaced_log_as_reader(&current, doing)?;
+            if let Some(connected) = self.connect_once(doing, since)? {
+                return Ok(connected);
             }
-            let Some(before) = self.place.marks()? else {
-                continue;
-            };
-            match open_named(&self.place, self.durability) {
-                Ok(Some(mut db)) => {
-                    let now = self.place.marks()?.filter(|now| {
-                        now.database == before.database && now.are_complete()
-                    });
-                    if let Some(marks) = now.filter(|now| db.holds(now)) {
-                        db.epoch = self.note(marks);
-                        return Ok((marks, db));
-                    }
-                }
-                Ok(None) => {}
-                Err(fault) => self.unless_replaced(&before, fault, doing)?,
-            }
-            if since.elapsed() > RENEWAL {
-                return Err(Error::Busy {
-                    what: format!("{doing}: files of the palace were removed"),
-                    waited: RENEWAL,
-                });
-            }
-            // A backup was copied over the database, which has no log yet, or another connection of
-            // this process still holds a removed log index.
-            ensure_ready(&self.place, false, self.durability)?;
         }
+    }
+
+    /// One attempt at [`Store::connect_marked`]; `None` if a file was replaced meanwhile. An error
+    /// when that goes on since `since`.
+    fn connect_once(&self, doing: &str, since: Instant) -> Result<Option<(Marks, Db)>> {
+        let current = self.current_marks()?;
+        if is_empty(&self.place) {
+            // Another process is creating it, or it was emptied and its log must not be touched.
+            ensure_ready(&self.place, false, self.durability)?;
+            return Ok(None);
+        }
+        match open_named(&self.place, self.durability) {
+            Ok(Some(mut db)) => {
+                let now = self.place.marks()?.filter(|now| db.holds(now));
+                if let Some(marks) = now {
+                    db.epoch = self.note(marks);
+                    return Ok(Some((marks, db)));
+                }
+            }
+            // A backup was copied over the database: it has no log yet.
+            Ok(None) if !holds_with_others(&current.ids()) => {
+                ensure_ready(&self.place, false, self.durability)?;
+            }
+            Ok(None) => {}
+            Err(fault) => self.unless_replaced(&current, fault, doing)?,
+        }
+        give_up_after(since, doing)?;
+        Ok(None)
     }
 
     /// The epoch of the files; other files begin a new epoch and end the idle connections.
@@ -654,6 +643,23 @@ impl Store {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the log or its index was replaced under a database that is still the same.
+fn is_replaced(known: &Marks, now: &Marks) -> bool {
+    known.database == now.database && known != now
+}
+
+fn give_up_after(since: Instant, doing: &str) -> Result<()> {
+    if since.elapsed() < RENEWAL {
+        return Ok(());
+    }
+    Err(Error::Busy {
+        what: format!(
+            "{doing}: the log of the palace was removed, and calls of this process still use it"
+        ),
+        waited: RENEWAL,
+    })
 }
 
 /// How one attempt at a write transaction ended, if not with an error.

@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use loci_files::holders;
 use loci_foreign::ChromaPalace;
-use loci_palace::{Error, ErrorKind, MineOptions, MineReport, Meter, ModelStore, Palace, Reading, Selection, Tree};
+use loci_palace::{
+    Error, ErrorKind, Meter, MineOptions, MineReport, ModelStore, Palace, Reading, Selection, Tree,
+};
 use tempfile::TempDir;
 
 use crate::protocol::{Op, Row};
@@ -94,7 +96,10 @@ fn mining_a_link_to_the_palaces_own_files_keeps_the_locks_of_its_connections() {
     let palace = open(&scene.path);
     add(&palace, "first").unwrap();
     let before = locks(&scene);
-    assert!(!before.is_empty(), "SQLite holds no lock that could be lost");
+    assert!(
+        !before.is_empty(),
+        "SQLite holds no lock that could be lost"
+    );
     for (at, name) in ["palace.sqlite3", "palace.sqlite3-wal", "palace.sqlite3-shm"]
         .iter()
         .enumerate()

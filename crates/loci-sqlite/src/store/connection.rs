@@ -5,14 +5,14 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use loci_files::palace::{FileId, HeldFiles};
+use loci_files::palace::HeldFiles;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
-use crate::store::place::{FileMark, Marks, Place};
+use crate::store::place::{Marks, Place};
 
 /// How hard a commit tries to reach the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,9 +77,7 @@ impl Db {
 
     /// Whether these were the files at the palace's names when the connection was opened.
     pub(crate) fn holds(&self, marks: &Marks) -> bool {
-        let files = [Some(marks.database), marks.log, marks.log_index];
-        let ids: Vec<FileId> = files.iter().flatten().map(FileMark::id).collect();
-        self.held.ids() == ids
+        self.held.ids() == marks.ids()
     }
 
     /// Registers the log and its index, which SQLite opens at the first read.

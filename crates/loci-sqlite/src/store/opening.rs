@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use loci_core::{Error, Result};
-use loci_files::palace::RawAccess;
+use loci_files::palace::{self, RawAccess};
 use loci_files::{foreign, holders};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
@@ -74,11 +74,15 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
 
 /// Opens a connection to a palace whose log and log index are the ones that `palace.lock` names. If
 /// one of them was removed or replaced, the new ones are named under the exclusive lock: then no
-/// process is in the middle of a write.
+/// process is in the middle of a write. `None` if a file is missing, or if another connection of this
+/// process still holds a file that was replaced: SQLite would give the new connection that one, too.
 pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
     if let Some(lock) = FileLock::shared(&place.lock())?
         && are_named(place, &lock)?
     {
+        if holds_replaced(place)? {
+            return Ok(None);
+        }
         let db = open_with_log(place, durability)?;
         // SQLite may have created what another program removed just now: such a file is not named.
         if are_named(place, &lock)? {
@@ -87,8 +91,17 @@ pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Optio
     }
     let lock = FileLock::exclusive(&place.lock())?;
     refuse_removed_log(place, &lock)?;
+    if holds_replaced(place)? {
+        return Ok(None);
+    }
     let db = open_with_log(place, durability)?;
     Ok(name_log_files(place, &lock)?.then_some(db))
+}
+
+fn holds_replaced(place: &Place) -> Result<bool> {
+    Ok(place
+        .marks()?
+        .is_some_and(|marks| palace::holds_with_others(&marks.ids())))
 }
 
 fn are_named(place: &Place, lock: &FileLock) -> Result<bool> {

@@ -135,6 +135,12 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
+    /// The identities of the files that are there, the database first.
+    pub(crate) fn ids(&self) -> Vec<FileId> {
+        let files = [Some(self.database), self.log, self.log_index];
+        files.iter().flatten().map(FileMark::id).collect()
+    }
+
     /// Whether SQLite has nothing to create when it opens the database.
     pub(crate) fn are_complete(&self) -> bool {
         self.log.is_some() && self.log_index.is_some()
