@@ -10,6 +10,7 @@ pub(crate) mod lock;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod schema;
+mod wal_index;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;

@@ -49,5 +49,6 @@ mod support;
 mod torture;
 mod truth;
 mod undo;
+mod unpublished;
 mod upkeep;
 mod waking;

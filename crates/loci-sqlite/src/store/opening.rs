@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use super::connection::{Db, Durability};
 use super::lock::FileLock;
 use super::place::Place;
-use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema};
+use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema, wal_index};
 use crate::fault::{Attempt, Fault};
 
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
@@ -69,10 +69,11 @@ pub(crate) const DAMAGED_LOG: &str = "palace.sqlite3.damaged-log-";
 /// Keeps a copy of a log whose commits SQLite is about to drop because a frame before them is
 /// damaged. `verify` reports it from then on. Called before this process opens the database.
 pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
-    let [log, _] = place.companions();
+    let [log, index] = place.companions();
     let _shared = FileLock::shared(&place.lock());
-    let fail = |source| Error::io("cannot read", &log, source);
-    let Some(damaged) = loci_salvage::damaged_log(&log).map_err(fail)? else {
+    let found = loci_salvage::damaged_log(&log, || wal_index::read_header(&index))
+        .map_err(|source| Error::io("cannot read", &log, source))?;
+    let Some(damaged) = found else {
         return Ok(());
     };
     let copy = place
@@ -90,7 +91,7 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
         .and_then(|_| std::fs::rename(&temporary, &copy))
         .map_err(|source| Error::io("cannot keep the damaged log as", &copy, source))?;
     tracing::warn!(
-        "the log is damaged: {} commit(s) behind the damage are lost; it is kept as `{}`",
+        "the log is damaged: {} commit(s) are lost; it is kept as `{}`",
         damaged.lost_commits,
         copy.display()
     );
