@@ -10,6 +10,7 @@ pub(crate) mod lock;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod schema;
+pub(crate) mod schema_check;
 mod wal_index;
 
 use std::collections::{BTreeSet, HashMap};

@@ -22,6 +22,7 @@ use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::relations;
 use crate::store::lock::FileLock;
+use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
 
 /// What a repair did.
@@ -108,7 +109,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     if !has(
         before,
         &[
-            "damaged", "orphan", "labels", "count", "postings", "passages",
+            "damaged", "orphan", "labels", "count", "postings", "passages", "schema",
         ],
     ) {
         return Ok(());
@@ -127,6 +128,8 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
         let head = Head::read(sql)?;
         let mut seq = head.seq;
         let mut set_aside = Vec::new();
+        // Before anything is written: a foreign trigger would run.
+        actions.extend(drop_foreign(sql)?);
         for collection in CollectionRow::all(sql, &head)? {
             set_aside.extend(set_damaged_aside(sql, &collection, &mut seq)?);
             rebuild_labels(sql, &collection)?;
@@ -190,6 +193,20 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     report.set_aside = set_aside;
     report.actions.extend(actions);
     Ok(())
+}
+
+/// Drops triggers, views and indexes that are no part of a palace; the copy made before has them.
+/// Foreign tables stay: they hold rows that this program knows nothing about.
+fn drop_foreign(db: &Connection) -> Attempt<Vec<String>> {
+    let mut actions = Vec::new();
+    for Difference { kind, name, .. } in schema_check::differences(db)? {
+        if matches!(kind.as_str(), "trigger" | "view" | "index") {
+            let quoted = name.replace('"', "\"\"");
+            db.execute_batch(&format!("DROP {kind} IF EXISTS \"{quoted}\""))?;
+            actions.push(format!("dropped the foreign {kind} `{name}`"));
+        }
+    }
+    Ok(actions)
 }
 
 /// Sets damaged facts and links aside; refuses if their numbers do not add up.
