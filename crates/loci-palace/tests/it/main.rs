@@ -53,3 +53,4 @@ mod undo;
 mod unpublished;
 mod upkeep;
 mod waking;
+mod working_copies;

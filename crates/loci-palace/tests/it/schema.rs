@@ -133,6 +133,7 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
             .repair()
             .unwrap_or_else(|error| panic!("repair, {flip:?}: {error:?}"));
         drop(palace);
+        let told = format!("{flip:?} {:?} {:?}", report.findings, repaired.actions);
         let whole = match repaired.salvage {
             Some(salvage) => {
                 salvaged += 1;
@@ -140,7 +141,7 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
             }
             None => harmed.clone(),
         };
-        assert_eq!(contents(&open(&whole), "drawers"), model, "{flip:?}");
+        assert_eq!(contents(&open(&whole), "drawers"), model, "{told}");
         assert!(open(&whole).verify(true).unwrap().ok());
         fs::remove_dir_all(&whole).unwrap();
         let _ = fs::remove_dir_all(&harmed);

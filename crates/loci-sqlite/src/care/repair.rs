@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::salvage::{self, SalvageReport};
 use super::verify::{Finding, VerifyReport};
-use super::{backup, free_path, relation_check};
+use super::{free_path, relation_check, working_copy};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
@@ -114,8 +114,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     ) {
         return Ok(());
     }
-    let copy = free_path(&store.place.directory, "palace.sqlite3.before-repair");
-    backup::copy_to(store, &copy)?;
+    let copy = working_copy::keep_palace(store, "palace.sqlite3.before-repair")?;
     report
         .actions
         .push(format!("copied the palace to `{}`", copy.display()));
@@ -192,6 +191,12 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     })?;
     report.set_aside = set_aside;
     report.actions.extend(actions);
+    if report.copy.as_ref().is_some_and(|copy| !copy.exists()) {
+        report.copy = None;
+        report.actions.push(
+            "the copy is gone: a `forget` removed it, because it held what was forgotten".into(),
+        );
+    }
     Ok(())
 }
 

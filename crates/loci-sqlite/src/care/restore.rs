@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use loci_core::{Error, PalaceRef, Result};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::free_path;
+use super::{free_path, working_copy};
 use crate::SqliteBackend;
 use crate::fault::{Attempt, Fault};
 use crate::store::lock::FileLock;
@@ -39,6 +39,7 @@ impl SqliteBackend {
         }
         place.ensure_directory()?;
         let _restore = FileLock::exclusive(&place.restore_lock())?;
+        working_copy::tidy(&place);
         let (temporary, drawers) = stage(backup, &place)?;
         // Our own connections must be gone before the file they lock is renamed.
         if let Some(store) = self.forget_store(palace) {

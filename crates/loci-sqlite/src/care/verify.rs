@@ -11,11 +11,12 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::index_check::Unusable;
+use super::working_copy::{self, Purpose, WorkingCopy};
 use super::{index_check, relation_check, row_check};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::other;
-use crate::fault::{Attempt, Fault};
+use crate::fault::Attempt;
 use crate::index::{recover, registry};
 use crate::store::connection::{Db, add_terms_function};
 use crate::store::opening::DAMAGED_LOG;
@@ -106,6 +107,7 @@ impl SqliteBackend {
             }
             opened => opened?,
         };
+        working_copy::tidy(&store.place);
         let mut run = || {
             for _ in 0..ATTEMPTS {
                 report = VerifyReport {
@@ -427,39 +429,27 @@ fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     {
         return Ok(());
     }
-    let copy = store
-        .place
-        .directory
-        .join(format!("verify-{:016x}.tmp", fastrand::u64(..)));
-    let result = super::backup::copy_to(store, &copy).and_then(|()| {
-        let check = || -> Attempt<()> {
-            let db = Connection::open(&copy)?;
-            add_terms_function(&db)?;
-            db.execute(
-                "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",
-                [],
-            )?;
+    let copy = WorkingCopy::of_palace(store, Purpose::Verify)?;
+    let check = || -> Attempt<()> {
+        let db = copy.into_connection()?;
+        add_terms_function(&db)?;
+        db.execute(
+            "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",
+            [],
+        )?;
+        Ok(())
+    };
+    match check() {
+        Err(fault) if fault.is_damage() => {
+            report.push(
+                "postings",
+                None,
+                None,
+                "the postings do not match the texts",
+            );
             Ok(())
-        };
-        match check() {
-            Ok(()) => Ok(()),
-            Err(fault) if fault.is_damage() => {
-                report.push(
-                    "postings",
-                    None,
-                    None,
-                    "the postings do not match the texts",
-                );
-                Ok(())
-            }
-            Err(fault @ Fault::Sql(_)) => Err(fault.into_error(&copy, "checking the postings")),
-            Err(Fault::Core(error)) => Err(error),
         }
-    });
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let mut name = copy.clone().into_os_string();
-        name.push(suffix);
-        let _ = fs::remove_file(name);
+        checked => checked
+            .map_err(|fault| fault.into_error(&store.place.database, "checking the postings")),
     }
-    result
 }

@@ -10,6 +10,7 @@ use super::connection::{Db, Durability};
 use super::lock::FileLock;
 use super::place::Place;
 use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema, wal_index};
+use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
 
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
@@ -82,14 +83,8 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
     if std::fs::symlink_metadata(&copy).is_ok() {
         return Ok(());
     }
-    // Whole or not at all: a kill must not leave half a copy under a name that says it was kept. The
-    // mode of the log, 0600, comes along.
-    let temporary = place
-        .directory
-        .join(format!("verify-log-{:016x}.tmp", fastrand::u64(..)));
-    std::fs::copy(&log, &temporary)
-        .and_then(|_| std::fs::rename(&temporary, &copy))
-        .map_err(|source| Error::io("cannot keep the damaged log as", &copy, source))?;
+    // Whole or not at all: a kill must not leave half a copy under a name that says it was kept.
+    working_copy::keep_log(place, &log, &copy)?;
     tracing::warn!(
         "the log is damaged: {} commit(s) are lost; it is kept as `{}`",
         damaged.lost_commits,
