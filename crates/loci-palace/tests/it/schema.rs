@@ -153,6 +153,36 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
 }
 
 #[test]
+fn a_palace_with_a_damaged_schema_is_not_opened_so_nothing_in_it_is_removed() {
+    // Without one comma the columns of a collection move by one, and the sum of its terms says that
+    // it was deleted: opening the palace would remove its drawers.
+    let directory = tempfile::tempdir().unwrap();
+    let path = made(directory.path());
+    let model = contents(&open(&path), "drawers");
+    let bytes = fs::read(path.join(DATABASE)).unwrap();
+    let text = b"dimension INTEGER,";
+    let at = bytes
+        .windows(text.len())
+        .position(|window| window == text)
+        .unwrap();
+    let harmed = copy(
+        &path,
+        &directory.path().join("harmed"),
+        (at + text.len() - 1, 64),
+    );
+    let before = fs::read(harmed.join(DATABASE)).unwrap();
+    let failed = everyday_calls(&harmed);
+    let error = failed.get("open").unwrap();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.to_string().contains("table `collections`"), "{error}");
+    assert!(error.help().unwrap().contains("repair"), "{error:?}");
+    assert_eq!(fs::read(harmed.join(DATABASE)).unwrap(), before);
+    let palace = Palace::connect(&harmed, &OpenOptions::existing()).unwrap();
+    let salvage = palace.repair().unwrap().salvage.unwrap();
+    assert_eq!(contents(&open(&salvage.palace), "drawers"), model);
+}
+
+#[test]
 fn foreign_triggers_and_views_in_a_palace_are_reported_and_repair_drops_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = made(directory.path());

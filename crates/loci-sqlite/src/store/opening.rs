@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use super::connection::{Db, Durability};
 use super::lock::FileLock;
 use super::place::Place;
-use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema, wal_index};
+use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema, schema_check, wal_index};
 use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
 
@@ -124,10 +124,14 @@ fn refuse_lost_database(place: &Place) -> Result<()> {
     })
 }
 
+/// Opens the database with its log, which SQLite opens at the first read, and checks the schema.
 pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
     let db = Db::open(&place.database, durability)?;
-    db.sql
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    // One transaction: another process may migrate between two looks at the schema.
+    db.sql.execute_batch("BEGIN")?;
+    let checked = schema_check::refuse_damaged(&db.sql, &place.database);
+    db.sql.execute_batch("COMMIT")?;
+    checked?;
     Ok(db)
 }
 
@@ -177,6 +181,7 @@ fn check_owner(db: &Connection, place: &Place) -> Attempt<()> {
 fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
     let sql = &db.sql;
     check_owner(sql, place)?;
+    schema_check::refuse_damaged(sql, &place.database)?;
     let mut format = schema::format(sql)?;
     if format == 0 {
         if !create {

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use loci_core::Error;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::connection::add_terms_function;
 use super::schema;
@@ -23,6 +25,16 @@ const OPTIONAL: [&str; 5] = [
     "sqlite_stat2",
     "sqlite_stat3",
     "sqlite_stat4",
+];
+
+/// Fingerprints of the schemas of formats 1, 2, …, without what is optional: they let every new
+/// connection check its schema without making another one. A format that has none is compared in
+/// full.
+const FINGERPRINTS: &[u64] = &[
+    0x8f97_f364_2cef_5435,
+    0xeda2_b823_e2bf_0aba,
+    0xa3b0_6a73_dc6e_ca9e,
+    0x714c_eedf_0bea_d8f7,
 ];
 
 /// How an object of the schema differs.
@@ -96,6 +108,45 @@ pub(crate) fn differences(db: &Connection) -> Attempt<Vec<Difference>> {
         name,
     }));
     Ok(differences)
+}
+
+/// Refuses a palace whose schema is damaged. Before this nothing may be written, nor anything be
+/// removed that a column says is to go: another schema gives the columns other values. What is
+/// foreign does no harm to reading; `verify` names it. The caller has begun a transaction.
+pub(crate) fn refuse_damaged(db: &Connection, path: &Path) -> Attempt<()> {
+    let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let format = schema::format(db)?;
+    if application != schema::APPLICATION_ID || !(1..=schema::FORMAT).contains(&format) {
+        return Ok(());
+    }
+    let known = usize::try_from(format - 1)
+        .ok()
+        .and_then(|at| FINGERPRINTS.get(at));
+    if known == Some(&fingerprint(&objects(db)?)) {
+        return Ok(());
+    }
+    let differences = differences(db)?;
+    if !differences.iter().any(Difference::is_damage) {
+        return Ok(());
+    }
+    Err(Error::Corrupt {
+        what: "the database".into(),
+        path: path.into(),
+        detail: describe(&differences),
+    }
+    .into())
+}
+
+/// Does not depend on the order of the objects.
+fn fingerprint(objects: &[(String, Object)]) -> u64 {
+    let required = objects
+        .iter()
+        .filter(|(name, _)| !OPTIONAL.contains(&name.as_str()));
+    required.fold(0, |sum: u64, (name, object)| {
+        let Object { kind, table, sql } = object;
+        let line = [kind, name, table, sql].map(String::as_str).join("\0");
+        sum.wrapping_add(xxh3_64(line.as_bytes()))
+    })
 }
 
 /// What is wrong with the schema of a database file, in words; `None` if nothing is.
@@ -189,6 +240,14 @@ mod tests {
                 "the fixture of format {format}"
             );
         }
+    }
+
+    #[test]
+    fn the_fingerprints_are_those_of_the_schemas() {
+        let made: Vec<u64> = (1..=schema::FORMAT)
+            .map(|format| fingerprint(&objects(&made(format)).unwrap()))
+            .collect();
+        assert_eq!(FINGERPRINTS, made, "{made:#018x?}");
     }
 
     #[test]
