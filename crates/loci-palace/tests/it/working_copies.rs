@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -51,11 +51,16 @@ fn beside_forget(prepare: impl Fn(&Path), other: &Request, judge: impl Fn(&Value
     let mut gone = Vec::new();
     let rounds = 24 * effort();
     let (mut worker, mut forgetter) = (Worker::serve(&path), Worker::serve(&path));
+    // How long it takes alone says at which moments a forget may meet it.
+    prepare(&path);
+    let since = Instant::now();
+    worker.must(other);
+    let alone = since.elapsed().as_micros() as u64;
     for round in 1..=rounds {
         prepare(&path);
         let id = format!("a{round}");
         worker.send(other);
-        std::thread::sleep(Duration::from_micros(rng.next() % 80_000));
+        std::thread::sleep(Duration::from_micros(rng.next() % alone.max(1)));
         forgetter.send(&forget(&id));
         let answer = worker
             .receive()
@@ -111,25 +116,35 @@ fn what_a_killed_verify_left_is_removed_by_the_next_one() {
     let mut rng = Rng(seed.0);
     let directory = tempfile::tempdir().unwrap();
     let (path, _) = made(directory.path(), seed.0);
-    let mut left = 0;
     for round in 0..25 * effort() {
-        let mut worker = Worker::serve(&path);
-        worker.send(&Request::Verify { deep: true });
         if round % 5 == 0 {
-            // While it copies: later the copy has no name.
-            wait_until("no copy was made", || !copies(&path).is_empty());
+            wait_until("no kill met a copy", || {
+                kill_while_it_copies(&path);
+                !copies(&path).is_empty()
+            });
         } else {
+            let mut worker = Worker::serve(&path);
+            worker.send(&Request::Verify { deep: true });
             std::thread::sleep(Duration::from_micros(rng.next() % 400_000));
+            worker.kill();
         }
-        worker.kill();
-        left += copies(&path).len();
         let mut next = Worker::serve(&path);
         let report = next.must(&Request::Verify { deep: false });
         assert_eq!(report["findings"].to_string(), "[]");
         assert_eq!(copies(&path), Vec::<PathBuf>::new(), "round {round}");
         next.kill();
     }
-    assert!(left > 0, "no kill met a copy");
+}
+
+/// Kills a verify at a moment at which a copy has a name, or had one just before.
+fn kill_while_it_copies(path: &Path) {
+    let mut worker = Worker::serve(path);
+    // One after the other, so that there are many moments to look at.
+    for _ in 0..50 {
+        worker.send(&Request::Verify { deep: true });
+    }
+    wait_until("no copy was made", || !copies(path).is_empty());
+    worker.kill();
 }
 
 #[test]
