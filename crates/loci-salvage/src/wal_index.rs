@@ -23,7 +23,7 @@ pub(crate) fn published_frames(header: &[u8], salts: [u8; 8]) -> Option<u32> {
     copies
         .iter()
         .take(2)
-        .filter(|copy| is_valid(*copy) && array(*copy, SALTS) == Some(salts))
+        .filter(|copy| is_valid(copy) && array(*copy, SALTS) == Some(salts))
         .filter_map(|copy| native_u32(copy, MAX_FRAME))
         .min()
 }

@@ -130,7 +130,7 @@ fn after_kills_of_writers_with_full_durability_verify_reports_nothing_and_nothin
     let mut living = Worker::serve(&path);
     for round in 1..=60 * effort() as u64 {
         let mut victim = Victim::start(&path, rng.next(), "a", 8, next);
-        for _ in 0..1 + rng.below(12) {
+        for _ in 0..=rng.below(12) {
             assert!(victim.step(&mut model, &mut next));
         }
         std::thread::sleep(Duration::from_micros(rng.next() % 2_000));

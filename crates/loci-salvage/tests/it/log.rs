@@ -135,7 +135,7 @@ fn frames_that_a_dead_writer_left_behind_the_published_end_are_no_loss() {
 #[test]
 fn without_its_index_one_commit_behind_the_last_is_taken_for_the_remainder_of_a_dead_writer() {
     let log = Log::with_stale_tail();
-    for index in [&b""[..], b"short", &[0; 32768], &[0xa5; 32768]] {
+    for index in [vec![], b"short".to_vec(), vec![0; 32768], vec![0xa5; 32768]] {
         fs::write(log.path("db-shm"), index).unwrap();
         assert_eq!(log.verdict(), None);
     }

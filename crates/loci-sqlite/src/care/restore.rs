@@ -214,8 +214,12 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
         db.close().map_err(|(_, error)| error)?;
         Ok(drawers)
     };
-    let drawers =
-        renew().map_err(|fault| fault.into_error(&temporary, "preparing the restored palace"))?;
+    let drawers = renew().map_err(|fault| {
+        let error = fault.into_error(&temporary, "preparing the restored palace");
+        // Nothing refers to the copy yet; if this fails the next restore removes it.
+        let _ = remove_database(&temporary);
+        error
+    })?;
     fs::File::open(&temporary)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
