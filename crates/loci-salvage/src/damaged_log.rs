@@ -29,7 +29,8 @@ pub struct DamagedLog {
 /// `read_index` gives the first bytes of the wal-index as they are at that moment, if there is one.
 /// It is called only if the log has frames behind its last valid commit. With a header for this run
 /// of the log, a log is damaged if its valid part is shorter than what was published. Without one,
-/// the log alone decides: see [`without_index`].
+/// the log alone decides: it is damaged if two or more commits lie behind the bad frame, or one
+/// behind a bad frame inside a transaction.
 pub fn damaged_log(
     path: &Path,
     mut read_index: impl FnMut() -> Option<[u8; WAL_INDEX_HEADER_BYTES]>,
