@@ -26,6 +26,7 @@
 mod btree;
 mod bytes;
 mod chain;
+mod damaged_log;
 mod database;
 mod error;
 mod freelist;
@@ -39,11 +40,13 @@ mod scan;
 mod schema;
 mod tree;
 mod wal;
+mod wal_index;
 
+pub use damaged_log::{DamagedLog, damaged_log};
 pub use database::DatabaseFile;
 pub use error::SalvageError;
 pub use record::Value;
 pub use report::{Damage, MAX_DAMAGES, Report};
 pub use scan::{IndexRecord, Record};
 pub use schema::SchemaEntry;
-pub use wal::{DamagedLog, damaged_log};
+pub use wal_index::WAL_INDEX_HEADER_BYTES;

@@ -4,10 +4,9 @@
 
 use crate::bytes::{array, be_u32};
 use crate::header::is_page_size;
-use loci_files::foreign::{self, ForeignFile};
+use loci_files::foreign::ForeignFile;
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read, Seek};
-use std::path::Path;
+use std::io::{self, BufReader, Read};
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
@@ -26,9 +25,13 @@ pub(crate) struct Wal {
     /// For each page, where in the WAL its newest committed image starts.
     pub(crate) images: BTreeMap<u32, u64>,
     /// The header's salts, which every frame of this run of the log carries.
-    salts: [u8; 8],
-    /// Commits behind the first frame that does not hold.
-    lost_commits: u32,
+    pub(crate) salts: [u8; 8],
+    /// Frames before the first one that does not hold; those behind `applied` have no commit.
+    pub(crate) valid: u32,
+    /// Whether the first frame that does not hold was written in this run of the log.
+    pub(crate) bad_frame_is_of_this_run: bool,
+    /// Numbers, from 1, of the commit frames of this run behind the first frame that does not hold.
+    pub(crate) commits_behind: Vec<u32>,
 }
 
 /// What a WAL file turned out to be.
@@ -75,7 +78,9 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
         database_pages: 0,
         images: BTreeMap::new(),
         salts,
-        lost_commits: 0,
+        valid: 0,
+        bad_frame_is_of_this_run: false,
+        commits_behind: Vec::new(),
     };
     let mut pending = Vec::new();
     let frame_bytes = FRAME_HEADER_BYTES + page_size as usize;
@@ -89,10 +94,15 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
         };
         sums.add(frame.get(..8)?);
         sums.add(frame.get(FRAME_HEADER_BYTES..)?);
-        if page == 0 || array(&frame, 8) != Some(salts) || !sums.stored_at(&frame, 16) {
-            wal.lost_commits = commits_behind(reader, &mut frame, salts);
+        let salts_match = array(&frame, 8) == Some(salts);
+        let sums_match = sums.stored_at(&frame, 16);
+        if page == 0 || !salts_match || !sums_match {
+            // The salts are not under the checksum, so either may be what was damaged.
+            wal.bad_frame_is_of_this_run = salts_match || sums_match;
+            wal.commits_behind = commits_behind(reader, &mut frame, salts, index + 2);
             break;
         }
+        wal.valid = index + 1;
         let frame_at = HEADER_BYTES as u64 + u64::from(index) * frame_bytes as u64;
         pending.push((page, frame_at + FRAME_HEADER_BYTES as u64));
         if commit_pages != 0 {
@@ -104,60 +114,20 @@ fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {
     Some(wal)
 }
 
-/// Commit frames of the same run of the log that come after a frame that does not hold. A writer
-/// that died leaves none: frames are written one after the other.
-fn commits_behind(reader: &mut impl Read, frame: &mut [u8], salts: [u8; 8]) -> u32 {
-    let mut commits = 0;
-    while reader.read_exact(frame).is_ok() {
+/// Numbers of the commit frames with these salts in the rest of the log, whose next frame has the
+/// number `next`.
+fn commits_behind(reader: &mut impl Read, frame: &mut [u8], salts: [u8; 8], next: u32) -> Vec<u32> {
+    let mut commits = Vec::new();
+    for number in next..u32::MAX {
+        if reader.read_exact(frame).is_err() {
+            break;
+        }
         let commit = be_u32(frame, 4).is_some_and(|pages| pages != 0);
-        commits += u32::from(commit && array(frame, 8) == Some(salts));
+        if commit && array(frame, 8) == Some(salts) {
+            commits.push(number);
+        }
     }
     commits
-}
-
-/// A log in which a frame is damaged and commits come after it. SQLite's recovery stops at the
-/// damaged frame and drops those commits without a word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DamagedLog {
-    /// Commits behind the damage.
-    pub lost_commits: u32,
-    /// Tells this run of the log from any other: its salts.
-    pub run: u64,
-}
-
-/// Looks whether a WAL file has lost commits. A missing, empty or healthy one has not, and neither
-/// has one that ends in a write that was cut short, nor one that somebody is writing right now.
-pub fn damaged_log(path: &Path) -> io::Result<Option<DamagedLog>> {
-    let mut file = match foreign::open(path) {
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(None);
-        }
-        other => other?,
-    };
-    let look = |file: &mut ForeignFile| -> io::Result<_> {
-        file.seek(io::SeekFrom::Start(0))?;
-        let found = match read(file) {
-            Found::Wal(wal) if wal.lost_commits > 0 => Some(DamagedLog {
-                lost_commits: wal.lost_commits,
-                run: u64::from_be_bytes(wal.salts),
-            }),
-            _ => None,
-        };
-        let metadata = file.metadata()?;
-        Ok((found, metadata.len(), metadata.modified()?))
-    };
-    // A log that is started over while it is read shows frames of two runs: only what stays the
-    // same is damage.
-    let first = look(&mut file)?;
-    if first.0.is_none() || look(&mut file)? != first {
-        return Ok(None);
-    }
-    Ok(first.0)
 }
 
 /// The running checksum over header and frames, in the byte order that the magic number names.

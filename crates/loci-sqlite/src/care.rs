@@ -17,6 +17,7 @@ mod salvage;
 mod status;
 pub(crate) mod tidy;
 mod verify;
+pub(crate) mod working_copy;
 
 pub use forget::ForgetOutcome;
 pub use reembed::{ReembedProgress, Reembedded};

@@ -8,6 +8,8 @@ use loci_files::holders;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
+use crate::store::schema_check;
+
 /// The byte of `-shm` that SQLite locks to write.
 const WRITE_BYTE: u64 = 120;
 
@@ -44,13 +46,15 @@ impl Fault {
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Core(error) => matches!(error, Error::Corrupt { .. }),
-            Self::Sql(error) => {
-                matches!(
-                    error.sqlite_error_code(),
-                    Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                )
-            }
+            Self::Sql(error) => Self::is_damage_of_file(error),
         }
+    }
+
+    pub(crate) fn is_damage_of_file(error: &rusqlite::Error) -> bool {
+        matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
     }
 }
 
@@ -112,9 +116,18 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
                 path: path.into(),
                 detail,
             },
-            _ => Error::Internal {
-                doing: doing.into(),
-                detail,
+            // Our statements fit our schema. A table or column that is not there, or a constraint
+            // that fails, means another schema: if it is not the one we made, its text was damaged.
+            _ => match schema_check::damage_at(path) {
+                Some(damage) => Error::Corrupt {
+                    what: "the database".into(),
+                    path: path.into(),
+                    detail: damage,
+                },
+                None => Error::Internal {
+                    doing: doing.into(),
+                    detail,
+                },
             },
         },
     }

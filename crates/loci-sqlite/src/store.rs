@@ -15,6 +15,7 @@ mod log_files;
 pub(crate) mod opening;
 pub(crate) mod place;
 pub(crate) mod schema;
+pub(crate) mod schema_check;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;

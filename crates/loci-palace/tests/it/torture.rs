@@ -11,7 +11,7 @@ use crate::support::{
 };
 
 /// A torture child: its output is read by the parent thread.
-struct Victim {
+pub(crate) struct Victim {
     child: Child,
     output: BufReader<std::process::ChildStdout>,
     prefix: String,
@@ -19,7 +19,13 @@ struct Victim {
 }
 
 impl Victim {
-    fn start(palace: &Path, seed: u64, prefix: &str, dimension: usize, next: u64) -> Self {
+    pub(crate) fn start(
+        palace: &Path,
+        seed: u64,
+        prefix: &str,
+        dimension: usize,
+        next: u64,
+    ) -> Self {
         let arguments = [
             "torture",
             &seed.to_string(),
@@ -38,7 +44,7 @@ impl Victim {
     }
 
     /// Reads one line; applies an acknowledged operation. False at the end.
-    fn step(&mut self, model: &mut Model, next: &mut u64) -> bool {
+    pub(crate) fn step(&mut self, model: &mut Model, next: &mut u64) -> bool {
         let mut line = String::new();
         if self.output.read_line(&mut line).unwrap() == 0 || !line.ends_with('\n') {
             return false;
@@ -62,7 +68,7 @@ impl Victim {
     }
 
     /// Kills it and takes in what it still said; gives the operation in flight.
-    fn kill(mut self, model: &mut Model, next: &mut u64) -> Option<Op> {
+    pub(crate) fn kill(mut self, model: &mut Model, next: &mut u64) -> Option<Op> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         while self.step(model, next) {}
@@ -71,7 +77,7 @@ impl Victim {
 }
 
 /// Settles what the operation in flight came to: all of it, or nothing.
-fn settle(path: &Path, model: &mut Model, pending: &[Op]) {
+pub(crate) fn settle(path: &Path, model: &mut Model, pending: &[Op]) {
     let palace = open(path);
     let found = contents(&palace, "drawers");
     let mut candidates = vec![model.clone()];

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use loci_core::{Error, PalaceRef, Result};
 
+use super::working_copy;
 use crate::SqliteBackend;
 use crate::fault::Fault;
 use crate::store::Store;
@@ -16,6 +17,7 @@ impl SqliteBackend {
     /// writers go on meanwhile. Gives the size in bytes.
     pub fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
         let store = self.store(palace, false)?;
+        working_copy::tidy(&store.place);
         if fs::symlink_metadata(target).is_ok() {
             return Err(Error::Conflict {
                 what: format!("`{}` already exists", target.display()),

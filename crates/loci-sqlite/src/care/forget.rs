@@ -12,6 +12,7 @@ use std::time::Duration;
 use loci_core::{Error, ErrorKind, Metadata, PalaceRef, Result, Selection};
 use rusqlite::{Connection, params};
 
+use super::working_copy;
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::remove::in_slices;
@@ -257,7 +258,7 @@ fn note_purge(db: &Db, rows: &[u64], seq: u64) -> Attempt<()> {
 /// pages.
 pub(crate) fn purge(store: &Store) -> Result<Purged> {
     build::join(store);
-    let removed_files = remove_set_aside(store)?;
+    let mut removed_files = remove_set_aside(store)?;
     let with_snapshot: Vec<String> = store.read("listing snapshots", |db| {
         let head = Head::read(&db.sql)?;
         let mut names = Vec::new();
@@ -275,6 +276,17 @@ pub(crate) fn purge(store: &Store) -> Result<Purged> {
         Ok(Head::read(&db.sql)?.purge_pending)
     })?;
     if !rewrite(store)? {
+        return Ok(Purged {
+            complete: false,
+            removed_files,
+        });
+    }
+    // The postings held forgotten words until the rewrite. A working copy that was begun before may
+    // hold them too, and may have become a kept file meanwhile.
+    let in_use = working_copy::wait_for_others(&store.place, READER_WAIT)?;
+    removed_files.extend(remove_set_aside(store)?);
+    if let Some(copy) = in_use.first() {
+        tracing::warn!("the purge stays pending: {copy}");
         return Ok(Purged {
             complete: false,
             removed_files,
@@ -323,7 +335,7 @@ fn remove_set_aside(store: &Store) -> Result<Vec<String>> {
         super::restore::remove_staging(place)?;
     }
     let _index = FileLock::exclusive(&place.index_lock())?;
-    let mut names = Vec::new();
+    let mut names = working_copy::remove_abandoned(place)?;
     for path in set_aside_files(place) {
         remove(&path)?;
         let name = path.strip_prefix(&place.directory).unwrap_or(&path);
@@ -341,7 +353,6 @@ pub(crate) fn set_aside_files(place: &Place) -> Vec<PathBuf> {
         "palace.sqlite3.before-repair-",
         "palace.sqlite3.damaged-log-",
         "palace.sqlite3.kept-log-",
-        "verify-",
     ];
     for entry in fs::read_dir(&place.directory)
         .into_iter()

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::salvage::{self, SalvageReport};
 use super::verify::{Finding, VerifyReport};
-use super::{backup, free_path, relation_check};
+use super::{free_path, relation_check, working_copy};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
@@ -22,6 +22,7 @@ use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::relations;
 use crate::store::lock::FileLock;
+use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
 
 /// What a repair did.
@@ -108,13 +109,12 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     if !has(
         before,
         &[
-            "damaged", "orphan", "labels", "count", "postings", "passages",
+            "damaged", "orphan", "labels", "count", "postings", "passages", "schema",
         ],
     ) {
         return Ok(());
     }
-    let copy = free_path(&store.place.directory, "palace.sqlite3.before-repair");
-    backup::copy_to(store, &copy)?;
+    let copy = working_copy::keep_palace(store, "palace.sqlite3.before-repair")?;
     report
         .actions
         .push(format!("copied the palace to `{}`", copy.display()));
@@ -127,6 +127,8 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
         let head = Head::read(sql)?;
         let mut seq = head.seq;
         let mut set_aside = Vec::new();
+        // Before anything is written: a foreign trigger would run.
+        actions.extend(drop_foreign(sql)?);
         for collection in CollectionRow::all(sql, &head)? {
             set_aside.extend(set_damaged_aside(sql, &collection, &mut seq)?);
             rebuild_labels(sql, &collection)?;
@@ -189,7 +191,27 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     })?;
     report.set_aside = set_aside;
     report.actions.extend(actions);
+    if report.copy.as_ref().is_some_and(|copy| !copy.exists()) {
+        report.copy = None;
+        report.actions.push(
+            "the copy is gone: a `forget` removed it, because it held what was forgotten".into(),
+        );
+    }
     Ok(())
+}
+
+/// Drops triggers, views and indexes that are no part of a palace; the copy made before has them.
+/// Foreign tables stay: they hold rows that this program knows nothing about.
+fn drop_foreign(db: &Connection) -> Attempt<Vec<String>> {
+    let mut actions = Vec::new();
+    for Difference { kind, name, .. } in schema_check::differences(db)? {
+        if matches!(kind.as_str(), "trigger" | "view" | "index") {
+            let quoted = name.replace('"', "\"\"");
+            db.execute_batch(&format!("DROP {kind} IF EXISTS \"{quoted}\""))?;
+            actions.push(format!("dropped the foreign {kind} `{name}`"));
+        }
+    }
+    Ok(actions)
 }
 
 /// Sets damaged facts and links aside; refuses if their numbers do not add up.

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use loci_core::{Error, PalaceRef, Result};
 use loci_files::{foreign, own};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::free_path;
+use super::{free_path, working_copy};
 use crate::SqliteBackend;
 use crate::fault::{Attempt, Fault};
 use crate::store::lock::FileLock;
 use crate::store::place::{Place, sync_directory};
-use crate::store::{new_generation, schema};
+use crate::store::{new_generation, schema, schema_check};
 
 /// What a restore did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,7 @@ impl SqliteBackend {
         }
         place.ensure_directory()?;
         let _restore = FileLock::exclusive(&place.restore_lock())?;
+        working_copy::tidy(&place);
         let (temporary, drawers) = stage(backup, &place)?;
         // Our own connections must be gone before the file they lock is renamed.
         if let Some(store) = self.forget_store(palace) {
@@ -104,6 +105,7 @@ fn check_backup(backup: &Path) -> Result<()> {
         // Immutable: nothing may appear beside the user's file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let db = Connection::open_with_flags(immutable_uri(backup)?, flags)?;
+        db.pragma_update(None, "trusted_schema", false)?;
         let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if application != schema::APPLICATION_ID {
@@ -121,6 +123,8 @@ fn check_backup(backup: &Path) -> Result<()> {
             }
             .into());
         }
+        // Before a check that reads more than the schema.
+        refuse_foreign(&db, backup)?;
         let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
             return Err(Error::Corrupt {
@@ -133,12 +137,31 @@ fn check_backup(backup: &Path) -> Result<()> {
         Ok(())
     };
     check().map_err(|fault| match fault {
-        fault @ Fault::Sql(_) if fault.is_damage() => Error::invalid(
+        Fault::Sql(error) if is_unreadable(&error) => Error::invalid(
             format!("backup `{}`", backup.display()),
             "is not a readable backup of a palace",
         ),
         fault => fault.into_error(backup, "checking the backup"),
     })
+}
+
+/// Not the work of a palace: a file that is damaged, or statements that do not fit its schema.
+fn is_unreadable(error: &rusqlite::Error) -> bool {
+    Fault::is_damage_of_file(error) || error.sqlite_error_code() == Some(ErrorCode::Unknown)
+}
+
+/// Refuses a schema that is not exactly that of a palace: a trigger would run at every write, a view
+/// could stand in the place of a table.
+fn refuse_foreign(db: &Connection, backup: &Path) -> Attempt<()> {
+    let differences = schema_check::differences(db)?;
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let problem = format!(
+        "does not have the schema of a palace: {}",
+        schema_check::describe(&differences)
+    );
+    Err(Error::invalid(format!("backup `{}`", backup.display()), problem).into())
 }
 
 fn immutable_uri(path: &Path) -> Result<String> {
@@ -175,6 +198,9 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     drop(copy);
     let renew = || -> Attempt<i64> {
         let db = Connection::open_with_flags(&temporary, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        db.pragma_update(None, "trusted_schema", false)?;
+        // The backup may have been replaced since it was checked; nobody else writes to this copy.
+        refuse_foreign(&db, backup)?;
         db.execute(
             "UPDATE palace SET generation = ?1 WHERE id = 1",
             [new_generation()],
@@ -189,8 +215,12 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
         db.close().map_err(|(_, error)| error)?;
         Ok(drawers)
     };
-    let drawers =
-        renew().map_err(|fault| fault.into_error(&temporary, "preparing the restored palace"))?;
+    let drawers = renew().map_err(|fault| {
+        let error = fault.into_error(&temporary, "preparing the restored palace");
+        // Nothing refers to the copy yet; if this fails the next restore removes it.
+        let _ = remove_database(&temporary);
+        error
+    })?;
     own::open(&temporary)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;

@@ -11,16 +11,18 @@ use rusqlite::Connection;
 use serde::Serialize;
 
 use super::index_check::Unusable;
+use super::working_copy::{self, Purpose, WorkingCopy};
 use super::{index_check, relation_check, row_check};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::other;
-use crate::fault::{Attempt, Fault};
+use crate::fault::Attempt;
 use crate::index::{recover, registry};
 use crate::store::connection::{Db, add_terms_function};
 use crate::store::opening::DAMAGED_LOG;
 use crate::store::place::Place;
 use crate::store::schema::PAGE_SIZE;
+use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store};
 
 /// How often the comparison starts again because another process replaced an index meanwhile.
@@ -31,8 +33,9 @@ const LISTED: usize = 100;
 /// Something that does not agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `passages`, `labels`, `index`, `log`
-    /// or `database`.
+    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `passages`, `labels`,
+    /// `index`, `log`, `schema` (a table, index, view or trigger that is no part of a palace) or
+    /// `database`.
     pub kind: &'static str,
     /// The collection, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,8 +96,19 @@ impl SqliteBackend {
     /// Compares indexes and counters with the truth; with `deep`, recomputes everything. A database
     /// that SQLite cannot read is a finding, not an error.
     pub fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
-        let mut report = VerifyReport::default();
-        let result = self.store(palace, false).and_then(|store| {
+        let mut report = VerifyReport {
+            deep,
+            ..VerifyReport::default()
+        };
+        let store = match self.store(palace, false) {
+            Err(loci_core::Error::Corrupt { detail, .. }) => {
+                report.push("database", None, None, detail);
+                return Ok(report);
+            }
+            opened => opened?,
+        };
+        working_copy::tidy(&store.place);
+        let mut run = || {
             for _ in 0..ATTEMPTS {
                 report = VerifyReport {
                     deep,
@@ -110,8 +124,8 @@ impl SqliteBackend {
                 check_postings_deep(&store, &mut report)?;
             }
             Ok(())
-        });
-        match result {
+        };
+        match run() {
             Err(loci_core::Error::Corrupt { detail, .. }) => {
                 report.push(kind_of([detail.as_str()]), None, None, detail);
                 Ok(report)
@@ -183,6 +197,9 @@ fn report_unusable(
 
 /// Gives the registered index files that could not be used.
 fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<Vec<Unusable>> {
+    if !schema_holds(store, report)? {
+        return Ok(Vec::new());
+    }
     if deep {
         // On a connection of its own: FTS5 checks itself against what its connection last knew of
         // the postings, and one from the pool may not know what others wrote since.
@@ -225,6 +242,23 @@ fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<
     })
 }
 
+/// Reports what the schema should not have, or lacks. False if it is damaged: then no other check
+/// can be trusted, nor would its statements run.
+fn schema_holds(store: &Store, report: &mut VerifyReport) -> Result<bool> {
+    let differences = store.read("checking the schema", |db| {
+        schema_check::differences(&db.sql)
+    })?;
+    let damaged = differences.iter().any(Difference::is_damage);
+    if damaged {
+        store.leave_files_alone();
+    }
+    let kind = if damaged { "database" } else { "schema" };
+    for difference in differences {
+        report.push(kind, None, None, difference.to_string());
+    }
+    Ok(!damaged)
+}
+
 fn check_database(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
     let mut statement = db.prepare("PRAGMA integrity_check(100)")?;
     let lines: Vec<String> = statement
@@ -248,8 +282,11 @@ fn check_database(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
 
 /// The postings are derived: damage to them alone is not damage to the truth.
 fn kind_of<'a>(lines: impl IntoIterator<Item = &'a str>) -> &'static str {
-    let mut lines = lines.into_iter();
-    if lines.all(|line| line.to_ascii_lowercase().contains("fts5")) {
+    let of_postings = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        line.contains("fts5") && !line.contains("malformed database schema")
+    };
+    if lines.into_iter().all(of_postings) {
         "postings"
     } else {
         "database"
@@ -384,7 +421,6 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
 
 /// FTS5 compares its postings with the texts only through an INSERT, which takes the write lock
 /// for as long as it runs: so it runs on a copy.
-#[expect(clippy::disallowed_methods, reason = "a private copy")]
 fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     if report
         .findings
@@ -393,39 +429,27 @@ fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     {
         return Ok(());
     }
-    let copy = store
-        .place
-        .directory
-        .join(format!("verify-{:016x}.tmp", fastrand::u64(..)));
-    let result = super::backup::copy_to(store, &copy).and_then(|()| {
-        let check = || -> Attempt<()> {
-            let db = Connection::open(&copy)?;
-            add_terms_function(&db)?;
-            db.execute(
-                "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",
-                [],
-            )?;
+    let copy = WorkingCopy::of_palace(store, Purpose::Verify)?;
+    let check = || -> Attempt<()> {
+        let db = copy.into_connection()?;
+        add_terms_function(&db)?;
+        db.execute(
+            "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",
+            [],
+        )?;
+        Ok(())
+    };
+    match check() {
+        Err(fault) if fault.is_damage() => {
+            report.push(
+                "postings",
+                None,
+                None,
+                "the postings do not match the texts",
+            );
             Ok(())
-        };
-        match check() {
-            Ok(()) => Ok(()),
-            Err(fault) if fault.is_damage() => {
-                report.push(
-                    "postings",
-                    None,
-                    None,
-                    "the postings do not match the texts",
-                );
-                Ok(())
-            }
-            Err(fault @ Fault::Sql(_)) => Err(fault.into_error(&copy, "checking the postings")),
-            Err(Fault::Core(error)) => Err(error),
         }
-    });
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let mut name = copy.clone().into_os_string();
-        name.push(suffix);
-        let _ = fs::remove_file(name);
+        checked => checked
+            .map_err(|fault| fault.into_error(&store.place.database, "checking the postings")),
     }
-    result
 }

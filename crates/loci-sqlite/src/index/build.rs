@@ -10,6 +10,7 @@ use loci_index::{BuildSpec, Builder, Identity};
 use rusqlite::params;
 
 use super::registry;
+use crate::care::working_copy;
 use crate::collection::meta::CollectionRow;
 use crate::collection::record::vector_from_bytes;
 use crate::fault::Attempt;
@@ -81,6 +82,7 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
         return Ok(result(MaintenanceStatus::Noop, &[]));
     };
     remove_strays(store)?;
+    working_copy::tidy(&store.place);
     let Some(dimension) = collection.dimension.filter(|_| collection.vectors > 0) else {
         store.write("removing an empty index", |db| {
             db.sql.execute(

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 use loci_core::{Error, Result};
 use loci_files::palace::{self, RawAccess};
 use loci_files::{foreign, holders};
+use loci_salvage::WAL_INDEX_HEADER_BYTES;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 use super::connection::{Db, Durability};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::place::{Place, sync_directory};
-use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema};
+use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema, schema_check};
+use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
 
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
@@ -150,10 +152,11 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
     let Some(_raw) = RawAccess::begin(&place.directory) else {
         return Ok(());
     };
-    let [log, _] = place.companions();
+    let [log, index] = place.companions();
     let _shared = FileLock::shared(&place.lock())?;
-    let fail = |source| Error::io("cannot read", &log, source);
-    let Some(damaged) = loci_salvage::damaged_log(&log).map_err(fail)? else {
+    let found = loci_salvage::damaged_log(&log, || wal_index_header(&index))
+        .map_err(|source| Error::io("cannot read", &log, source))?;
+    let Some(damaged) = found else {
         return Ok(());
     };
     let copy = place
@@ -162,20 +165,22 @@ pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
     if std::fs::symlink_metadata(&copy).is_ok() {
         return Ok(());
     }
-    // Whole or not at all: a kill must not leave half a copy under a name that says it was kept. The
-    // mode of the log, 0600, comes along.
-    let temporary = place
-        .directory
-        .join(format!("verify-log-{:016x}.tmp", fastrand::u64(..)));
-    foreign::copy(&log, &temporary)
-        .and_then(|_| std::fs::rename(&temporary, &copy))
-        .map_err(|source| Error::io("cannot keep the damaged log as", &copy, source))?;
+    // Whole or not at all: a kill must not leave half a copy under a name that says it was kept.
+    working_copy::keep_log(place, &log, &copy)?;
     tracing::warn!(
-        "the log is damaged: {} commit(s) behind the damage are lost; it is kept as `{}`",
+        "the log is damaged: {} commit(s) are lost; it is kept as `{}`",
         damaged.lost_commits,
         copy.display()
     );
     Ok(())
+}
+
+/// The header of the wal-index as it is at this moment; `None` if it cannot be read.
+fn wal_index_header(path: &std::path::Path) -> Option<[u8; WAL_INDEX_HEADER_BYTES]> {
+    let mut header = [0; WAL_INDEX_HEADER_BYTES];
+    let file = foreign::open(path).ok()?;
+    file.read_exact_at(&mut header, 0).ok()?;
+    Some(header)
 }
 
 /// Whether the database file is missing or has no bytes.
@@ -209,10 +214,14 @@ fn refuse_lost_database(place: &Place) -> Result<()> {
     })
 }
 
+/// Opens the database with its log, which SQLite opens at the first read, and checks the schema.
 pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
     let mut db = Db::open(&place.database, durability)?;
-    db.sql
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    // One transaction: another process may migrate between two looks at the schema.
+    db.sql.execute_batch("BEGIN")?;
+    let checked = schema_check::refuse_damaged(&db.sql, &place.database);
+    db.sql.execute_batch("COMMIT")?;
+    checked?;
     db.hold(place);
     Ok(db)
 }
@@ -276,6 +285,7 @@ fn check_owner(db: &Connection, place: &Place) -> Attempt<()> {
 fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
     let sql = &db.sql;
     check_owner(sql, place)?;
+    schema_check::refuse_damaged(sql, &place.database)?;
     let mut format = schema::format(sql)?;
     if format == 0 {
         if !create {

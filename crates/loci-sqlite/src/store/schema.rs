@@ -409,13 +409,25 @@ pub(crate) fn has_mined_index(db: &Connection) -> Attempt<bool> {
 
 /// Brings a database from `from` to [`FORMAT`]; the caller holds the creation lock and a write transaction.
 pub(crate) fn migrate(db: &Connection, from: i64) -> Attempt<()> {
-    for step in MIGRATIONS.iter().skip(from.max(0) as usize) {
+    advance(db, from, FORMAT)
+}
+
+/// Makes the whole schema of a format in an empty database.
+pub(crate) fn make(db: &Connection, format: i64) -> Attempt<()> {
+    advance(db, 0, format)?;
+    db.execute_batch(MINED_INDEX)?;
+    Ok(())
+}
+
+fn advance(db: &Connection, from: i64, to: i64) -> Attempt<()> {
+    let steps = MIGRATIONS.iter().take(to.max(0) as usize);
+    for step in steps.skip(from.max(0) as usize) {
         db.execute_batch(step.sql)?;
         if let Some(fill) = step.fill {
             fill(db)?;
         }
     }
-    db.pragma_update(None, "user_version", FORMAT)?;
+    db.pragma_update(None, "user_version", to)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(())
 }

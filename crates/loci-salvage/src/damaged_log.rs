@@ -1,0 +1,139 @@
+//! Has a write-ahead log lost commits? SQLite's recovery stops at the first frame that does not
+//! hold and drops every commit behind it without a word.
+//!
+//! Commits behind a bad frame are no proof of a loss. A writer that dies before it publishes its
+//! commit leaves frames behind the published end of the log. If other processes have the database
+//! open, the next writer starts at that end again and overwrites some of those frames: the others
+//! stay, with the same salts, behind a frame that does not lead to them. Nobody was ever told that
+//! they were committed. Only the wal-index knows which frames were published.
+
+use crate::wal::{self, Found, Wal};
+use crate::wal_index::{WAL_INDEX_HEADER_BYTES, published_frames};
+use loci_files::foreign::{self, ForeignFile};
+use std::io::{self, Seek};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A log that does not hold everything that was committed to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLog {
+    /// Commits that are lost, at least one.
+    pub lost_commits: u32,
+    /// Identifies this run of the log: its salts.
+    pub run: u64,
+}
+
+/// Looks whether a WAL file has lost commits. A missing, empty or healthy one has not, and neither
+/// has one that ends in a write that was cut short, nor one that somebody is writing right now.
+///
+/// `read_index` gives the first bytes of the wal-index as they are at that moment, if there is one.
+/// It is called only if the log has frames behind its last valid commit. With a header for this run
+/// of the log, a log is damaged if its valid part is shorter than what was published. Without one,
+/// the log alone decides: it is damaged if two or more commits lie behind the bad frame, or one
+/// behind a bad frame inside a transaction.
+pub fn damaged_log(
+    path: &Path,
+    mut read_index: impl FnMut() -> Option<[u8; WAL_INDEX_HEADER_BYTES]>,
+) -> io::Result<Option<DamagedLog>> {
+    let mut file = match foreign::open(path) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    let first = look(&mut file)?;
+    let Some(scan) = first.scan.as_ref().filter(|scan| scan.has_tail) else {
+        return Ok(None);
+    };
+    // A log that is started over while it is read shows frames of two runs, and a commit that is
+    // published meanwhile moves the end: there is a verdict only if nothing changed.
+    let index = read_index();
+    let same = look(&mut file)? == first && read_index() == index;
+    let lost = if same { scan.lost(index.as_ref()) } else { 0 };
+    Ok((lost > 0).then(|| DamagedLog {
+        lost_commits: lost,
+        run: u64::from_be_bytes(scan.salts),
+    }))
+}
+
+/// One reading of the log.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    scan: Option<Scan>,
+    bytes: u64,
+    modified: SystemTime,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Scan {
+    salts: [u8; 8],
+    applied: u32,
+    has_tail: bool,
+    inside_transaction: bool,
+    /// Numbers of the commit frames behind the first frame that does not hold, ascending.
+    commits_behind: Vec<u32>,
+}
+
+fn look(file: &mut ForeignFile) -> io::Result<Look> {
+    file.seek(io::SeekFrom::Start(0))?;
+    let scan = match wal::read(file) {
+        Found::Wal(wal) => Some(Scan::of(wal)),
+        Found::Empty | Found::BadHeader => None,
+    };
+    let metadata = file.metadata()?;
+    Ok(Look {
+        scan,
+        bytes: metadata.len(),
+        modified: metadata.modified()?,
+    })
+}
+
+impl Scan {
+    fn of(wal: Wal) -> Self {
+        Self {
+            salts: wal.salts,
+            applied: wal.applied,
+            has_tail: wal.bad_frame_is_of_this_run || !wal.commits_behind.is_empty(),
+            inside_transaction: wal.valid > wal.applied,
+            commits_behind: wal.commits_behind,
+        }
+    }
+
+    /// The number of lost commits.
+    fn lost(&self, index: Option<&[u8; WAL_INDEX_HEADER_BYTES]>) -> u32 {
+        let published = index.and_then(|header| published_frames(header, self.salts));
+        let Some(published) = published else {
+            return without_index(self.commits_behind.len(), self.inside_transaction);
+        };
+        if self.applied >= published {
+            return 0;
+        }
+        let of_published = self
+            .commits_behind
+            .iter()
+            .filter(|frame| **frame <= published);
+        // The damaged frame may itself be the commit.
+        u32::try_from(of_published.count())
+            .unwrap_or(u32::MAX)
+            .max(1)
+    }
+}
+
+/// The verdict where no index says what was published, for the number of commits behind the bad
+/// frame.
+///
+/// A dead writer leaves the end of one transaction, and what overwrote its start ends with a commit.
+/// So one commit behind a bad frame that follows a commit is taken for such a remainder, although a
+/// flipped byte in the last transaction looks the same. Two commits, or a bad frame inside a
+/// transaction, would need several writers to die at such moments: that is reported as damage.
+fn without_index(commits: usize, inside_transaction: bool) -> u32 {
+    if commits == 1 && !inside_transaction {
+        return 0;
+    }
+    u32::try_from(commits).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,303 @@
+//! Working copies: private copies of stored text that exist only while somebody works with them.
+//!
+//! A copy is a directory `copy-PURPOSE-PID-RANDOM.tmp` (0700) in the palace. Its maker holds a
+//! `flock` on the directory for as long as it exists. The kernel drops the lock with the process, so
+//! a directory whose lock is free was abandoned: whoever comes next removes it. The lock is on the
+//! directory and not on the file in it, because SQLite locks the file itself.
+
+use std::fmt;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use loci_core::{Error, Result};
+use loci_files::{foreign, own};
+use rusqlite::{Connection, OpenFlags};
+
+use super::{backup, free_path};
+use crate::fault::Attempt;
+use crate::store::Store;
+use crate::store::place::{Place, sync_directory};
+
+const PREFIX: &str = "copy-";
+/// What builds before this one called a working copy: a file, which nobody locks.
+const OLD_PREFIX: &str = "verify-";
+const SUFFIX: &str = ".tmp";
+/// How often a name is drawn again because somebody looked at the new directory at that moment.
+const ATTEMPTS: usize = 100;
+/// How long a look at the copies of others takes to be repeated.
+const POLL: Duration = Duration::from_millis(10);
+
+/// Who makes a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The check of the postings.
+    Verify,
+    /// The copy that is kept of a palace before a repair changes it.
+    Repair,
+    /// The copy that is kept of a damaged log.
+    Log,
+}
+
+impl Purpose {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Verify => "verify",
+            Self::Repair => "repair",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// A copy that somebody is working with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LiveCopy {
+    name: String,
+}
+
+impl fmt::Display for LiveCopy {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = self.name.trim_start_matches(PREFIX).split('-');
+        match (parts.next(), parts.next()) {
+            (Some(purpose), Some(pid)) => write!(
+                out,
+                "process {pid} (`{purpose}`) still holds the working copy `{}`",
+                self.name
+            ),
+            _ => write!(
+                out,
+                "a process still holds the working copy `{}`",
+                self.name
+            ),
+        }
+    }
+}
+
+/// A copy of our own; dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct WorkingCopy {
+    directory: PathBuf,
+    _lock: File,
+}
+
+impl WorkingCopy {
+    /// Makes an empty copy. The text to be copied must be read after this: then a `forget` that
+    /// commits in between finds the copy.
+    pub(crate) fn create(place: &Place, purpose: Purpose) -> Result<Self> {
+        for _ in 0..ATTEMPTS {
+            let directory = place.directory.join(format!(
+                "{PREFIX}{}-{}-{:016x}{SUFFIX}",
+                purpose.as_str(),
+                std::process::id(),
+                fastrand::u64(..)
+            ));
+            let fail = |source| Error::io("cannot create", &directory, source);
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&directory)
+                .map_err(fail)?;
+            // Until the lock is ours the directory looks abandoned and may be removed: then another
+            // name is drawn.
+            let lock = match own::open(&directory) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened.map_err(fail)?,
+            };
+            match lock.try_lock() {
+                Ok(()) if names(&directory, &lock) => {
+                    return Ok(Self {
+                        directory,
+                        _lock: lock,
+                    });
+                }
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => {
+                    return Err(Error::io("cannot lock", &directory, source));
+                }
+            }
+        }
+        Err(Error::Conflict {
+            what: format!(
+                "working copies in `{}` are removed as soon as they are made",
+                place.directory.display()
+            ),
+        })
+    }
+
+    /// The file of the copy.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.directory.join("copy")
+    }
+
+    /// Fills the copy with the palace as of one moment, synced.
+    pub(crate) fn of_palace(store: &Store, purpose: Purpose) -> Result<Self> {
+        let copy = Self::create(&store.place, purpose)?;
+        backup::copy_to(store, &copy.file())?;
+        Ok(copy)
+    }
+
+    /// A connection to the copy, which has no name any more: a kill from here on leaves nothing, and
+    /// no `forget` needs to wait for it.
+    #[expect(clippy::disallowed_methods, reason = "a private copy")]
+    pub(crate) fn into_connection(self) -> Attempt<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(self.file(), flags)?;
+        // No file may appear beside a file that has no name.
+        db.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+        db.pragma_update(None, "temp_store", "MEMORY")?;
+        db.pragma_update(None, "trusted_schema", false)?;
+        db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        // SQLite has the file open. A kill before the unlink leaves a directory without a lock, which
+        // the next process removes.
+        self.remove()?;
+        Ok(db)
+    }
+
+    /// Gives the complete and synced copy the name `target`. False if that name is taken: then the
+    /// copy stays what it is.
+    pub(crate) fn publish(&self, target: &Path) -> Result<bool> {
+        // The lock is held until the name is there: a `forget` that waits for this copy finds the
+        // file under its new name afterwards. A kill between link and unlink leaves both names, and
+        // the working one counts as abandoned. A rename would replace a file that appeared meanwhile.
+        let linked = match fs::hard_link(self.file(), target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            // Not every file system has hard links.
+            Err(_) => fs::rename(self.file(), target),
+            Ok(()) => Ok(()),
+        };
+        linked.map_err(|source| Error::io("cannot create", target, source))?;
+        if let Some(parent) = target.parent() {
+            sync_directory(parent)?;
+        }
+        self.remove()?;
+        Ok(true)
+    }
+
+    fn remove(&self) -> Result<()> {
+        remove(&self.directory)
+    }
+}
+
+impl Drop for WorkingCopy {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            tracing::warn!(%error, "a working copy stays until the next process removes it");
+        }
+    }
+}
+
+/// Keeps a copy of the palace as `STEM-TIME` in its directory.
+pub(crate) fn keep_palace(store: &Store, stem: &str) -> Result<PathBuf> {
+    let copy = WorkingCopy::of_palace(store, Purpose::Repair)?;
+    loop {
+        let target = free_path(&store.place.directory, stem);
+        if copy.publish(&target)? {
+            return Ok(target);
+        }
+    }
+}
+
+/// Keeps a copy of a log as `target`, unless that is there already.
+pub(crate) fn keep_log(place: &Place, log: &Path, target: &Path) -> Result<()> {
+    let copy = WorkingCopy::create(place, Purpose::Log)?;
+    // The mode of the log, 0600, comes along.
+    foreign::copy(log, &copy.file())
+        .and_then(|_| own::open(&copy.file())?.sync_all())
+        .map_err(|source| Error::io("cannot keep the damaged log as", target, source))?;
+    copy.publish(target).map(|_| ())
+}
+
+/// Removes the copies that nobody works with any more; gives their names.
+pub(crate) fn remove_abandoned(place: &Place) -> Result<Vec<String>> {
+    Ok(look(place)?.removed)
+}
+
+/// [`remove_abandoned`] for callers that have other work to do: a failure is logged.
+pub(crate) fn tidy(place: &Place) {
+    if let Err(error) = remove_abandoned(place) {
+        tracing::warn!(%error, "an abandoned working copy stays");
+    }
+}
+
+/// Waits until the copies that exist now are gone, up to `limit`; gives those that are still in use.
+/// Copies that are made meanwhile do not count: they are made of what the palace is now.
+pub(crate) fn wait_for_others(place: &Place, limit: Duration) -> Result<Vec<LiveCopy>> {
+    let since = Instant::now();
+    let mut live = look(place)?.live;
+    while !live.is_empty() && since.elapsed() < limit {
+        std::thread::sleep(POLL);
+        let now = look(place)?.live;
+        live.retain(|copy| now.contains(copy));
+    }
+    Ok(live)
+}
+
+struct Look {
+    removed: Vec<String>,
+    live: Vec<LiveCopy>,
+}
+
+fn look(place: &Place) -> Result<Look> {
+    let mut found = Look {
+        removed: Vec::new(),
+        live: Vec::new(),
+    };
+    let Ok(entries) = fs::read_dir(&place.directory) else {
+        return Ok(found);
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ours = [PREFIX, OLD_PREFIX]
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
+        // Nothing else is opened: a pipe would block, a link would lead elsewhere.
+        let openable = entry
+            .file_type()
+            .is_ok_and(|kind| kind.is_dir() || kind.is_file());
+        if !ours || !name.ends_with(SUFFIX) || !openable {
+            continue;
+        }
+        let path = entry.path();
+        let lock = match own::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(|source| Error::io("cannot open", &path, source))?,
+        };
+        match lock.try_lock() {
+            Ok(()) if names(&path, &lock) => {
+                // Nobody works with it, and nobody can begin to: the lock is ours.
+                remove(&path)?;
+                found.removed.push(name);
+            }
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => found.live.push(LiveCopy { name }),
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::io("cannot lock", &path, source));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the path still leads to the file that was opened.
+fn names(path: &Path, opened: &File) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (fs::symlink_metadata(path), opened.metadata()) {
+        (Ok(at_path), Ok(opened)) => identity(at_path) == identity(opened),
+        _ => false,
+    }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("cannot remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
