@@ -76,3 +76,62 @@ fn add_import_and_restore_create_a_missing_palace() {
         "x"
     );
 }
+
+/// Records the path of everything that a process syncs. Loaded before the C library's own `fsync`.
+const RECORDER: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int fsync(int fd) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    int log = open(getenv("SYNC_LOG"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (length > 0 && log >= 0) {
+        path[length] = '\n';
+        if (write(log, path, length + 1) < 0) abort();
+        close(log);
+    }
+    int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    return real(fd);
+}
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_names_of_a_new_palace_and_of_its_new_parents_are_synced() {
+    let dir = Dir::new();
+    let source = dir.write("recorder.c", RECORDER);
+    let library = dir.path("recorder.so");
+    let compiled = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .arg("-ldl")
+        .status()
+        .unwrap();
+    assert!(compiled.success());
+    let palace = dir.path("one/two/palace");
+    let log = dir.path("synced");
+    let added = dir
+        .command()
+        .args(["add", "The first drawer.", "--palace"])
+        .arg(&palace)
+        .env("LD_PRELOAD", &library)
+        .env("SYNC_LOG", &log)
+        .output()
+        .unwrap();
+    assert!(added.status.success(), "{added:?}");
+    let synced = std::fs::read_to_string(&log).unwrap();
+    for folder in ["", "one", "one/two", "one/two/palace"] {
+        let path = dir.path(folder).canonicalize().unwrap();
+        assert!(
+            synced.lines().any(|line| line == path.to_str().unwrap()),
+            "`{folder}` is not among:\n{synced}"
+        );
+    }
+}

@@ -26,6 +26,7 @@ mod hooks;
 mod input;
 mod keeping;
 mod limits;
+mod locked;
 mod lost;
 mod mcp;
 mod mcp_mempalace;

@@ -253,7 +253,7 @@ impl Ran {
         Self::from_output(&command.output().unwrap())
     }
 
-    fn from_output(output: &std::process::Output) -> Self {
+    pub(crate) fn from_output(output: &std::process::Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout.clone()).unwrap(),

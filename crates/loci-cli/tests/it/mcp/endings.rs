@@ -240,3 +240,54 @@ fn two_servers_write_at_once_and_see_each_other() {
     }
     assert_whole(&dir);
 }
+
+#[test]
+fn a_server_ends_within_five_seconds_of_a_signal_whatever_its_calls_wait_for() {
+    let dir = Dir::new();
+    dir.json(0, &["add", "The harbour freezes."]);
+    let path = dir.palace().join("palace.lock");
+    let held = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
+    held.lock().unwrap();
+    for name in ["TERM", "INT", "HUP"] {
+        let mut client = Client::new(&dir, &[]);
+        let call = json!({"name": "loci_search", "arguments": {"query": "harbour"}});
+        client.begin("tools/call", &call);
+        // The call waits for the lock: the server has its file open.
+        let descriptors = format!("/proc/{}/fd", client.child.id());
+        wait_until("the call waits for the lock", || {
+            let open = std::fs::read_dir(&descriptors).unwrap().flatten();
+            open.into_iter()
+                .any(|entry| std::fs::read_link(entry.path()).is_ok_and(|file| file == path))
+        });
+        let since = Instant::now();
+        signal(&client, name);
+        client.ended();
+        assert!(since.elapsed() < Duration::from_secs(5), "{name}");
+    }
+}
+
+#[test]
+fn a_palace_moved_away_under_a_server_is_refused_and_not_made_again() {
+    let dir = Dir::new();
+    let mut client = Client::new(&dir, &[]);
+    let first = json!({"drawers": [{"text": "The harbour freezes."}]});
+    client.call("loci_add", &first);
+    std::fs::rename(dir.palace(), dir.path("moved")).unwrap();
+    let second = json!({"drawers": [{"text": "The lake freezes."}]});
+    for (tool, arguments) in [
+        ("loci_add", &second),
+        ("loci_search", &json!({"query": "harbour"})),
+    ] {
+        let refusal = client.refusal(tool, arguments);
+        assert!(refusal.contains("moved or deleted"), "{tool}: {refusal}");
+    }
+    assert!(!dir.palace().exists(), "a new palace was made");
+    std::fs::rename(dir.path("moved"), dir.palace()).unwrap();
+    client.call("loci_add", &second);
+    client.close();
+    assert_eq!(dir.json(0, &["status"])["drawers"], 2);
+}
