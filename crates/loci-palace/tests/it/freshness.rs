@@ -154,7 +154,7 @@ fn a_file_copy_put_back_under_a_running_process_is_noticed() {
 }
 
 #[test]
-fn a_palace_deleted_under_a_running_process_is_noticed_and_can_be_created_again() {
+fn a_palace_deleted_under_a_running_process_is_refused_until_another_process_creates_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("palace");
     let model = fill(&open(&path), "drawers", "a", 20, 8, 1);
@@ -164,14 +164,14 @@ fn a_palace_deleted_under_a_running_process_is_noticed_and_can_be_created_again(
     let error = worker.ask(&query("drawers", &[0.0; 8], 5)).unwrap_err();
     assert_eq!(error["kind"], "not_found", "{error}");
     assert!(!path.exists(), "a reader created a palace");
-    // A write creates it anew, and both sides see it.
+    // A write does not hide the loss by starting an empty palace.
     let op = Op::Add {
         rows: vec![random_row(&mut Rng(2), "b", 1, 8)],
     };
-    worker.must(&run("drawers", op));
-    assert_eq!(contents(&open(&path), "drawers").len(), 1);
-    // And one that another process made is found.
-    std::fs::remove_dir_all(&path).unwrap();
+    let error = worker.ask(&run("drawers", op)).unwrap_err();
+    assert_eq!(error["kind"], "not_found", "{error}");
+    assert!(!path.exists(), "a writer created a palace");
+    // One that another process made is found.
     let model = fill(&open(&path), "drawers", "c", 20, 8, 1);
     model.ask(&mut worker, "drawers", &Rng(1).vector(8), 5);
 }
