@@ -94,7 +94,10 @@ pub(crate) fn validate_name(name: &str, section: u32) -> Result<()> {
     if name.is_empty() || name.len() > MAX_SOURCE_NAME_BYTES {
         return Err(Error::invalid(
             "source name",
-            format!("has {} bytes; 1 to {MAX_SOURCE_NAME_BYTES} are allowed", name.len()),
+            format!(
+                "has {} bytes; 1 to {MAX_SOURCE_NAME_BYTES} are allowed",
+                name.len()
+            ),
         ));
     }
     if section > LEFTOVERS {

@@ -48,7 +48,7 @@ pub use checkup::{
 pub use config::{Config, HooksConfig, default_palace_path, state_directory};
 pub use diary::{DiaryEntry, DiaryNote, DiaryPage};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
-pub use export::ExportReport;
+pub use export::{ExportReport, LeftOut};
 pub use facts::{Conflict, FactAdded, FactAnswer, FactSearch, FactState, Superseded};
 pub use fence::{Fence, instruction_like};
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};

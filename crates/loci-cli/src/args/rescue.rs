@@ -115,9 +115,9 @@ are made anew if their model is here. Without PATH, it lists what is found in th
 (~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace and what MEMPALACE_PALACE_PATH
 names) and imports nothing. Exits with 0 if everything came, 2 if something was lost.
 
-A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; an export also has
-\"collection\" and \"metric\". Each of them may be missing; a missing id is drawn. Another field is an
-error of its record. What is refused is reported and the rest goes on; the exit code is then 2.";
+A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md describes
+what an export adds. Each field may be missing; a missing id is generated. Another field is an error
+of its record. Bad records are reported and the rest is imported; the exit code is then 2.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:

@@ -45,6 +45,7 @@ mod relations;
 mod remembering;
 mod rescue;
 mod rescued;
+mod round_trip;
 mod support;
 mod torture;
 mod truth;

@@ -91,12 +91,7 @@ impl Written<'_> {
                 "UPDATE drawers SET origin = ?3
                  WHERE collection = ?1 AND id = ?2 AND origin = 0 AND content_hash = ?4",
             )?
-            .execute(params![
-                self.collection,
-                holder,
-                origin,
-                content_hash(text)
-            ])?;
+            .execute(params![self.collection, holder, origin, content_hash(text)])?;
         }
         Ok(())
     }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use loci_core::{
-    Batch, DrawerRef, Embedder, Error, History, Kinship, LinkEnd, Metadata, Outcome, Related, WriteResult,
+    Batch, DrawerRef, Embedder, Error, History, Kinship, LinkEnd, Metadata, Outcome, Related,
+    WriteResult,
 };
 use rusqlite::{Connection, params};
 
