@@ -71,3 +71,14 @@ pub enum Existing {
     /// The drawer that is there is changed to the record.
     Change,
 }
+
+/// Something that a copy of a palace does not hold, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// What it is, for programs: `runs`, `forgotten`, `sources` and the like.
+    pub what: String,
+    /// How many of them; 0 where nobody counts them.
+    pub count: u64,
+    /// Why.
+    pub reason: String,
+}

@@ -48,7 +48,7 @@ pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selecti
 pub use embedder::{Embedder, EmbedderIdentity, Kinship};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
-pub use history::{Existing, History, Origin};
+pub use history::{Existing, History, LeftOut, Origin};
 pub use json::{deserialize_strict, parse_json};
 pub use ledger::{
     Adopted, CountedSource, Counts, Filed, LEFTOVERS, Ledger, MAX_MARK_BYTES,

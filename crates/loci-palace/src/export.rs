@@ -4,25 +4,14 @@
 use std::io::Write;
 
 use loci_core::{
-    Collection, Error, FactQuery, Get, Include, Ledger, Metric, Relations, Result, Selection,
-    Warning,
+    Collection, Error, FactQuery, Get, Include, Ledger, LeftOut, Metric, Relations, Result,
+    Selection, Warning,
 };
 use serde::Serialize;
 
 use crate::Palace;
 use crate::record::source::{JsonSource, JsonSourceLine};
 use crate::record::{JsonRecord, JsonRelation};
-
-/// Something that a copy does not hold, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    /// What it is: `runs`, `forgotten`, `sources`.
-    pub what: String,
-    /// How many of them; 0 when nobody counts them.
-    pub count: u64,
-    /// Why.
-    pub reason: String,
-}
 
 /// What an export wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

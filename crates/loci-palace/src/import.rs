@@ -12,15 +12,14 @@ use std::time::Duration;
 
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Existing, Get, History, Include,
-    MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result, Selection,
-    Warning,
+    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result,
+    Selection, Warning,
 };
 use serde::Serialize;
 
 use self::lines::Lines;
 use self::relations::Incoming;
 use self::sources::WaitingSources;
-use crate::export::LeftOut;
 use crate::forgotten::mostly_forgotten;
 use crate::record::{JsonLine, JsonRecord, columns, new_id};
 use crate::{DEFAULT_COLLECTION, Palace};

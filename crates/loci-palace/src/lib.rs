@@ -48,7 +48,7 @@ pub use checkup::{
 pub use config::{Config, HooksConfig, default_palace_path, state_directory};
 pub use diary::{DiaryEntry, DiaryNote, DiaryPage};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
-pub use export::{ExportReport, LeftOut};
+pub use export::ExportReport;
 pub use facts::{Conflict, FactAdded, FactAnswer, FactSearch, FactState, Superseded};
 pub use fence::{Fence, instruction_like};
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
@@ -78,8 +78,9 @@ pub use loci_recall::{
     TermInfo, Verdict, WhyNot, count_tokens, date_of,
 };
 pub use loci_sqlite::{
-    Durability, Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairReport,
-    Restored, SalvageReport, VerifyReport,
+    Durability, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState,
+    ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored, SalvageReport,
+    VerifyReport,
 };
 pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};

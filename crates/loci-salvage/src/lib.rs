@@ -39,6 +39,7 @@ mod scan;
 mod schema;
 mod tree;
 mod wal;
+mod whole;
 
 pub use database::DatabaseFile;
 pub use error::SalvageError;

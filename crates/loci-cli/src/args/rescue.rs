@@ -82,17 +82,24 @@ pub(crate) struct RepairArguments {
     /// Say what would be done; with `--chroma`
     #[arg(long, requires = "chroma")]
     pub(crate) dry_run: bool,
+    /// Put a salvaged palace in the place of the damaged one, which is kept under another name
+    #[arg(long, conflicts_with = "chroma")]
+    pub(crate) replace: bool,
 }
 
 pub(super) const REPAIR: &str = "\
 Examples:
   loci repair
   loci repair --json
+  loci repair --replace
   loci repair --chroma ~/.mempalace/palace --dry-run
   loci repair --chroma ~/.mempalace/palace --output ./mended
 
 Copies or renames before it changes anything. A database that cannot be read is salvaged into a new
-palace beside it; the damaged one stays. Exits with 0 only if this palace is whole afterwards.
+palace beside it, and the damaged one stays. The answer counts the drawers before and after and lists
+every drawer that is lost, with what is still known of it. `--replace` puts the salvaged palace in the
+place of the damaged one, whose database stays in the directory as palace.sqlite3.replaced-TIME.
+Exits with 0 only if this palace is whole afterwards.
 
 With `--chroma`, a ChromaDB directory is repaired in place, after a backup of its database: all
 vectors that can be read go back into the database, from which ChromaDB builds its index anew. Exits

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use loci_core::{Adopted, Collection, CountedSource, Result};
+use loci_core::{Adopted, Collection, CountedSource, LeftOut, Result};
 
 use super::{BATCH, Import, is_of_record};
-use crate::export::LeftOut;
 use crate::record::JsonRecord;
 use crate::record::source::JsonSourceLine;
 
