@@ -46,6 +46,7 @@ mod remembering;
 mod rescue;
 mod rescued;
 mod round_trip;
+mod salvage_report;
 mod support;
 mod torture;
 mod truth;

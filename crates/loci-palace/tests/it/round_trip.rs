@@ -33,7 +33,7 @@ fn import(palace: &Palace, lines: &str) -> ImportReport {
 fn rich(scene: &Scene) -> Palace {
     scene.write("roses.md", document(1..4));
     scene.write("talk.jsonl", transcript(0..3, 4));
-    scene.write("large.md", document(0..LARGE));
+    scene.write("large.md", document(10..LARGE));
     let palace = scene.open();
     scene.mine(&palace);
     scene.mine_until_settled(&palace);
