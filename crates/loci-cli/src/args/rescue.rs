@@ -123,7 +123,7 @@ are made anew if their model is here. Without PATH, it lists what is found in th
 names) and imports nothing. Exits with 0 if everything came, 2 if something was lost.
 
 A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md describes
-what an export adds. Each field may be missing; a missing id is generated. Another field is an error
+what an export adds. Each of them may be missing; a missing id is generated. Another field is an error
 of its record. Bad records are reported and the rest is imported; the exit code is then 2.";
 
 pub(super) const DOCTOR: &str = "\
