@@ -193,6 +193,63 @@ fn heavy_damage_without_a_schema_never_calls_a_deleted_or_saved_drawer_lost() {
     }
 }
 
+/// Nothing mentions the drawers any more but an index that was built before the last deletes.
+#[test]
+fn an_index_file_names_lost_drawers_and_none_that_were_deleted_after_it_was_built() {
+    let template = Template::new();
+    let db = template.scene.sql();
+    let sql = "SELECT rootpage - 1 FROM sqlite_schema WHERE name IN ('palace', 'collections', 'tombstones')";
+    let mut statement = db.prepare(sql).unwrap();
+    let roots = statement.query_map([], |row| row.get::<_, u32>(0)).unwrap();
+    let roots: Vec<usize> = roots.map(|root| root.unwrap() as usize).collect();
+    let tombstones: i64 = db
+        .query_row("SELECT count(*) FROM tombstones", [], |row| row.get(0))
+        .unwrap();
+    drop(statement);
+    drop(db);
+    assert!((60..500).contains(&tombstones), "{tombstones}: one page");
+    let keep_schema_alone = |bytes: &mut Vec<u8>| {
+        for (number, page) in bytes.chunks_mut(PAGE).enumerate() {
+            let is_schema = number == 0
+                || page
+                    .windows(13)
+                    .any(|text| text == b"CREATE TABLE " || text == b"CREATE INDEX ");
+            if !is_schema && !roots.contains(&number) {
+                page.fill(0xAB);
+            }
+        }
+    };
+    let path = template.copy("index", keep_schema_alone);
+    let report = salvaged(&path).unwrap();
+    check(&template, &report, &kept_ids(&report.palace));
+    assert_eq!((report.saved, report.known_by), (0, KnownBy::Counter));
+    assert_eq!(
+        report.lost.len(),
+        1_200 - 120,
+        "those with a vector in `drawers`"
+    );
+    for lost in &report.lost {
+        assert_eq!(lost.evidence, ["index"]);
+        assert_eq!(lost.collection.as_deref(), Some(DRAWERS));
+    }
+    assert_eq!(report.lost_without_a_trace(), report.lost_drawers - 1_080);
+    // Without its tombstones the index tells nothing: its rows may have been deleted.
+    let path = template.copy("no-tombstones", |bytes| {
+        keep_schema_alone(bytes);
+        for root in &roots {
+            let page = &mut bytes[root * PAGE..(root + 1) * PAGE];
+            // The palace and the collections stay: they hold text or a key.
+            if page[3..5] == (tombstones as u16).to_be_bytes() {
+                page.fill(0xAB);
+            }
+        }
+    });
+    let report = salvaged(&path).unwrap();
+    check(&template, &report, &kept_ids(&report.palace));
+    assert_eq!((report.lost.len(), report.saved), (0, 0));
+    assert_eq!(report.lost_drawers, template.drawers.len() as u64);
+}
+
 #[test]
 fn a_lost_drawer_is_listed_with_its_place_and_mining_brings_its_text_back() {
     let template = Template::new();

@@ -17,3 +17,4 @@ mod log;
 mod noise;
 mod support;
 mod wal;
+mod whole;
