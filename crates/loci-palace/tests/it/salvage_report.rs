@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use loci_palace::{KnownBy, OpenOptions, Palace, RepairOptions, SalvageReport, Selection};
+use loci_palace::{
+    Fact, KnownBy, Link, LinkEnd, OpenOptions, Palace, RepairOptions, SalvageReport, Selection,
+};
 
 use crate::mined::{DRAWERS, Scene, document};
 use crate::support::{Op, Request, Rng, Worker, contents, copy_directory, fill, listed, open};
@@ -302,6 +304,93 @@ fn a_lost_drawer_is_listed_with_its_place_and_mining_brings_its_text_back() {
     assert!(
         texts(contents(&palace, DRAWERS)) == texts(before),
         "texts differ"
+    );
+}
+
+#[test]
+fn drawers_of_a_collection_that_was_being_deleted_are_neither_saved_nor_lost() {
+    let template = Template::new();
+    let drop = "UPDATE collections SET dropped = 1, name = char(1) || id WHERE name = 'notes';
+                PRAGMA wal_checkpoint(TRUNCATE);";
+    template.scene.sql().execute_batch(drop).unwrap();
+    let path = template.copy("dropped", |bytes| {
+        overwrite_texts(bytes);
+        bytes[..100].fill(0);
+    });
+    let report = salvaged(&path).unwrap();
+    let kept = kept_ids(&report.palace);
+    let of_notes = |id: &String| id.starts_with('n') && id[1..].parse::<u64>().is_ok();
+    assert!(!kept.iter().any(of_notes), "a deleted drawer is back");
+    assert!(
+        !report
+            .lost
+            .iter()
+            .any(|lost| lost.id.as_ref().is_some_and(of_notes))
+    );
+    let names = open(&report.palace).collections().unwrap();
+    assert!(names.iter().all(|info| info.name == DRAWERS), "{names:?}");
+    let wanted = template
+        .drawers
+        .values()
+        .filter(|(name, _)| name == DRAWERS);
+    assert_eq!(report.drawers_before, wanted.count() as u64, "{report:?}");
+    assert_eq!(report.saved + report.lost_drawers, report.drawers_before);
+}
+
+#[test]
+fn lost_facts_and_links_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    let palace = open(&path);
+    let relations = palace.relations().unwrap().unwrap();
+    let facts: Vec<Fact> = (0..300)
+        .map(|number| Fact {
+            id: format!("fact-{number}"),
+            subject: format!("lamp {number}"),
+            predicate: "shines over the western".into(),
+            object: "harbour".into(),
+            ..Fact::default()
+        })
+        .collect();
+    relations.add_facts(&facts).unwrap();
+    let room = |name: String| LinkEnd::Room {
+        wing: "tower".into(),
+        room: name,
+    };
+    let links: Vec<Link> = (0..300)
+        .map(|number| Link {
+            from: room(format!("stair {number}")),
+            to: room(format!("lamp {number}")),
+            label: "leads to".into(),
+            metadata: loci_palace::Metadata::default(),
+        })
+        .collect();
+    relations.add_links(&links).unwrap();
+    palace.close().unwrap();
+    drop((relations, palace));
+    let database = path.join("palace.sqlite3");
+    let mut bytes = fs::read(&database).unwrap();
+    for needle in [&b"shines over the western"[..], b"leads to{}"] {
+        let leaf = (1..bytes.len() / PAGE).find(|page| {
+            let page = &bytes[page * PAGE..(page + 1) * PAGE];
+            page[0] == 0x0d && page.windows(needle.len()).any(|text| text == needle)
+        });
+        let leaf = leaf.unwrap();
+        bytes[leaf * PAGE..(leaf + 1) * PAGE].fill(0xAB);
+    }
+    fs::write(&database, bytes).unwrap();
+    let report = salvaged(&path).unwrap();
+    let lost = (
+        report.lost_facts.len() as u64,
+        report.lost_links.len() as u64,
+    );
+    assert!(lost.0 > 5 && lost.1 > 5, "{lost:?}");
+    assert_eq!((report.facts + lost.0, report.links + lost.1), (300, 300));
+    assert!(report.lost_facts[0].what.starts_with("fact-"));
+    assert!(
+        report.lost_links[0].what.contains("`tower/stair "),
+        "{:?}",
+        report.lost_links[0]
     );
 }
 
