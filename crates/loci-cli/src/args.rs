@@ -643,7 +643,9 @@ Examples:
   loci export palace.jsonl --force
   loci export --collection notes | grep Lyon
 
-`loci import jsonl` restores it exactly: ids, text, metadata, vectors, order.";
+`loci import jsonl` restores it exactly: ids, text, metadata, vectors, order, when each drawer was
+added, and what was mined from where, so that the next mine reads unchanged files no more. Recorded
+runs and the hashes of forgotten texts do not leave the palace; the answer lists them as left out.";
 
 const BACKUP: &str = "\
 Examples:

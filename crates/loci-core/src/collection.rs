@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::embedder::EmbedderIdentity;
 use crate::error::{Error, Result};
 use crate::filter::{DocumentFilter, Filter};
+use crate::history::{Existing, History};
 use crate::ledger::Ledger;
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
 use crate::recall::{Judge, Probe, RecallResult};
@@ -279,6 +280,27 @@ pub trait Collection: Send + Sync {
     /// How often drawers were shown, by id, as far as that is written.
     fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
         Ok(vec![0; ids.len()])
+    }
+
+    /// The histories of drawers, by id; empty ones for unknown ids and where the backend keeps none.
+    fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
+        Ok(vec![History::default(); ids.len()])
+    }
+    /// [`Collection::add`] or [`Collection::upsert`] of records that were drawers before, each with
+    /// its history. An unknown ledger row of an `origin` is created; [`Ledger::adopt_sources`] fills
+    /// it. A drawer never joins a row that this palace filed itself. A backend that keeps no
+    /// histories writes the records alone.
+    fn import_records(
+        &self,
+        batch: &Batch,
+        histories: &[History],
+        existing: Existing,
+    ) -> Result<WriteResult> {
+        let _ = histories;
+        match existing {
+            Existing::Keep => self.add(batch),
+            Existing::Change => self.upsert(batch),
+        }
     }
 
     /// Exact number of drawers.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
 /// Hash of a source's bytes: the first half of BLAKE3.
@@ -11,6 +11,11 @@ pub type SourceHash = [u8; 16];
 
 /// Section of drawers whose text no section of a large source holds any more. They go when the whole is filed.
 pub const LEFTOVERS: u32 = i32::MAX as u32;
+
+/// Length of a source's name.
+pub const MAX_SOURCE_NAME_BYTES: usize = 16 << 10;
+/// Length of a source's mark.
+pub const MAX_MARK_BYTES: usize = 4 << 20;
 
 /// What a file system tells about a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -52,6 +57,73 @@ pub struct SourceRecord {
     pub complete: bool,
     /// Changes whenever the row or its drawers are changed by a run; 0 for one that is not there yet.
     pub revision: u64,
+}
+
+impl SourceRecord {
+    /// Refuses what no miner writes: a record that comes from a file of unknown origin.
+    pub fn validate(&self) -> Result<()> {
+        validate_name(&self.name, self.section)?;
+        for (what, text) in [
+            ("kind", &self.kind),
+            ("root", &self.root),
+            ("wing", &self.wing),
+            ("room", &self.room),
+            ("recipe", &self.recipe),
+        ] {
+            if text.len() > MAX_SOURCE_NAME_BYTES {
+                return Err(Error::invalid(
+                    format!("source {what}"),
+                    format!("longer than {MAX_SOURCE_NAME_BYTES} bytes"),
+                ));
+            }
+        }
+        if self.mark.len() > MAX_MARK_BYTES {
+            return Err(Error::invalid(
+                "source mark",
+                format!("longer than {MAX_MARK_BYTES} bytes"),
+            ));
+        }
+        if i64::try_from(self.stat.size).is_err() {
+            return Err(Error::invalid("source size", "is too large"));
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn validate_name(name: &str, section: u32) -> Result<()> {
+    if name.is_empty() || name.len() > MAX_SOURCE_NAME_BYTES {
+        return Err(Error::invalid(
+            "source name",
+            format!(
+                "has {} bytes; 1 to {MAX_SOURCE_NAME_BYTES} are allowed",
+                name.len()
+            ),
+        ));
+    }
+    if section > LEFTOVERS {
+        return Err(Error::invalid("source section", "is too large"));
+    }
+    Ok(())
+}
+
+/// A row of the ledger with the number of drawers that belong to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CountedSource {
+    /// The row. Its revision means nothing outside its palace.
+    pub record: SourceRecord,
+    /// Drawers whose origin it is.
+    pub drawers: u64,
+}
+
+/// What became of a row that came from another palace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adopted {
+    /// It is in the ledger, and its drawers are here: an unchanged source is not read again.
+    Whole,
+    /// It is in the ledger, but not all of its drawers are here: the next mine reads the source.
+    Incomplete,
+    /// The ledger has a row of its own for this source, which stays as it is.
+    Known,
 }
 
 /// A piece of a source that is to be a drawer.
@@ -164,6 +236,13 @@ pub trait Ledger: Send + Sync {
     fn sources_under(&self, path: &str) -> Result<Vec<SourceRecord>>;
     /// Sources (section 0) whose bytes had this hash.
     fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>>;
+    /// The rows of up to `limit` sources whose names follow this one, by name; of each source first
+    /// its sections, then its head. [`LEFTOVERS`] are left out.
+    fn sources_after(&self, name: Option<&str>, limit: usize) -> Result<Vec<CountedSource>>;
+    /// Takes rows over from another palace, in one transaction, after their drawers were imported; of
+    /// each source first its sections, then its head. A source that this palace filed itself is never
+    /// changed. A row is whole only if as many drawers belong to it as there did.
+    fn adopt_sources(&self, sources: &[CountedSource]) -> Result<Vec<Adopted>>;
     /// Number of drawers of a source, all sections together.
     fn drawers_of(&self, name: &str) -> Result<u64>;
 

@@ -26,6 +26,7 @@ mod collection;
 mod embedder;
 mod error;
 mod filter;
+mod history;
 mod json;
 mod ledger;
 mod maintenance;
@@ -47,10 +48,11 @@ pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selecti
 pub use embedder::{Embedder, EmbedderIdentity, Kinship};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
+pub use history::{Existing, History, LeftOut, Origin};
 pub use json::{deserialize_strict, parse_json};
 pub use ledger::{
-    Counts, Filed, LEFTOVERS, Ledger, Piece, RunRecord, SourceChange, SourceHash, SourceRecord,
-    Stat, Undone,
+    Adopted, CountedSource, Counts, Filed, LEFTOVERS, Ledger, MAX_MARK_BYTES,
+    MAX_SOURCE_NAME_BYTES, Piece, RunRecord, SourceChange, SourceHash, SourceRecord, Stat, Undone,
 };
 pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
 pub use metadata::{MetaValue, Metadata, MetadataPatch};

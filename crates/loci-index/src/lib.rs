@@ -57,7 +57,7 @@ pub use digest::ContentDigest;
 pub use distance::QueryVector;
 pub use index::{Candidates, VectorIndex};
 pub use leftovers::remove_leftovers;
-pub use open::open;
+pub use open::{SnapshotRows, open, snapshot_rows};
 pub use registration::{Identity, Registration};
 pub use slots::SlotSet;
 pub use top::TopK;

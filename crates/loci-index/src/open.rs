@@ -15,7 +15,7 @@ use crate::flat::{Flat, Parts};
 use crate::index::VectorIndex;
 use crate::kernels::BLOCK_ROWS;
 use crate::layout::{HEADER_BYTES, Header, Layout, SECTION_NAMES};
-use crate::registration::{Registration, is_snapshot_name};
+use crate::registration::{Identity, Registration, is_snapshot_name};
 
 /// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at 384
 /// dimensions) into memory. Never blocks on what may stand in its place, never follows a symlink.
@@ -28,11 +28,7 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
         .ok_or(Damage::Header(
             "was registered with a count that does not fit its length",
         ))?;
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let mut file = loci_files::own::open_with(&directory.join(&registration.name), &options)
-        .map_err(Damage::from_open)?;
+    let mut file = open_file(&directory.join(&registration.name))?;
     let metadata = file.metadata().map_err(Damage::Unreadable)?;
     if !metadata.is_file() {
         return Err(Damage::NotAFile);
@@ -83,6 +79,49 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
         flat.warm()?;
     }
     Ok(Arc::new(flat))
+}
+
+/// What a snapshot file says of itself, whether or not it is registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotRows {
+    /// Whose vectors it holds.
+    pub identity: Identity,
+    /// The last sequence number that it covers.
+    pub covered: u64,
+    /// The rows in it.
+    pub rows: Vec<u64>,
+}
+
+/// Reads which rows a snapshot file holds; for a palace whose registrations are lost. Header and rows
+/// must match their checksums.
+pub fn snapshot_rows(path: &Path) -> Result<SnapshotRows, Damage> {
+    let mut file = open_file(path)?;
+    let metadata = file.metadata().map_err(Damage::Unreadable)?;
+    if !metadata.is_file() {
+        return Err(Damage::NotAFile);
+    }
+    let bytes = read_at(&mut file, 0, (HEADER_BYTES as u64).min(metadata.len()))?;
+    let header = Header::decode(&bytes).map_err(Damage::Header)?;
+    let layout = Layout::new(header.count, header.dimension)
+        .filter(|layout| layout.bytes == metadata.len())
+        .ok_or(Damage::Header("does not fit the length of the file"))?;
+    let mut sections = Sections {
+        file,
+        layout,
+        checksums: header.checksums,
+    };
+    Ok(SnapshotRows {
+        identity: header.identity,
+        covered: header.covered,
+        rows: numbers(&sections.read(2)?, u64::from_le_bytes),
+    })
+}
+
+fn open_file(path: &Path) -> Result<File, Damage> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    loci_files::own::open_with(path, &options).map_err(Damage::from_open)
 }
 
 fn check_header(bytes: &[u8], registration: &Registration) -> Result<Header, Damage> {

@@ -1,13 +1,16 @@
-//! export: every drawer with everything it has, one JSON object per line, in the order added; then facts and links.
+//! export: every drawer with everything it has, one JSON object per line, in the order added, and
+//! after the drawers of a collection the mined sources they belong to; then facts and links.
 
 use std::io::Write;
 
 use loci_core::{
-    Collection, Error, FactQuery, Get, Include, Metric, Relations, Result, Selection, Warning,
+    Collection, Error, FactQuery, Get, Include, Ledger, LeftOut, Metric, Relations, Result,
+    Selection, Warning,
 };
 use serde::Serialize;
 
 use crate::Palace;
+use crate::record::source::{JsonSource, JsonSourceLine};
 use crate::record::{JsonRecord, JsonRelation};
 
 /// What an export wrote.
@@ -15,16 +18,22 @@ use crate::record::{JsonRecord, JsonRelation};
 pub struct ExportReport {
     /// Drawers written.
     pub exported: u64,
+    /// Rows of the ledger of mining written.
+    pub sources: u64,
     /// Facts written.
     pub facts: u64,
     /// Links written.
     pub links: u64,
+    /// What the palace has and JSON lines do not carry.
+    pub left_out: Vec<LeftOut>,
     /// What is missing: an export with warnings is not complete.
     pub warnings: Vec<Warning>,
 }
 
 /// Drawers read per transaction: no read transaction spans the writing of the output.
 const PAGE: usize = 500;
+/// Sources read per transaction; one of them may have thousands of sections.
+const SOURCES: usize = 100;
 
 impl Palace {
     /// Writes all drawers of the named collection; or of all, and then facts and links, which belong to the palace as a
@@ -33,6 +42,10 @@ impl Palace {
         let mut report = ExportReport::default();
         for collection in self.scope(collection)? {
             export_collection(collection.as_ref(), output, &mut report)?;
+            if let Some(ledger) = collection.ledger() {
+                export_sources(collection.name(), ledger, output, &mut report)?;
+                note_left_out(collection.name(), ledger, &mut report)?;
+            }
         }
         if collection.is_none()
             && let Some(relations) = self.relations()?
@@ -82,23 +95,72 @@ fn export_collection(
             ..Get::new(selection)
         })?;
         report.warnings.extend(got.warnings);
+        let histories = collection.histories(&got.ids)?;
         let vectors = got.embeddings.unwrap_or_default();
-        for (((id, document), metadata), vector) in got
+        for ((((id, document), metadata), vector), history) in got
             .ids
             .into_iter()
             .zip(got.documents)
             .zip(&got.metadatas)
             .zip(vectors)
+            .zip(histories)
         {
             let vector = (!vector.is_empty()).then_some(vector);
             // A drawer without text stays one: as empty text it could be the twin of another.
             let document = (!document.is_empty()).then_some(document);
-            write_line(
-                output,
-                &named(JsonRecord::of(id, document, metadata, vector)),
-            )?;
+            let record = JsonRecord::of(id, document, metadata, vector).with_history(history);
+            write_line(output, &named(record))?;
             report.exported += 1;
         }
+    }
+    Ok(())
+}
+
+/// Sections come before the head of their source: an importer takes the head as the sign that the
+/// source is complete.
+fn export_sources(
+    collection: &str,
+    ledger: &dyn Ledger,
+    output: &mut dyn Write,
+    report: &mut ExportReport,
+) -> Result<()> {
+    let mut last: Option<String> = None;
+    loop {
+        let page = ledger.sources_after(last.as_deref(), SOURCES)?;
+        let Some(end) = page.last() else {
+            return Ok(());
+        };
+        last = Some(end.record.name.clone());
+        for source in page {
+            let line = JsonSourceLine {
+                collection: Some(collection.to_owned()),
+                source: JsonSource::of(source),
+            };
+            write_line(output, &line)?;
+            report.sources += 1;
+        }
+    }
+}
+
+fn note_left_out(collection: &str, ledger: &dyn Ledger, report: &mut ExportReport) -> Result<()> {
+    let runs = ledger.runs(usize::MAX)?.len();
+    if runs > 0 {
+        report.left_out.push(LeftOut {
+            what: "runs".into(),
+            count: runs as u64,
+            reason: format!(
+                "the recorded runs of `{collection}` and what their undo needs refer to numbers of this palace"
+            ),
+        });
+    }
+    if ledger.has_forgotten()? {
+        report.left_out.push(LeftOut {
+            what: "forgotten".into(),
+            count: 0,
+            reason: format!(
+                "hashes of texts that were forgotten in `{collection}` are keyed with a secret of this palace, which does not leave it"
+            ),
+        });
     }
     Ok(())
 }

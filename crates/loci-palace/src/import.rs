@@ -1,7 +1,9 @@
 //! import: JSON lines into collections, in small batches, with a report of everything that was
 //! not taken.
 
+mod lines;
 mod relations;
+mod sources;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Seek, SeekFrom, Write};
@@ -9,20 +11,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::{
-    Batch, Collection, CollectionOptions, Error, ErrorKind, Get, Include, MAX_BATCH_TEXT_BYTES,
-    MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result, Selection, Warning,
+    Batch, Collection, CollectionOptions, Error, ErrorKind, Existing, Get, History, Include,
+    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result,
+    Selection, Warning,
 };
 use serde::Serialize;
 
+use self::lines::Lines;
 use self::relations::Incoming;
+use self::sources::WaitingSources;
 use crate::forgotten::mostly_forgotten;
 use crate::record::{JsonLine, JsonRecord, columns, new_id};
 use crate::{DEFAULT_COLLECTION, Palace};
 
 /// Records per transaction: other writers never wait long.
 const BATCH: usize = 200;
-/// A longer line is refused instead of being read into memory.
-const MAX_LINE_BYTES: usize = 8 << 20;
 
 /// What happens to a record whose id is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,13 +63,18 @@ pub struct Loss {
     pub reason: String,
 }
 
-/// What an import did. `added + updated + facts + links + skipped + failed` is the number of records read.
+/// What an import did. `added + updated + sources + facts + links + skipped + failed` is the number of
+/// records read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// New drawers.
     pub added: u64,
     /// Drawers changed.
     pub updated: u64,
+    /// New rows of the ledger of mining.
+    pub sources: u64,
+    /// Of those, rows whose drawers did not all come: the next mine reads their sources again.
+    pub incomplete_sources: u64,
     /// New facts.
     pub facts: u64,
     /// New links.
@@ -77,6 +85,8 @@ pub struct ImportReport {
     pub failed: u64,
     /// The refused records.
     pub lost: Vec<Loss>,
+    /// What this palace has no place for.
+    pub left_out: Vec<LeftOut>,
     /// What changed besides, for example a vector that no longer fits its text.
     pub warnings: Vec<Warning>,
 }
@@ -122,7 +132,7 @@ impl Palace {
                     import.refuse_other_fact(line, fact)?;
                     continue;
                 }
-                Ok(JsonLine::Link(_)) | Err(_) => continue,
+                Ok(JsonLine::Source(_) | JsonLine::Link(_)) | Err(_) => continue,
             };
             let (Some(id), name) = (record.id.clone(), import.target(&record)) else {
                 continue;
@@ -162,6 +172,7 @@ struct Import<'a> {
     text_bytes: usize,
     vector_bytes: usize,
     incoming: Incoming,
+    sources: WaitingSources,
 }
 
 impl<'a> Import<'a> {
@@ -176,6 +187,7 @@ impl<'a> Import<'a> {
             text_bytes: 0,
             vector_bytes: 0,
             incoming: Incoming::default(),
+            sources: WaitingSources::default(),
         }
     }
 
@@ -195,6 +207,7 @@ impl<'a> Import<'a> {
             }) {
                 Ok(None) => {}
                 Ok(Some(JsonLine::Drawer(record))) => self.take(line, record)?,
+                Ok(Some(JsonLine::Source(source))) => self.take_source(line, source)?,
                 Ok(Some(JsonLine::Fact(fact))) => self.take_fact(line, fact)?,
                 Ok(Some(JsonLine::Link(link))) => self.take_link(line, link)?,
                 Err(error) => self.lose(line, None, &error),
@@ -202,7 +215,9 @@ impl<'a> Import<'a> {
             progress(line);
         }
         self.flush()?;
+        self.flush_sources()?;
         self.flush_relations()?;
+        self.note_left_out();
         Ok(self.report)
     }
 
@@ -342,12 +357,11 @@ impl<'a> Import<'a> {
         if self.options.on_conflict == OnConflict::Update {
             replace_metadata(collection, &mut batch)?;
         }
-        let result = match self.options.on_conflict {
-            OnConflict::Update => collection.upsert(&batch)?,
-            OnConflict::Skip | OnConflict::Duplicate | OnConflict::Error => {
-                collection.add(&batch)?
-            }
+        let existing = match self.options.on_conflict {
+            OnConflict::Update => Existing::Change,
+            OnConflict::Skip | OnConflict::Duplicate | OnConflict::Error => Existing::Keep,
         };
+        let result = collection.import_records(&batch, &histories_of(pending), existing)?;
         self.report.warnings.extend(result.warnings);
         for (single, outcome) in pending.iter().zip(result.outcomes) {
             match outcome {
@@ -368,11 +382,16 @@ impl<'a> Import<'a> {
                         id: Some(new_id()),
                         ..single.record.clone()
                     };
-                    let copy = batch_of(&[Pending {
+                    let copy = [Pending {
                         line: single.line,
                         record,
-                    }])?;
-                    match collection.add(&copy)?.count("added") {
+                    }];
+                    let added = collection.import_records(
+                        &batch_of(&copy)?,
+                        &histories_of(&copy),
+                        Existing::Keep,
+                    )?;
+                    match added.count("added") {
                         0 => self.report.skipped += 1,
                         _ => self.report.added += 1,
                     }
@@ -420,6 +439,13 @@ fn is_of_record(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
 }
 
+fn histories_of(pending: &[Pending]) -> Vec<History> {
+    pending
+        .iter()
+        .map(|pending| pending.record.history())
+        .collect()
+}
+
 fn batch_of(pending: &[Pending]) -> Result<Batch> {
     let mut batch = columns();
     for Pending { record, .. } in pending {
@@ -438,55 +464,4 @@ fn batch_of(pending: &[Pending]) -> Result<Batch> {
             .push(record.embedding.clone());
     }
     Ok(batch)
-}
-
-/// Lines of bounded length; one that is too long or not UTF-8 is an error of that line.
-struct Lines<'a> {
-    input: &'a mut dyn BufRead,
-    number: u64,
-}
-
-impl Lines<'_> {
-    fn next(&mut self) -> Result<Option<(u64, Result<String>)>> {
-        let mut bytes = Vec::new();
-        let mut too_long = false;
-        loop {
-            let fail = |source| Error::io("cannot read", "the import", source);
-            let available = match self.input.fill_buf() {
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                other => other.map_err(fail)?,
-            };
-            if available.is_empty() {
-                if bytes.is_empty() && !too_long {
-                    return Ok(None);
-                }
-                break;
-            }
-            let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
-                Some(at) => (at + 1, true),
-                None => (available.len(), false),
-            };
-            if bytes.len() + taken > MAX_LINE_BYTES {
-                too_long = true;
-                bytes.clear();
-            }
-            if !too_long {
-                bytes.extend_from_slice(available.get(..taken).unwrap_or_default());
-            }
-            self.input.consume(taken);
-            if ended {
-                break;
-            }
-        }
-        self.number += 1;
-        let text = if too_long {
-            Err(Error::invalid(
-                "line",
-                format!("longer than {MAX_LINE_BYTES} bytes"),
-            ))
-        } else {
-            String::from_utf8(bytes).map_err(|_| Error::invalid("line", "is not valid UTF-8"))
-        };
-        Ok(Some((self.number, text)))
-    }
 }

@@ -11,7 +11,8 @@ use loci_core::{
 };
 use loci_embed::ModelStore;
 use loci_sqlite::{
-    Durability, ForgetOutcome, PalaceState, RepairReport, Restored, SqliteBackend, VerifyReport,
+    Durability, ForgetOutcome, PalaceState, RepairOptions, RepairReport, Restored, SqliteBackend,
+    VerifyReport,
 };
 
 use crate::config::Config;
@@ -290,9 +291,15 @@ impl Palace {
         self.local()?.verify(&self.reference, deep)
     }
 
-    /// Repairs what verify finds, losing nothing.
+    /// Repairs what verify finds. A database that cannot be read is salvaged into a new palace
+    /// beside it; the report names every drawer that is lost.
     pub fn repair(&self) -> Result<RepairReport> {
-        self.local()?.repair(&self.reference)
+        self.repair_with(RepairOptions::default())
+    }
+
+    /// [`Palace::repair`], with options.
+    pub fn repair_with(&self, options: RepairOptions) -> Result<RepairReport> {
+        self.local()?.repair(&self.reference, options)
     }
 
     /// Writes a consistent copy to a new file; gives its size.

@@ -1,12 +1,18 @@
 //! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
-//! `collection`, `metric` and `embedder`; or `{"fact": {…}}` or `{"link": {…}}`.
+//! `collection`, `metric`, `embedder` and the drawer's history; or `{"source": {…}}`, `{"fact": {…}}`
+//! or `{"link": {…}}`. docs/format.md describes the lines.
+
+pub(crate) mod source;
 
 use loci_core::{
-    Batch, EmbedderIdentity, Error, Fact, Link, Metadata, MetadataPatch, Result, deserialize_strict,
+    Batch, EmbedderIdentity, Error, Fact, History, Link, Metadata, MetadataPatch, Origin, Result,
+    deserialize_strict,
 };
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use self::source::JsonSourceLine;
 
 /// One record as JSON.
 ///
@@ -39,6 +45,18 @@ pub struct JsonRecord {
     /// The vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vec<f32>>,
+    /// When it was added, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<i64>,
+    /// When it was last changed, in milliseconds since 1970; left out when it was not changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<i64>,
+    /// How often it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<u64>,
+    /// The mined source it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -69,6 +87,29 @@ impl JsonRecord {
         MetadataPatch::from_json(&self.metadata)
     }
 
+    /// The history that the record carries.
+    pub(crate) fn history(&self) -> History {
+        History {
+            created_at: self.created_at,
+            updated_at: self.updated_at.or(self.created_at),
+            accesses: self.accesses.unwrap_or_default(),
+            origin: self.origin.clone(),
+        }
+    }
+
+    /// The record with a history.
+    pub(crate) fn with_history(self, history: History) -> Self {
+        Self {
+            created_at: history.created_at,
+            updated_at: history
+                .updated_at
+                .filter(|updated| Some(*updated) != history.created_at),
+            accesses: Some(history.accesses).filter(|accesses| *accesses > 0),
+            origin: history.origin,
+            ..self
+        }
+    }
+
     /// The record of a drawer.
     pub(crate) fn of(
         id: String,
@@ -90,11 +131,12 @@ impl JsonRecord {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum JsonLine {
     Drawer(JsonRecord),
+    Source(JsonSourceLine),
     Fact(Fact),
     Link(Link),
 }
 
-/// A line that is no drawer, as it is written and read: it holds one of both.
+/// A fact or a link, as it is written and read: it holds one of both.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JsonRelation {
@@ -107,6 +149,8 @@ pub(crate) struct JsonRelation {
 /// Whether a line that is no drawer means to be something else.
 #[derive(Deserialize)]
 struct Meant {
+    #[serde(default)]
+    source: Option<IgnoredAny>,
     #[serde(default)]
     fact: Option<IgnoredAny>,
     #[serde(default)]
@@ -122,6 +166,13 @@ impl JsonLine {
         };
         let text = line.trim_start_matches('\u{feff}');
         let what = match serde_json::from_str(text) {
+            Ok(Meant {
+                source: Some(_), ..
+            }) => {
+                return serde_json::from_str(text)
+                    .map(Self::Source)
+                    .map_err(|error| Error::invalid("source", error.to_string()));
+            }
             Ok(Meant { fact: Some(_), .. }) => "fact",
             Ok(Meant { link: Some(_), .. }) => "link",
             _ => return Err(refused),

@@ -11,6 +11,7 @@ use crate::scan::{IndexRecord, Record, Scan, Wanted};
 use crate::schema::SchemaEntry;
 use crate::tree::Forest;
 use crate::wal::{self, Found, Wal};
+use crate::whole;
 use loci_files::foreign::ForeignFile;
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -110,6 +111,12 @@ impl DatabaseFile {
     /// when page 1 is lost.
     pub fn schema(&self) -> Vec<SchemaEntry> {
         self.map().1.schema.clone()
+    }
+
+    /// Whether every page and cell of the tree under `root` can be read. Only then does a row that a
+    /// scan did not hand out not exist.
+    pub fn is_whole(&self, root: u32) -> bool {
+        whole::is_whole(&self.pages, root)
     }
 
     /// Hands out every record on every table leaf page, in page order, whatever tree the page hangs

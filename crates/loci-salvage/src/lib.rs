@@ -41,6 +41,7 @@ mod schema;
 mod tree;
 mod wal;
 mod wal_index;
+mod whole;
 
 pub use damaged_log::{DamagedLog, damaged_log};
 pub use database::DatabaseFile;

@@ -1,5 +1,6 @@
 //! A collection of the SQLite backend: the contract's calls, each in a module of its own.
 
+mod history;
 mod lexical;
 pub(crate) mod meta;
 pub(crate) mod other;
@@ -19,10 +20,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact,
-    Get, GetResult, Health, Include, Judge, Kinship, LexicalResult, Link, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Probe, Query, QueryResult,
-    RecallResult, Related, Result, Selection, WriteResult, validate_facts, validate_links,
+    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, Existing,
+    FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Kinship, LexicalResult,
+    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Probe,
+    Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, validate_facts,
+    validate_links,
 };
 
 use rusqlite::Connection;
@@ -92,7 +94,7 @@ impl SqliteCollection {
     }
 
     fn write(&self, batch: &Batch, mode: Mode) -> Result<WriteResult> {
-        self.write_with(batch, mode, &Companions::default())
+        self.write_with(batch, mode, &Companions::default(), &[])
             .map(|(result, _)| result)
     }
 
@@ -101,8 +103,9 @@ impl SqliteCollection {
         batch: &Batch,
         mode: Mode,
         companions: &Companions,
+        histories: &[History],
     ) -> Result<(WriteResult, Related)> {
-        let result = write::write(self, batch, mode, companions)?;
+        let result = write::write(self, batch, mode, companions, histories)?;
         self.store.wrote(&self.name, batch.len() as u64);
         self.build_if_far_behind();
         Ok(result)
@@ -159,7 +162,7 @@ impl Collection for SqliteCollection {
             facts: facts.to_vec(),
             links: links.to_vec(),
         };
-        self.write_with(batch, Mode::Add, &companions)
+        self.write_with(batch, Mode::Add, &companions, &[])
     }
 
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
@@ -213,6 +216,25 @@ impl Collection for SqliteCollection {
 
     fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
         usage::counts(self, ids)
+    }
+
+    fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
+        history::read(self, ids)
+    }
+
+    fn import_records(
+        &self,
+        batch: &Batch,
+        histories: &[History],
+        existing: Existing,
+    ) -> Result<WriteResult> {
+        history::validate(batch.len(), histories)?;
+        let mode = match existing {
+            Existing::Keep => Mode::Add,
+            Existing::Change => Mode::Upsert,
+        };
+        self.write_with(batch, mode, &Companions::default(), histories)
+            .map(|(result, _)| result)
     }
 
     fn count(&self) -> Result<u64> {

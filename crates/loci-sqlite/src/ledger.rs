@@ -3,6 +3,7 @@
 //! A row of the ledger and its drawers change in one transaction, so a killed run leaves every source as it was or as it
 //! shall be. docs/format.md describes the tables.
 
+mod adopting;
 mod filing;
 pub(crate) mod forgotten;
 mod lending;
@@ -13,7 +14,12 @@ mod runs;
 mod sources;
 mod undo;
 
-use loci_core::{Filed, Ledger, Result, RunRecord, SourceChange, SourceHash, SourceRecord, Undone};
+use loci_core::{
+    Adopted, CountedSource, Filed, Ledger, Result, RunRecord, SourceChange, SourceHash,
+    SourceRecord, Undone,
+};
+
+pub(crate) use self::adopting::imported_origin;
 
 use crate::collection::SqliteCollection;
 
@@ -39,6 +45,14 @@ impl Ledger for SqliteCollection {
         self.read("reading the ledger", |db, row| {
             sources::with_hash(&db.sql, row.id, hash)
         })
+    }
+
+    fn sources_after(&self, name: Option<&str>, limit: usize) -> Result<Vec<CountedSource>> {
+        adopting::after(self, name, limit)
+    }
+
+    fn adopt_sources(&self, sources: &[CountedSource]) -> Result<Vec<Adopted>> {
+        adopting::adopt(self, sources)
     }
 
     fn drawers_of(&self, name: &str) -> Result<u64> {

@@ -20,8 +20,9 @@ mod store;
 
 pub use backend::SqliteBackend;
 pub use care::{
-    Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, Rehearsal, RehearsalStep,
-    RepairReport, Restored, SalvageReport, VerifyReport,
+    Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState, ReembedProgress,
+    Reembedded, Rehearsal, RehearsalStep, RepairOptions, RepairReport, Restored, SalvageReport,
+    VerifyReport,
 };
 pub use collection::SqliteCollection;
 pub use store::connection::Durability;

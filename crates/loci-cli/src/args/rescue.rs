@@ -82,17 +82,24 @@ pub(crate) struct RepairArguments {
     /// Say what would be done; with `--chroma`
     #[arg(long, requires = "chroma")]
     pub(crate) dry_run: bool,
+    /// Put a salvaged palace in the place of the damaged one, which is kept under another name
+    #[arg(long, conflicts_with = "chroma")]
+    pub(crate) replace: bool,
 }
 
 pub(super) const REPAIR: &str = "\
 Examples:
   loci repair
   loci repair --json
+  loci repair --replace
   loci repair --chroma ~/.mempalace/palace --dry-run
   loci repair --chroma ~/.mempalace/palace --output ./mended
 
 Copies or renames before it changes anything. A database that cannot be read is salvaged into a new
-palace beside it; the damaged one stays. Exits with 0 only if this palace is whole afterwards.
+palace beside it, and the damaged one stays. The answer counts the drawers before and after and lists
+every drawer that is lost, with what is still known of it. `--replace` puts the salvaged palace in the
+place of the damaged one, whose database stays in the directory as palace.sqlite3.replaced-TIME.
+Exits with 0 only if this palace is whole afterwards.
 
 With `--chroma`, a ChromaDB directory is repaired in place, after a backup of its database: all
 vectors that can be read go back into the database, from which ChromaDB builds its index anew. Exits
@@ -115,9 +122,9 @@ are made anew if their model is here. Without PATH, it lists what is found in th
 (~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace and what MEMPALACE_PALACE_PATH
 names) and imports nothing. Exits with 0 if everything came, 2 if something was lost.
 
-A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; an export also has
-\"collection\" and \"metric\". Each of them may be missing; a missing id is drawn. Another field is an
-error of its record. What is refused is reported and the rest goes on; the exit code is then 2.";
+A record of JSON lines is {\"id\", \"document\", \"metadata\", \"embedding\"}; docs/format.md describes
+what an export adds. Each of them may be missing; a missing id is generated. Another field is an error
+of its record. Bad records are reported and the rest is imported; the exit code is then 2.";
 
 pub(super) const DOCTOR: &str = "\
 Examples:

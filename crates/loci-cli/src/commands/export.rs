@@ -1,9 +1,10 @@
 //! `loci export`: JSON lines to stdout, or to a file that appears only when it is complete.
 
-use std::io::{BufWriter, Write};
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use loci_palace::{Error, ExportReport, Palace};
+use loci_palace::{Error, ExportReport, LeftOut, Palace};
 use serde_json::json;
 
 use crate::args::ExportArguments;
@@ -18,19 +19,28 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
         Some(file) if file != Path::new("-") => {
             let palace = session.existing()?;
             let report = to_file(palace, collection, file, arguments.force)?;
-            let related = match (report.facts, report.links) {
-                (0, 0) => String::new(),
-                (facts, links) => format!(", {facts} fact(s), {links} link(s)"),
+            let mut related = match report.sources {
+                0 => String::new(),
+                sources => format!(", {sources} mined source(s)"),
             };
-            let text = format!(
+            if report.facts + report.links > 0 {
+                let (facts, links) = (report.facts, report.links);
+                let _ = write!(related, ", {facts} fact(s), {links} link(s)");
+            }
+            let mut text = format!(
                 "exported {} drawer(s){related} to `{}`",
                 report.exported,
                 file.display()
             );
+            for note in left_out(&report.left_out) {
+                let _ = write!(text, "\n{note}");
+            }
             let answer = json!({
                 "exported": report.exported,
+                "sources": report.sources,
                 "facts": report.facts,
                 "links": report.links,
+                "left_out": report.left_out,
                 "warnings": report.warnings,
             });
             Ok(incomplete(Reply::new(&answer, text)?, &report))
@@ -40,7 +50,11 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
                 .existing()?
                 .export(collection, &mut print::stdout())?;
             match report.warnings.first() {
-                None => Ok(Reply::printed()),
+                None => {
+                    let mut reply = Reply::printed();
+                    reply.notes.extend(left_out(&report.left_out));
+                    Ok(reply)
+                }
                 Some(warning) => Err(Failure::from(Error::Corrupt {
                     what: "what was to be exported".into(),
                     path: session.existing()?.path().into(),
@@ -49,6 +63,15 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
             }
         }
     }
+}
+
+/// One line for each thing that a copy does not hold.
+pub(super) fn left_out(left_out: &[LeftOut]) -> Vec<String> {
+    let line = |left: &LeftOut| match left.count {
+        0 => format!("left out: {}: {}", left.what, left.reason),
+        count => format!("left out: {count} {}: {}", left.what, left.reason),
+    };
+    left_out.iter().map(line).collect()
 }
 
 /// An export that had to leave drawers out is not done.

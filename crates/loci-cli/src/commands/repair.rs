@@ -1,11 +1,13 @@
-//! `loci repair`: fix what verify finds, and say what was done.
+//! `loci repair`: fix what verify finds, and report what was done and what is lost.
 
 mod chroma;
+mod salvage;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
-use loci_palace::{RepairReport, SalvageReport};
-use serde_json::{Value, json};
+use loci_palace::{RepairOptions, RepairReport};
+use serde_json::json;
 
 use crate::args::RepairArguments;
 use crate::commands::verify::findings;
@@ -18,9 +20,14 @@ pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<
     if let Some(path) = &arguments.chroma {
         return chroma::run(path, arguments, session);
     }
-    let report = session.named()?.repair()?;
-    // After a salvage this palace is as damaged as before; the new one is whole.
-    let whole = report.remaining.is_empty() && report.salvage.is_none();
+    let options = RepairOptions {
+        replace: arguments.replace,
+    };
+    let report = session.named()?.repair_with(options)?;
+    // After a salvage beside it this palace is as damaged as before; the new one is whole.
+    let still_damaged = report.salvage.is_some() && report.replaced.is_none();
+    let whole = report.remaining.is_empty() && !still_damaged;
+    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
     let answer = json!({
         "ok": whole,
         "before": report.before,
@@ -28,26 +35,13 @@ pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<
         "drawers_before": report.drawers_before,
         "drawers_after": report.drawers_after,
         "set_aside": report.set_aside,
-        "copy": report.copy.as_ref().map(|path| path.to_string_lossy()),
-        "salvage": report.salvage.as_ref().map(of_salvage),
+        "copy": report.copy.as_ref().map(path),
+        "replaced": report.replaced.as_ref().map(path),
+        "salvage": report.salvage.as_ref().map(salvage::json),
         "remaining": report.remaining,
     });
     let text = shown(session.printer, &report);
     Ok(Reply::new(&answer, text)?.exit_if(!whole, Exit::Nothing))
-}
-
-fn of_salvage(salvage: &SalvageReport) -> Value {
-    json!({
-        "palace": salvage.palace.to_string_lossy(),
-        "saved": salvage.saved,
-        "facts": salvage.facts,
-        "links": salvage.links,
-        "without_vector": salvage.without_vector,
-        "damaged": salvage.damaged,
-        "duplicates": salvage.duplicates,
-        "unreadable_pages": salvage.unreadable_pages,
-        "damaged_records": salvage.damaged_records,
-    })
 }
 
 fn shown(printer: Printer, report: &RepairReport) -> String {
@@ -59,25 +53,35 @@ fn shown(printer: Printer, report: &RepairReport) -> String {
     for action in &report.actions {
         let _ = writeln!(text, "  {action}");
     }
+    let lost = match &report.salvage {
+        Some(salvage) => format!("{} lost", counted(salvage.lost_drawers)),
+        None => format!("{} set aside", report.set_aside.len()),
+    };
     let _ = writeln!(
         text,
-        "drawers: {} before, {} after, {} set aside",
-        report.drawers_before,
-        report.drawers_after,
-        report.set_aside.len()
+        "drawers: {} before, {} after, {lost}",
+        counted(report.drawers_before),
+        counted(report.drawers_after),
     );
     if let Some(salvage) = &report.salvage {
-        let _ = writeln!(
-            text,
-            "salvaged: {} saved, {} of them without their vector, {} damaged, {} unreadable page(s)\n\
-             this palace is still damaged; look at the new one with `loci status --palace {}`",
-            salvage.saved,
-            salvage.without_vector.len(),
-            salvage.damaged.len(),
-            salvage.unreadable_pages,
-            salvage.palace.display()
-        );
-    } else if report.remaining.is_empty() {
+        text.push_str(&salvage::text(printer, salvage));
+    }
+    match (&report.salvage, &report.replaced) {
+        (Some(_), Some(old)) => {
+            let _ = writeln!(text, "the damaged database is kept as `{}`", old.display());
+        }
+        (Some(salvage), None) => {
+            let _ = writeln!(
+                text,
+                "this palace is still damaged; look at the new one with `loci status --palace {}`,\n\
+                 or put it in the place of this one with `loci repair --replace`",
+                salvage.palace.display()
+            );
+            return text;
+        }
+        (None, _) => {}
+    }
+    if report.remaining.is_empty() {
         let _ = writeln!(text, "everything agrees now");
     } else {
         let _ = write!(
@@ -87,4 +91,34 @@ fn shown(printer: Printer, report: &RepairReport) -> String {
         );
     }
     text
+}
+
+/// A number with a comma after each three digits.
+fn counted(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn large_numbers_are_grouped_by_three_digits() {
+        for (number, shown) in [
+            (0, "0"),
+            (999, "999"),
+            (2_970, "2,970"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(counted(number), shown);
+        }
+    }
 }

@@ -41,6 +41,7 @@ mod query;
 mod reads;
 mod reembed;
 mod rescue;
+mod salvaged;
 mod search;
 mod search_in;
 mod support;

@@ -50,6 +50,8 @@ mod relations;
 mod remembering;
 mod rescue;
 mod rescued;
+mod round_trip;
+mod salvage_report;
 mod schema;
 mod support;
 mod torture;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use loci_palace::{
     Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Fact, Filter, Get,
     Include, Kinship, Link, LinkEnd, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions,
-    Palace, Period, Query, Reading, Result, Selection, Tree,
+    Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -148,6 +148,7 @@ pub enum Request {
         deep: bool,
     },
     Repair,
+    Replace,
     Backup {
         to: String,
     },
@@ -256,6 +257,10 @@ impl Request {
             }
             Self::Repair => {
                 let report = palace.repair()?;
+                Ok(json!({"actions": report.actions, "remaining": report.remaining}))
+            }
+            Self::Replace => {
+                let report = palace.repair_with(RepairOptions { replace: true })?;
                 Ok(json!({"actions": report.actions, "remaining": report.remaining}))
             }
             Self::Backup { to } => Ok(json!(palace.backup(to.as_ref())?)),

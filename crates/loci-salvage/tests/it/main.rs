@@ -21,3 +21,4 @@ mod log;
 mod noise;
 mod support;
 mod wal;
+mod whole;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::salvage::{self, SalvageReport};
 use super::verify::{Finding, VerifyReport};
-use super::{free_path, relation_check, working_copy};
+use super::{free_path, relation_check, replace, working_copy};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
@@ -42,13 +42,22 @@ pub struct RepairReport {
     pub copy: Option<PathBuf>,
     /// The salvage into a new palace, if the database could not be read.
     pub salvage: Option<SalvageReport>,
+    /// Where the damaged database is now, if the salvaged one took its place.
+    pub replaced: Option<PathBuf>,
     /// What verify still finds.
     pub remaining: Vec<Finding>,
 }
 
+/// How to repair.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RepairOptions {
+    /// Put a salvaged palace in the place of the damaged one, which is kept under another name.
+    pub replace: bool,
+}
+
 impl SqliteBackend {
     /// Repairs a palace. Running it on a healthy palace changes nothing.
-    pub fn repair(&self, palace: &PalaceRef) -> Result<RepairReport> {
+    pub fn repair(&self, palace: &PalaceRef, options: RepairOptions) -> Result<RepairReport> {
         let before = self.verify(palace, true)?;
         let mut report = RepairReport {
             before: before.findings.clone(),
@@ -61,14 +70,7 @@ impl SqliteBackend {
             .iter()
             .any(|finding| finding.kind == "database")
         {
-            let salvaged = salvage::salvage(self, palace)?;
-            report.drawers_after = salvaged.saved;
-            report.actions.push(format!(
-                "read {} drawer(s) out of the damaged database into the new palace `{}`; the damaged one is untouched",
-                salvaged.saved,
-                salvaged.palace.display()
-            ));
-            report.salvage = Some(salvaged);
+            self.repair_by_salvage(palace, options, &mut report)?;
             return Ok(report);
         }
         let store = self.store(palace, false)?;
@@ -81,6 +83,42 @@ impl SqliteBackend {
             report.remaining = after.findings;
         }
         Ok(report)
+    }
+
+    fn repair_by_salvage(
+        &self,
+        palace: &PalaceRef,
+        options: RepairOptions,
+        report: &mut RepairReport,
+    ) -> Result<()> {
+        let (salvaged, replaced) = if options.replace {
+            replace::salvage_and_replace(self, palace)?
+        } else {
+            (salvage::salvage(self, palace)?, None)
+        };
+        report.drawers_before = salvaged.drawers_before;
+        report.drawers_after = salvaged.saved;
+        report.actions.push(match &replaced {
+            Some(old) => format!(
+                "read {} drawer(s) out of the damaged database into a new one, which took its place; the damaged one is kept as `{}`",
+                salvaged.saved,
+                old.display()
+            ),
+            None => format!(
+                "read {} drawer(s) out of the damaged database into the new palace `{}`; the damaged one is untouched",
+                salvaged.saved,
+                salvaged.palace.display()
+            ),
+        });
+        report.salvage = Some(salvaged);
+        report.replaced = replaced;
+        if report.replaced.is_some() {
+            keep_damaged_logs(&*self.store(palace, false)?, report)?;
+            let after = self.verify(palace, true)?;
+            report.drawers_after = after.drawers;
+            report.remaining = after.findings;
+        }
+        Ok(())
     }
 }
 

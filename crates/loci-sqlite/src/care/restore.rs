@@ -54,21 +54,27 @@ impl SqliteBackend {
             remove_database(&temporary)?;
             return Err(taken(&place));
         }
-        // One time names both files, and neither name may be taken.
-        let aside = free_path(&place.directory, REPLACED);
-        let staged = place
-            .directory
-            .join(format!("{RESTORING}{}", suffix_of(&aside, REPLACED)));
-        fs::rename(&temporary, &staged)
-            .map_err(|source| Error::io("cannot rename", &temporary, source))?;
-        sync_directory(&place.directory)?;
-        let replaced = place.mark()?.is_some();
-        swap(&place, &staged)?;
-        Ok(Restored {
-            drawers,
-            set_aside: replaced.then_some(aside),
-        })
+        let set_aside = put_in_place(&place, &temporary)?;
+        Ok(Restored { drawers, set_aside })
     }
+}
+
+/// Puts a complete and synced database in the place of the palace's; gives the path of the old one.
+/// The caller holds the palace lock, and this process has no connection to either.
+pub(super) fn put_in_place(place: &Place, temporary: &Path) -> Result<Option<PathBuf>> {
+    // One time names both files, and neither name may be taken.
+    let aside = free_path(&place.directory, REPLACED);
+    let staged = place
+        .directory
+        .join(format!("{RESTORING}{}", suffix_of(&aside, REPLACED)));
+    // A kill after this rename leaves the old palace in place; the next opener that waits for the
+    // lock removes the staged file.
+    fs::rename(temporary, &staged)
+        .map_err(|source| Error::io("cannot rename", temporary, source))?;
+    sync_directory(&place.directory)?;
+    let replaced = place.mark()?.is_some();
+    swap(place, &staged)?;
+    Ok(replaced.then_some(aside))
 }
 
 fn taken(place: &Place) -> Error {
@@ -227,7 +233,7 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     Ok((temporary, drawers as u64))
 }
 
-const STAGING: &str = "palace.sqlite3.staging";
+pub(super) const STAGING: &str = "palace.sqlite3.staging";
 const RESTORING: &str = "palace.sqlite3.restoring";
 const REPLACED: &str = "palace.sqlite3.replaced";
 
@@ -303,14 +309,23 @@ fn staged_files(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-/// Removes what a killed restore was still copying. The caller holds the restore lock.
+/// Removes what a killed restore or replacing repair was still writing. The caller holds the restore
+/// lock.
 pub(crate) fn remove_staging(place: &Place) -> Result<()> {
     let Ok(entries) = fs::read_dir(&place.directory) else {
         return Ok(());
     };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(STAGING) {
-            remove_database(&entry.path())?;
+        if !entry.file_name().to_string_lossy().starts_with(STAGING) {
+            continue;
+        }
+        let path = entry.path();
+        // A restore stages a file, a replacing repair a directory.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            fs::remove_dir_all(&path)
+                .map_err(|source| Error::io("cannot remove", &path, source))?;
+        } else {
+            remove_database(&path)?;
         }
     }
     Ok(())

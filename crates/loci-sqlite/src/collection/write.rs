@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use loci_core::{
-    Batch, DrawerRef, Embedder, Error, Kinship, LinkEnd, Metadata, Outcome, Related, WriteResult,
+    Batch, DrawerRef, Embedder, Error, History, Kinship, LinkEnd, Metadata, Outcome, Related,
+    WriteResult,
 };
 use rusqlite::{Connection, params};
 
 use super::SqliteCollection;
+use super::history::{self, Written};
 use super::meta::mismatch;
 use super::passage::{self, Prepared};
 use super::writer::{Change, Writer};
@@ -38,12 +40,13 @@ impl Mode {
 /// Vectors made by the embedder, by position in the batch.
 type Embedded = HashMap<usize, Vec<f32>>;
 
-/// Writes records, and facts and links with them.
+/// Writes records, and facts and links with them. `histories` are those of the records, or none.
 pub(crate) fn write(
     collection: &SqliteCollection,
     batch: &Batch,
     mode: Mode,
     companions: &Companions,
+    histories: &[History],
 ) -> loci_core::Result<(WriteResult, Related)> {
     match mode {
         Mode::Update => batch.validate_update()?,
@@ -66,7 +69,9 @@ pub(crate) fn write(
     let mut everything_embedded = false;
     loop {
         let result = collection.store.write(mode.doing(), |db| {
-            let written = apply(collection, &db.sql, batch, &prepared, mode, &embedded)?;
+            let written = apply(
+                collection, &db.sql, batch, &prepared, mode, &embedded, histories,
+            )?;
             let companions = renamed(companions, &collection.name, batch, &written.outcomes);
             let related = companions.insert(&db.sql)?;
             Ok((written, related))
@@ -200,6 +205,7 @@ fn apply(
     prepared: &[Option<Prepared>],
     mode: Mode,
     embedded: &Embedded,
+    histories: &[History],
 ) -> Attempt<WriteResult> {
     let head = Head::read(db)?;
     let row = collection.require(db, &head)?;
@@ -231,6 +237,8 @@ fn apply(
     let mut outcomes = Vec::with_capacity(batch.len());
     for (at, id) in batch.ids.iter().enumerate() {
         let made = embedded.get(&at).map(Vec::as_slice);
+        let history = histories.get(at);
+        let origin = history::origin_row(db, writer.collection(), history)?;
         let change = Change {
             id,
             text: batch.document(at),
@@ -241,10 +249,22 @@ fn apply(
                 .or_else(|| made.filter(|_| apart.is_none())),
             other: apart.zip(made),
             has_embedder: collection.embedder.is_some(),
-            origin: None,
-            created_at: None,
+            origin,
+            created_at: history.and_then(|history| history.created_at),
         };
-        outcomes.push(writer.record(&change, mode)?);
+        let outcome = writer.record(&change, mode)?;
+        if let Some(history) = history {
+            let written = Written {
+                collection: writer.collection(),
+                id,
+                text: batch.document(at),
+                outcome: &outcome,
+                row: writer.seq(),
+                origin,
+            };
+            written.settle(db, history)?;
+        }
+        outcomes.push(outcome);
     }
     let used = identity
         .as_ref()

@@ -6,10 +6,10 @@ use rusqlite::{Connection, Row, params};
 use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
 
-const COLUMNS: &str = "id, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns, hash, recipe,
+pub(super) const COLUMNS: &str = "id, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns, hash, recipe,
     mark, complete, revision";
 
-fn read(row: &Row<'_>) -> rusqlite::Result<(i64, SourceRecord)> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, SourceRecord)> {
     let hash: Vec<u8> = row.get(11)?;
     Ok((
         row.get(0)?,

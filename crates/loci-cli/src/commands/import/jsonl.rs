@@ -72,6 +72,19 @@ fn shown(printer: Printer, report: &ImportReport) -> String {
             report.facts, report.links
         );
     }
+    if report.sources > 0 {
+        let _ = writeln!(text, "added {} mined source(s)", report.sources);
+    }
+    if report.incomplete_sources > 0 {
+        let _ = writeln!(
+            text,
+            "{} of them did not bring all their drawers; the next mine reads them again",
+            report.incomplete_sources
+        );
+    }
+    for note in crate::commands::export::left_out(&report.left_out) {
+        let _ = writeln!(text, "{note}");
+    }
     for loss in report.lost.iter().take(SHOWN_LOSSES) {
         let _ = write!(text, "lost line {}", loss.line);
         if let Some(id) = &loss.id {

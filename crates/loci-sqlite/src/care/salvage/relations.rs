@@ -1,5 +1,5 @@
-//! Facts and links that a salvage finds on the pages of a damaged database. One whose checksum matches is saved; any other
-//! goes to the side tables as it was found.
+//! Facts and links that a salvage finds on the pages of a damaged database. One whose checksum
+//! matches is saved; any other goes to the side tables as it was found.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,6 +67,16 @@ impl FoundRelations {
                 checksum: *checksum,
             });
         }
+    }
+
+    /// Whether a row of `facts` was found, whole or not.
+    pub(super) fn has_fact(&self, row: i64) -> bool {
+        self.facts.contains_key(&row)
+    }
+
+    /// Whether a row of `links` was found, whole or not.
+    pub(super) fn has_link(&self, row: i64) -> bool {
+        self.links.contains_key(&row)
     }
 
     /// Writes what was found into the new palace.

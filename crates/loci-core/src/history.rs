@@ -1,0 +1,84 @@
+//! What a drawer has besides its record: when it was written, how often it was shown, and which
+//! mined source it belongs to. An export carries it, an import and a salvage restore it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The last moment that can be shown as a date, in milliseconds since 1970.
+const LAST_MOMENT: i64 = 253_402_207_200_000;
+
+/// The row of the ledger that filed a drawer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Name of the source.
+    pub name: String,
+    /// Its section; 0 is the source as a whole.
+    pub section: u32,
+}
+
+/// The history of one drawer. A field without a value is unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    /// When it was added, in milliseconds since 1970.
+    pub created_at: Option<i64>,
+    /// When it was last changed, in milliseconds since 1970.
+    pub updated_at: Option<i64>,
+    /// How often it was shown.
+    pub accesses: u64,
+    /// The mined source it belongs to.
+    pub origin: Option<Origin>,
+}
+
+impl History {
+    /// Refuses moments that no calendar has, counts that no column holds and sources without a
+    /// name.
+    pub fn validate(&self) -> Result<()> {
+        for (what, moment) in [
+            ("created_at", self.created_at),
+            ("updated_at", self.updated_at),
+        ] {
+            if moment.is_some_and(|moment| !(0..=LAST_MOMENT).contains(&moment)) {
+                return Err(Error::invalid(
+                    what,
+                    "is not a moment between 1970 and 9999, in milliseconds",
+                ));
+            }
+        }
+        if i64::try_from(self.accesses).is_err() {
+            return Err(Error::invalid("accesses", "is too large"));
+        }
+        match &self.origin {
+            Some(origin) => origin.validate(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Origin {
+    /// Refuses a name that no source has.
+    pub fn validate(&self) -> Result<()> {
+        crate::ledger::validate_name(&self.name, self.section)
+    }
+}
+
+/// What an import does with a record whose id is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// The drawer that is there stays.
+    Keep,
+    /// The drawer that is there is changed to the record.
+    Change,
+}
+
+/// Something that a copy of a palace does not hold, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// What it is, for programs: `runs`, `forgotten`, `sources` and the like.
+    pub what: String,
+    /// How many of them; 0 where nobody counts them.
+    pub count: u64,
+    /// Why.
+    pub reason: String,
+}

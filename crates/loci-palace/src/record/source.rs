@@ -1,0 +1,121 @@
+//! A line that holds a row of the ledger of mining: `{"collection": …, "source": {…}}`.
+
+use loci_core::{CountedSource, Error, Result, SourceHash, SourceRecord, Stat};
+use serde::{Deserialize, Serialize};
+
+/// The line. A field of another name is an error.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonSourceLine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) collection: Option<String>,
+    pub(crate) source: JsonSource,
+}
+
+/// One row of the ledger. The revision stays behind: it means nothing in another palace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonSource {
+    pub(crate) name: String,
+    pub(crate) section: u32,
+    pub(crate) kind: String,
+    pub(crate) root: String,
+    pub(crate) wing: String,
+    pub(crate) room: String,
+    pub(crate) size: u64,
+    pub(crate) modified_ns: i64,
+    pub(crate) changed_ns: i64,
+    pub(crate) read_ns: i64,
+    /// 32 hexadecimal digits.
+    pub(crate) hash: String,
+    pub(crate) recipe: String,
+    pub(crate) mark: String,
+    pub(crate) complete: bool,
+    /// Drawers that belong to it: an import that brings fewer does not trust the row.
+    pub(crate) drawers: u64,
+}
+
+impl JsonSource {
+    pub(crate) fn of(counted: CountedSource) -> Self {
+        let CountedSource { record, drawers } = counted;
+        Self {
+            name: record.name,
+            section: record.section,
+            kind: record.kind,
+            root: record.root,
+            wing: record.wing,
+            room: record.room,
+            size: record.stat.size,
+            modified_ns: record.stat.modified_ns,
+            changed_ns: record.stat.changed_ns,
+            read_ns: record.stat.read_ns,
+            hash: format!("{:032x}", u128::from_be_bytes(record.hash)),
+            recipe: record.recipe,
+            mark: record.mark,
+            complete: record.complete,
+            drawers,
+        }
+    }
+
+    /// The row, checked.
+    pub(crate) fn counted(self) -> Result<CountedSource> {
+        let record = SourceRecord {
+            hash: parse_hash(&self.hash)?,
+            name: self.name,
+            section: self.section,
+            kind: self.kind,
+            root: self.root,
+            wing: self.wing,
+            room: self.room,
+            stat: Stat {
+                size: self.size,
+                modified_ns: self.modified_ns,
+                changed_ns: self.changed_ns,
+                read_ns: self.read_ns,
+            },
+            recipe: self.recipe,
+            mark: self.mark,
+            complete: self.complete,
+            revision: 0,
+        };
+        record.validate()?;
+        Ok(CountedSource {
+            record,
+            drawers: self.drawers,
+        })
+    }
+}
+
+fn parse_hash(text: &str) -> Result<SourceHash> {
+    let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u128::from_str_radix(text, 16)
+        .ok()
+        .filter(|_| digits)
+        .map(u128::to_be_bytes)
+        .ok_or_else(|| Error::invalid("source hash", "is not 32 hexadecimal digits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_keeps_its_leading_zeros_and_nothing_else_is_a_hash() {
+        let mut hash = SourceHash::default();
+        hash[15] = 7;
+        let counted = CountedSource {
+            record: SourceRecord {
+                name: "a".into(),
+                hash,
+                ..SourceRecord::default()
+            },
+            drawers: 3,
+        };
+        let json = JsonSource::of(counted.clone());
+        assert_eq!(json.hash.len(), 32);
+        assert_eq!(json.counted().unwrap(), counted);
+        for bad in ["", "7", "+0000000000000000000000000000007", "zz"] {
+            assert!(parse_hash(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! repair with replace: salvage a damaged palace and put the result in its place.
+//!
+//! The new database grows in `palace.sqlite3.staging-….tmp/` inside the palace, a directory that only
+//! this call uses. When it is complete and synced it goes the way of a restore: renamed to
+//! `palace.sqlite3.restoring-TIME`, then the old database and its log to `palace.sqlite3.replaced-TIME`,
+//! then the new one into place. The palace lock is held from the first read of the damaged files to
+//! the last rename, so no write can be committed to a database that is about to be replaced.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, PalaceRef, Result};
+use rusqlite::{Connection, OpenFlags};
+
+use super::restore::{self, STAGING};
+use super::salvage::{self, SalvageReport};
+use crate::SqliteBackend;
+use crate::fault::Attempt;
+use crate::store::lock::FileLock;
+use crate::store::place::{DATABASE, Place};
+
+/// Salvages the palace and replaces it; gives the path of the old database.
+pub(super) fn salvage_and_replace(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+) -> Result<(SalvageReport, Option<PathBuf>)> {
+    let place = Place::of(palace)?;
+    let _restore = FileLock::exclusive(&place.restore_lock())?;
+    restore::remove_staging(&place)?;
+    let _raw = salvage::let_go(backend, palace, &place)?;
+    let _lock = FileLock::exclusive(&place.lock())?;
+    restore::finish_interrupted(&place)?;
+    let staging = place
+        .directory
+        .join(format!("{STAGING}-{:016x}.tmp", fastrand::u64(..)));
+    // A kill from here to the first rename leaves the damaged palace as it was, and the staging
+    // directory, which the next replace, restore or forget removes.
+    let mut report = salvage::salvage_into(backend, &place, staging.clone())?;
+    let database = staging.join(DATABASE);
+    seal(&database)?;
+    let aside = restore::put_in_place(&place, &database)?;
+    // The new palace is in place and synced; what is left here is its index and its locks.
+    fs::remove_dir_all(&staging).map_err(|source| Error::io("cannot remove", &staging, source))?;
+    report.palace.clone_from(&place.directory);
+    Ok((report, aside))
+}
+
+/// Makes one synced file of the new database: its index stays behind, and its log is emptied into it.
+#[expect(clippy::disallowed_methods, reason = "the staged file is ours alone")]
+fn seal(database: &Path) -> Result<()> {
+    let close = || -> Attempt<()> {
+        let db = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        db.execute_batch("DELETE FROM snapshots; DELETE FROM index_failures;")?;
+        // The last connection moves the log into the database and removes it.
+        db.close().map_err(|(_, error)| error)?;
+        Ok(())
+    };
+    close().map_err(|fault| fault.into_error(database, "preparing the salvaged palace"))?;
+    let mut log = database.as_os_str().to_owned();
+    log.push("-wal");
+    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
+        return Err(Error::Internal {
+            doing: "preparing the salvaged palace".into(),
+            detail: format!("its log `{}` is not empty", PathBuf::from(log).display()),
+        });
+    }
+    loci_files::own::open(database)
+        .and_then(|file| file.sync_all())
+        .map_err(|source| Error::io("cannot sync", database, source))
+}
