@@ -1,0 +1,183 @@
+//! Commands that write drawers, and those that only read.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::super::world::{Blow, Possible, World};
+use crate::torture::server::{Reply, Server, drawer};
+use crate::torture::texts;
+
+pub(super) fn add(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    add_with(world, "add", &[])
+}
+
+pub(super) fn add_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    add_with(world, "add --durability full", &["--durability", "full"])
+}
+
+fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> anyhow::Result<()> {
+    let id = world.fresh("added");
+    let text = texts::text(&id);
+    let arguments = [&["add", &text, "--id", &id], more].concat();
+    let mut possible = Possible::default();
+    match world.strike(case, &arguments)? {
+        Blow::Done(_) => {
+            world.state.drawers.insert(id, text);
+        }
+        Blow::Killed => {
+            possible.come.insert(id, text);
+        }
+    }
+    world.settle(&possible)
+}
+
+pub(super) fn update(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let id = world.any_drawer()?;
+    let text = texts::text(&world.fresh("updated"));
+    let mut possible = Possible::default();
+    match world.strike("update", &["update", &id, &text])? {
+        Blow::Done(_) => {
+            world.state.drawers.insert(id, text);
+        }
+        Blow::Killed => {
+            possible.change.insert(id, text);
+        }
+    }
+    world.settle(&possible)
+}
+
+pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let id = world.any_drawer()?;
+    let text = world.state.drawers.get(&id).cloned().unwrap_or_default();
+    let mut possible = Possible::default();
+    match world.strike("forget", &["forget", &id])? {
+        Blow::Done(answer) => {
+            world.state.drawers.remove(&id);
+            world.state.links.retain(|(_, from)| *from != id);
+            world.state.forgotten.push((id, text.clone()));
+            if answer["purge_pending"] == false {
+                world.is_nowhere(&text)?;
+            }
+        }
+        Blow::Killed => {
+            possible.go.insert(id.clone());
+            world.settle(&possible)?;
+            if !world.state.drawers.contains_key(&id) {
+                world.state.links.retain(|(_, from)| *from != id);
+                world.state.forgotten.push((id, text));
+            }
+        }
+    }
+    world.settle(&Possible::default())
+}
+
+pub(super) fn import(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let count = *world.round.random.choice(&[3, 40, 300]).unwrap_or(&3);
+    let drawers = texts::numbered(&world.fresh("imported"), count);
+    let case = match count {
+        3 => "import jsonl of 3",
+        40 => "import jsonl of 40",
+        _ => "import jsonl of 300",
+    };
+    let lines = texts::lines(&drawers);
+    let mut possible = Possible::default();
+    let arguments = ["import", "jsonl", "-"];
+    match world.strike_with(case, &arguments, Some(lines.as_bytes()))? {
+        Blow::Done(_) => world.state.drawers.extend(drawers),
+        Blow::Killed => possible.come = drawers,
+    }
+    world.settle(&possible)
+}
+
+pub(super) fn diary(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let text = texts::text(&world.fresh("entry"));
+    let mut possible = Possible::default();
+    let arguments = ["diary", "write", &text, "--agent", "torture"];
+    match world.strike("diary write", &arguments)? {
+        Blow::Done(_) => {
+            world.state.texts.insert(text);
+        }
+        Blow::Killed => possible.text = Some(text),
+    }
+    world.settle(&possible)
+}
+
+pub(super) fn search(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let id = world.any_drawer()?;
+    let text = world.state.drawers.get(&id).cloned().unwrap_or_default();
+    world.strike("search", &["search", &text])?;
+    world.settle(&Possible::default())
+}
+
+/// A server with several calls under way is killed.
+pub(super) fn server(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let mut server = Server::start(&world.home, "core")?;
+    let moment = world.moment("mcp");
+    let since = Instant::now();
+    let drawers = texts::numbered(&world.fresh("served"), 8);
+    let mut calls = Vec::new();
+    for (id, text) in &drawers {
+        calls.push((server.send("loci_add", &drawer(id, text)), id, text));
+    }
+    let mut possible = Possible {
+        come: drawers.clone(),
+        ..Possible::default()
+    };
+    let mut killed = false;
+    loop {
+        let left = moment.saturating_sub(since.elapsed());
+        match server.next(if killed {
+            Duration::from_secs(20)
+        } else {
+            left
+        }) {
+            (Some(call), Reply::Done(answer)) => {
+                if let Some((_, id, text)) = calls.iter().find(|(known, _, _)| *known == call)
+                    && answer["added"] == 1
+                {
+                    possible.come.remove(*id);
+                    world.state.drawers.insert((*id).clone(), (*text).clone());
+                }
+                if possible.come.is_empty() {
+                    break;
+                }
+            }
+            (_, Reply::Refused(why)) => anyhow::bail!("`loci_add` was refused: {why}"),
+            (_, Reply::Silent) if !killed => {
+                killed = true;
+                server.signal(Signal::KILL);
+                world.killed("mcp");
+            }
+            (_, Reply::Gone) if killed => break,
+            (None, Reply::Done(_)) => {}
+            (_, Reply::Gone | Reply::Silent) => anyhow::bail!("the server did not answer"),
+        }
+    }
+    if !killed {
+        world.took("mcp", since.elapsed());
+    }
+    drop(server);
+    world.settle(&possible)
+}
+
+/// A palace is created; the one who comes after a kill finds it usable.
+pub(super) fn init(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let palace = world.fresh_path("new");
+    let home = world.home.clone();
+    world.home = home.with_palace(&palace);
+    let blow = world.strike("init", &["init"]);
+    let created = world.home.clone();
+    world.home = home;
+    blow?;
+    created.json(&["add", "the first drawer", "--id", "first"])?;
+    created.verify(true)?;
+    let answer = created.json(&["get", "first"])?;
+    anyhow::ensure!(
+        answer["drawers"][0]["text"] == json!("the first drawer"),
+        "the first drawer of a new palace is lost"
+    );
+    std::fs::remove_dir_all(palace)?;
+    Ok(())
+}

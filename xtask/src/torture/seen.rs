@@ -1,0 +1,105 @@
+//! What a palace answers, and the comparison with what was acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use super::home::Home;
+use super::process::short;
+use super::round::Drawers;
+use super::texts;
+
+/// All drawers of a palace.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Drawers that were not mined, in the order of the answer.
+    pub(super) order: Vec<String>,
+    pub(super) drawers: Drawers,
+    /// Texts of mined drawers by source.
+    pub(super) mined: BTreeMap<String, Vec<String>>,
+}
+
+impl Seen {
+    /// Asks the palace. An id that comes twice is an error.
+    pub(super) fn of(home: &Home) -> anyhow::Result<Self> {
+        Self::from(&home.json(&["list", "--limit", "1000000"])?)
+    }
+
+    pub(super) fn from(answer: &Value) -> anyhow::Result<Self> {
+        let mut seen = Self::default();
+        let mut ids = BTreeSet::new();
+        let drawers = answer["drawers"].as_array().context("no drawers listed")?;
+        for drawer in drawers {
+            let id = drawer["id"].as_str().unwrap_or_default().to_owned();
+            let text = drawer["text"].as_str().unwrap_or_default().to_owned();
+            if !ids.insert(id.clone()) {
+                bail!("drawer `{id}` is listed twice");
+            }
+            match drawer["metadata"]["source_file"].as_str() {
+                Some(source) => seen.mined.entry(source.to_owned()).or_default().push(text),
+                None => {
+                    seen.order.push(id.clone());
+                    seen.drawers.insert(id, text);
+                }
+            }
+        }
+        if answer["total"].as_u64() != Some(drawers.len() as u64) {
+            let listed = drawers.len();
+            bail!(
+                "{listed} drawers listed, but `total` is {}",
+                answer["total"]
+            );
+        }
+        Ok(seen)
+    }
+
+    /// Marks in the drawers of a source, sorted.
+    pub(super) fn marks(&self, source: &str) -> Vec<String> {
+        let texts = self
+            .mined
+            .get(source)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let mut marks: Vec<String> = texts
+            .iter()
+            .flat_map(|text| texts::marks(text).map(str::to_owned))
+            .collect();
+        marks.sort();
+        marks
+    }
+
+    /// Every acknowledged drawer must be there, word for word; what is there besides must be in
+    /// `possible`.
+    pub(super) fn must_hold(
+        &self,
+        acknowledged: &Drawers,
+        possible: &Drawers,
+    ) -> anyhow::Result<()> {
+        let lost: Vec<&str> = acknowledged
+            .keys()
+            .filter(|id| !self.drawers.contains_key(*id))
+            .map(String::as_str)
+            .collect();
+        if let Some(first) = lost.first() {
+            let (lost, all) = (lost.len(), acknowledged.len());
+            bail!("{lost} of {all} acknowledged drawers are lost, `{first}` first");
+        }
+        for (id, text) in &self.drawers {
+            match acknowledged.get(id).or_else(|| possible.get(id)) {
+                None => bail!(
+                    "drawer `{id}` is there, but nobody wrote it: {}",
+                    short(text)
+                ),
+                Some(expected) if expected != text && possible.get(id) != Some(text) => {
+                    bail!(
+                        "drawer `{id}` has another text than was written: {}",
+                        short(text)
+                    )
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
