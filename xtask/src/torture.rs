@@ -3,6 +3,10 @@
 //! An attack is a file in `attack/` and a line in `attack::ATTACKS`. It runs in rounds of a few
 //! seconds. The seed of a round decides its script; the timing stays real. Everything happens in
 //! a temporary directory, which is removed unless a round failed.
+#![expect(
+    clippy::indexing_slicing,
+    reason = "a JSON value gives null for a name that it does not have"
+)]
 
 mod attack;
 mod home;
@@ -85,7 +89,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if let Some(directory) = &options.clean_up {
         return watchdog::wait(directory);
     }
-    let report = examine(options)?;
+    let report = attack_all(options)?;
     report.print();
     match report.failures() {
         0 => Ok(()),
@@ -93,7 +97,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-fn examine(options: &Options) -> anyhow::Result<Report> {
+fn attack_all(options: &Options) -> anyhow::Result<Report> {
     let attacks = chosen(&options.attack)?;
     let binary = match &options.binary {
         Some(path) => path
@@ -248,4 +252,29 @@ fn size_of(directory: &Path) -> u64 {
         Err(_) => 0,
     };
     entries.flatten().map(size).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_round_of_a_printed_seed_is_that_round() {
+        let third = seed_of(42, 3);
+        assert_eq!(seed_of(third, 0), third);
+        assert_ne!(seed_of(42, 1), seed_of(42, 2));
+    }
+
+    #[test]
+    fn every_attack_has_a_turn_before_any_has_a_second_one_even_without_time() {
+        let attacks = chosen(&[]).unwrap();
+        let mut plan = Plan::new(&attacks, 1, Duration::ZERO);
+        let mut turns: Vec<&str> = std::iter::from_fn(|| plan.next())
+            .map(|(attack, _)| attack.name)
+            .collect();
+        turns.sort_unstable();
+        let mut names: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
+        names.sort_unstable();
+        assert_eq!(turns, names);
+    }
 }

@@ -33,9 +33,10 @@ impl Home {
 
     /// The same environment with another palace.
     pub(super) fn with_palace(&self, palace: &Path) -> Self {
-        let mut home = self.clone();
-        home.palace = palace.to_owned();
-        home
+        Self {
+            palace: palace.to_owned(),
+            ..self.clone()
+        }
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

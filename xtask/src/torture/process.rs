@@ -149,9 +149,10 @@ impl Ran {
             return Some(format!("ended with an internal error: {stderr}"));
         }
         match self.code {
-            Some(0 | 1) => None,
-            Some(2 | 64) if !self.stderr.trim().is_empty() => None,
-            Some(2 | 64) => Some("failed without a message".into()),
+            Some(2 | 64) if self.stderr.trim().is_empty() && self.json().is_none() => {
+                Some("failed without a message".into())
+            }
+            Some(0 | 1 | 2 | 64) => None,
             code => Some(format!("ended with exit code {code:?}: {stderr}")),
         }
     }

@@ -101,8 +101,12 @@ impl<'a> Round<'a> {
         self.since.elapsed() >= self.lab.slice
     }
 
+    /// Counts a failure. The same failure counts once per round.
     pub(super) fn fail(&mut self, what: impl Into<String>) {
-        self.tally.failures.push(what.into());
+        let what = what.into();
+        if !self.tally.failures.contains(&what) {
+            self.tally.failures.push(what);
+        }
     }
 
     pub(super) fn note(&mut self, what: &str) {

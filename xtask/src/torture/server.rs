@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::home::Home;
 use super::process::{HANGS, short, signal_group, wait_for};
+use super::round::Drawers;
 
 pub(super) struct Server {
     child: Child,
@@ -35,8 +36,12 @@ pub(super) enum Reply {
 impl Server {
     /// Starts a server and introduces the client.
     pub(super) fn start(home: &Home, tools: &str) -> anyhow::Result<Self> {
+        Self::start_with(home, tools, &[])
+    }
+
+    pub(super) fn start_with(home: &Home, tools: &str, more: &[&str]) -> anyhow::Result<Self> {
         let mut child = home
-            .command(&["mcp", "--tools", tools])
+            .command(&[&["mcp", "--tools", tools], more].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -163,6 +168,15 @@ impl Drop for Server {
 /// Arguments of `loci_add`.
 pub(super) fn drawer(id: &str, text: &str) -> Value {
     json!({"drawers": [{"id": id, "text": text}]})
+}
+
+/// Arguments of `loci_add` for several drawers.
+pub(super) fn batch(drawers: &Drawers) -> Value {
+    let drawers: Vec<Value> = drawers
+        .iter()
+        .map(|(id, text)| json!({"id": id, "text": text}))
+        .collect();
+    json!({"drawers": drawers})
 }
 
 fn reply(message: &Value) -> Reply {

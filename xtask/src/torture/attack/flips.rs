@@ -38,7 +38,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         let damage = Damage::random(&mut round.random, home.palace())?;
         round.tally.tries += 1;
         round.note(damage.area.name());
-        match judge::examine(round, &home, &healthy, &damage) {
+        match judge::judge(round, &home, &healthy, &damage) {
             Ok(()) => std::fs::remove_dir_all(home.palace())?,
             Err(error) => round.fail(format!("{damage}: {error:#}")),
         }

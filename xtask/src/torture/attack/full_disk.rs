@@ -37,6 +37,9 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How a command is run: arguments and stdin.
+type Run<'a> = &'a dyn Fn(&Home, &[&str], Option<&[u8]>) -> anyhow::Result<Ran>;
+
 /// What a command without room may have done.
 struct Scene {
     home: Home,
@@ -60,11 +63,7 @@ impl Scene {
     }
 
     /// Runs a random command by `run`, and takes note of what it acknowledged.
-    fn command(
-        &mut self,
-        round: &mut Round<'_>,
-        run: &dyn Fn(&Home, &[&str], Option<&[u8]>) -> anyhow::Result<Ran>,
-    ) -> anyhow::Result<()> {
+    fn command(&mut self, round: &mut Round<'_>, run: Run<'_>) -> anyhow::Result<()> {
         self.next += 1;
         let id = format!("late-{}", self.next);
         let text = texts::text(&id);
@@ -135,14 +134,12 @@ impl Scene {
     /// The palace is the backup or what it was.
     fn after_restore(&mut self, is_acknowledged: bool) -> anyhow::Result<()> {
         let base = texts::numbered("base", 60);
-        let is_restored = match is_acknowledged {
-            true => true,
-            false => {
-                let seen = Seen::of(&self.home)?;
-                let more = self.known.keys().find(|id| !base.contains_key(*id));
-                more.is_some_and(|id| !seen.drawers.contains_key(id))
-            }
-        };
+        let more = self.known.keys().find(|id| !base.contains_key(*id));
+        let is_restored = is_acknowledged
+            || match more {
+                Some(id) => !Seen::of(&self.home)?.drawers.contains_key(id),
+                None => false,
+            };
         if is_restored {
             self.known = base;
             self.possible.clear();
@@ -170,10 +167,10 @@ fn limited(round: &mut Round<'_>) -> anyhow::Result<()> {
     let mut scene = Scene::new(round, round.home.clone())?;
     while !round.is_over() {
         let size = std::fs::metadata(scene.home.file("palace.sqlite3"))?.len() / 1_024;
-        // In blocks of 1 KiB; from nothing at all to a little more than the palace has now.
+        // In blocks of 1 KiB; from what the answers need to a little more than the palace has now.
         let limit = match round.random.u32(..4) {
-            0 => round.random.u64(..40),
-            1 => round.random.u64(..size),
+            0 => round.random.u64(64..200),
+            1 => round.random.u64(64..size.max(65)),
             _ => size + round.random.u64(..200),
         };
         let line = *round.random.choice(&LIMITS).unwrap_or(&LIMITS[0]);

@@ -40,9 +40,11 @@ fn batch(round: &mut Round<'_>, home: &Home, file: &std::path::Path) -> anyhow::
     let mut bytes = Vec::new();
     let mut lines = 0;
     for n in 0..LINES {
-        let id = format!("line-{n}");
+        let is_valid = round.random.u32(..3) == 0;
+        // No mutation makes the id of a valid line.
+        let id = format!("{}-{n}", if is_valid { "valid" } else { "mutated" });
         let line = line(&mut round.random, &id);
-        if round.random.u32(..3) == 0 {
+        if is_valid {
             valid.insert(id.clone(), texts::text(&id));
             bytes.extend(line.to_string().into_bytes());
             lines += 1;

@@ -18,8 +18,10 @@ pub(super) const ATTACK: Attack = Attack {
 
 const SIGBUS: i32 = 7;
 
+type Damage = fn(&Path) -> std::io::Result<()>;
+
 /// What is done to which file.
-const DAMAGES: [(&str, &str, fn(&Path) -> std::io::Result<()>); 5] = [
+const DAMAGES: [(&str, &str, Damage); 5] = [
     ("-shm deleted", "palace.sqlite3-shm", |path| {
         std::fs::remove_file(path)
     }),

@@ -36,8 +36,10 @@ const ACTS: [&[&str]; 4] = [
     &["repair"],
     &["restore", "BACKUP", "--replace"],
     &["reembed", "--model", "static"],
-    &["forget", "base-3"],
+    &["forget", MAY_GO],
 ];
+/// The drawer that is forgotten.
+const MAY_GO: &str = "base-3";
 
 /// Takes the lock of a file and keeps it until it is killed.
 pub(in crate::torture) fn hold(file: &Path) -> anyhow::Result<()> {
@@ -81,6 +83,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     for tally in tallies {
         round.tally.add(tally);
     }
+    ensure!(round.tally.tries > 0, "no command was tried");
     Ok(())
 }
 
@@ -96,6 +99,12 @@ fn tallied(case: impl FnOnce(&mut Tally) -> anyhow::Result<()>) -> Tally {
 fn held(lab: &Lab, home: &Home, lock: &str, tally: &mut Tally) -> anyhow::Result<()> {
     let home = home.with_palace(&home.path(&format!("held-{lock}")));
     let known = lab.fill(home.palace(), 2_300)?;
+    let backup = home.path(&format!("{lock}.backup")).display().to_string();
+    home.json(&["backup", &backup])?;
+    if lock == "index.lock" {
+        // Readers want to rebuild the index.
+        std::fs::remove_dir_all(home.file("index"))?;
+    }
     let mut command = Command::new(std::env::current_exe()?);
     home.environment(&mut command);
     command.args(["torture", "--hold"]).arg(home.file(lock));
@@ -103,13 +112,12 @@ fn held(lab: &Lab, home: &Home, lock: &str, tally: &mut Tally) -> anyhow::Result
     wait_until_held(&home.file(lock))?;
     holder.signal(Signal::STOP);
     let case = format!("{lock} is held");
-    ask(
-        &home,
-        &case,
-        Some(holder.pid()),
-        lock == "index.lock",
-        tally,
-    )?;
+    let asked = Asked {
+        holder: Some(holder.pid()),
+        backup: Some(&backup),
+        readers_answer: lock == "index.lock",
+    };
+    ask(&home, &case, &asked, tally)?;
     holder.signal(Signal::CONT);
     drop(holder);
     afterwards(&home, &case, &known)
@@ -161,36 +169,45 @@ fn caught(
             .or_default() += 1;
     }
     let case = format!("`loci {name}` is stopped");
-    ask(&home, &case, None, false, tally)?;
+    let asked = Asked {
+        holder: None,
+        backup: None,
+        readers_answer: false,
+    };
+    ask(&home, &case, &asked, tally)?;
     stopped.signal(Signal::CONT);
     let ran = stopped.finish(LIMIT + HANGS)?;
     if ran.code != Some(0) {
         let why = ran.misconduct().unwrap_or_else(|| short(&ran.stderr));
         tally.failures.push(format!("{case}, and goes on: {why}"));
     }
-    let mut known = known;
-    if name == "forget" {
-        known.remove("base-3");
-    }
     afterwards(&home, &case, &known)
 }
 
-/// Search, get, status and add must answer or fail in time; a server must end.
-fn ask(
-    home: &Home,
-    case: &str,
+/// What the commands meet.
+struct Asked<'a> {
+    /// Who must be named.
     holder: Option<u32>,
+    /// With a backup, commands that need every lock are tried too.
+    backup: Option<&'a str>,
     readers_answer: bool,
-    tally: &mut Tally,
-) -> anyhow::Result<()> {
+}
+
+/// Every command must answer or fail in time; a server must end.
+fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow::Result<()> {
     let added = texts::text("added");
-    let commands: [&[&str]; 5] = [
+    let add = ["add", &added, "--id", "added"];
+    let mut commands: Vec<&[&str]> = vec![
         &["search", "harbour"],
         &["get", "base-1"],
         &["status"],
         &["list", "--limit", "3"],
-        &["add", &added, "--id", "added"],
+        &add,
     ];
+    let restore = ["restore", asked.backup.unwrap_or_default(), "--replace"];
+    if asked.backup.is_some() {
+        commands.extend([&["forget", MAY_GO][..], &["repair"], &restore]);
+    }
     let mut server = Server::start(home, "core")?;
     let call = json!({"drawers": [{"id": "served", "text": texts::text("served")}]});
     server.send("loci_add", &call);
@@ -213,6 +230,9 @@ fn ask(
         tally.failures.push(failure);
     }
     drop(server);
+    // One command may have to wait for another that waits.
+    let mut pids: Vec<u32> = running.iter().map(|(_, started)| started.pid()).collect();
+    pids.extend(asked.holder);
     for (command, started) in running {
         let name = command.first().copied().unwrap_or_default();
         let ran = started.finish(LIMIT)?;
@@ -221,9 +241,9 @@ fn ask(
             tally.failures.push(format!("{case}: `loci {name}` {what}"));
             continue;
         }
-        let is_reader = name != "add";
+        let is_reader = ["search", "get", "status", "list"].contains(&name);
         let is_late = ran.took > PROMPT || ran.code != Some(0);
-        if readers_answer && is_reader && is_late {
+        if asked.readers_answer && is_reader && is_late {
             let (took, why) = (ran.took.as_secs(), short(&ran.stderr));
             tally.failures.push(format!(
                 "{case}: `loci {name}` waited {took} s for a lock of writers: {why}"
@@ -232,9 +252,9 @@ fn ask(
         if ran.code == Some(0) {
             *tally.notes.entry("answered".into()).or_default() += 1;
         } else {
-            let names = holder.is_none_or(|pid| ran.stderr.contains(&pid.to_string()));
+            let names_one = pids.iter().any(|pid| ran.stderr.contains(&pid.to_string()));
             *tally.notes.entry("failed in time".into()).or_default() += 1;
-            if !names {
+            if asked.holder.is_some() && !names_one {
                 let why = short(&ran.stderr);
                 tally.failures.push(format!(
                     "{case}: the error of `loci {name}` does not name the process: {why}"
@@ -251,11 +271,13 @@ fn afterwards(home: &Home, case: &str, known: &Drawers) -> anyhow::Result<()> {
         home.json(&["add", &texts::text("after"), "--id", "after"])?;
         home.json(&["search", "harbour"])?;
         let mut possible = texts::numbered("none", 0);
-        for id in ["added", "served", "after"] {
+        let mut known = known.clone();
+        known.remove(MAY_GO);
+        for id in ["added", "served", "after", MAY_GO] {
             possible.insert(id.into(), texts::text(id));
         }
         let seen = Seen::of(home)?;
-        seen.must_hold(known, &possible)?;
+        seen.must_hold(&known, &possible)?;
         ensure!(
             seen.drawers.contains_key("after"),
             "an acknowledged drawer is lost"

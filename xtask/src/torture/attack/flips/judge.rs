@@ -70,7 +70,7 @@ fn hits(ran: &Ran) -> anyhow::Result<Vec<String>> {
     Ok(hits.iter().map(|hit| hit["id"].to_string()).collect())
 }
 
-pub(super) fn examine(
+pub(super) fn judge(
     round: &mut Round<'_>,
     home: &Home,
     healthy: &Healthy,
@@ -193,24 +193,44 @@ fn repaired(
     Ok(())
 }
 
-/// The largest number of lost or damaged drawers that an answer of repair gives.
+/// How many lost or damaged drawers an answer of repair gives: as a difference, in a field, or in
+/// words.
 fn reported(answer: &Value) -> u64 {
-    let Value::Object(fields) = answer else {
-        let list = answer.as_array().map(Vec::as_slice).unwrap_or_default();
-        return list.iter().map(reported).max().unwrap_or(0);
+    let count = |name: &str| answer[name].as_u64().unwrap_or(0);
+    let difference = count("drawers_before").saturating_sub(count("drawers_after"));
+    difference.max(largest(answer, false))
+}
+
+/// The largest number of lost drawers in fields whose names tell of loss, and in sentences.
+fn largest(value: &Value, names_loss: bool) -> u64 {
+    let is_loss = |text: &str| {
+        let words = ["lost", "damaged", "missing"];
+        words.iter().any(|word| text.contains(word))
     };
-    let count = |(name, value): (&String, &Value)| {
-        let names_loss = ["lost", "damaged", "missing"]
-            .iter()
-            .any(|word| name.contains(word));
-        let count = match value {
-            Value::Number(number) if names_loss => number.as_u64().unwrap_or(0),
-            Value::Array(list) if names_loss => list.len() as u64,
-            _ => 0,
-        };
-        count.max(reported(value))
-    };
-    fields.iter().map(count).max().unwrap_or(0)
+    match value {
+        Value::Number(number) if names_loss => number.as_u64().unwrap_or(0),
+        // Such as "moved 3 damaged drawer(s)".
+        Value::String(text) => {
+            let words = text.split(' ').zip(text.split(' ').skip(1));
+            let counts = words.filter_map(|(count, what)| {
+                let count = count.parse().ok()?;
+                is_loss(what).then_some(count)
+            });
+            counts.max().unwrap_or(0)
+        }
+        Value::Array(list) => {
+            let length = if names_loss { list.len() as u64 } else { 0 };
+            let inner = list.iter().map(|value| largest(value, false)).max();
+            length.max(inner.unwrap_or(0))
+        }
+        Value::Object(fields) => {
+            let inner = fields
+                .iter()
+                .map(|(name, value)| largest(value, is_loss(name)));
+            inner.max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 /// Runs a command that may fail, but not badly.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::torture::home::{Home, answer};
-use crate::torture::process::Started;
+use crate::torture::process::{HANGS, Started};
 use crate::torture::round::{Drawers, Round};
 use crate::torture::seen::Seen;
+use crate::torture::server::Server;
 use crate::torture::texts;
 
 pub(super) struct World<'w, 'l> {
@@ -21,7 +22,8 @@ pub(super) struct World<'w, 'l> {
     /// A backup with the state it holds.
     pub(super) backup: Option<(PathBuf, State)>,
     next: u32,
-    kills: u32,
+    /// A server that has the palace open during the whole round, in some rounds.
+    _resident: Option<Server>,
 }
 
 /// What the palace holds.
@@ -67,6 +69,12 @@ impl<'w, 'l> World<'w, 'l> {
         };
         std::fs::create_dir_all(home.path("tree"))?;
         std::fs::create_dir_all(home.path("talks"))?;
+        let mut resident = None;
+        if round.random.u32(..3) == 0 {
+            let mut server = Server::start(&home, "core")?;
+            server.call("loci_list", &json!({"limit": 1}), HANGS);
+            resident = Some(server);
+        }
         Ok(Self {
             round,
             home,
@@ -74,7 +82,7 @@ impl<'w, 'l> World<'w, 'l> {
             state,
             backup: None,
             next: 0,
-            kills: 0,
+            _resident: resident,
         })
     }
 
@@ -153,7 +161,6 @@ impl<'w, 'l> World<'w, 'l> {
     }
 
     pub(super) fn killed(&mut self, case: &'static str) {
-        self.kills += 1;
         self.round.tally.tries += 1;
         self.round.note(case);
     }

@@ -20,14 +20,10 @@ const FILES: u32 = 6;
 /// Writes a new version of a document; gives its path and version.
 fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)> {
     let version = version(world);
-    let (sections, words) = match name.starts_with("big") {
-        true => (BIG_SECTIONS, 260),
-        false => (SECTIONS, 90),
-    };
-    let folder = if name.starts_with("big") {
-        "large"
+    let (folder, sections, words) = if name.starts_with("big") {
+        ("large", BIG_SECTIONS, 260)
     } else {
-        "tree"
+        ("tree", SECTIONS, 90)
     };
     std::fs::create_dir_all(world.home.path(folder))?;
     let path = world.home.path(&format!("{folder}/{name}.md"));

@@ -6,7 +6,8 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::super::world::{Blow, Possible, World};
-use crate::torture::server::{Reply, Server, drawer};
+use crate::torture::process::HANGS;
+use crate::torture::server::{Reply, Server, batch, drawer};
 use crate::torture::texts;
 
 pub(super) fn add(world: &mut World<'_, '_>) -> anyhow::Result<()> {
@@ -17,17 +18,21 @@ pub(super) fn add_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     add_with(world, "add --durability full", &["--durability", "full"])
 }
 
+/// Several adds are killed one after the other before anybody else opens the palace, so that each
+/// finds the log that the one before left.
 fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> anyhow::Result<()> {
-    let id = world.fresh("added");
-    let text = texts::text(&id);
-    let arguments = [&["add", &text, "--id", &id], more].concat();
     let mut possible = Possible::default();
-    match world.strike(case, &arguments)? {
-        Blow::Done(_) => {
-            world.state.drawers.insert(id, text);
-        }
-        Blow::Killed => {
-            possible.come.insert(id, text);
+    for _ in 0..=world.round.random.u32(..4) {
+        let id = world.fresh("added");
+        let text = texts::text(&id);
+        let arguments = [&["add", &text, "--id", &id], more].concat();
+        match world.strike(case, &arguments)? {
+            Blow::Done(_) => {
+                world.state.drawers.insert(id, text);
+            }
+            Blow::Killed => {
+                possible.come.insert(id, text);
+            }
         }
     }
     world.settle(&possible)
@@ -111,10 +116,32 @@ pub(super) fn search(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.settle(&Possible::default())
 }
 
-/// A server with several calls under way is killed.
 pub(super) fn server(world: &mut World<'_, '_>) -> anyhow::Result<()> {
-    let mut server = Server::start(&world.home, "core")?;
-    let moment = world.moment("mcp");
+    killed_server(world, "mcp", &[])
+}
+
+pub(super) fn server_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    killed_server(world, "mcp --durability full", &["--durability", "full"])
+}
+
+/// A server with several calls under way is killed.
+fn killed_server(
+    world: &mut World<'_, '_>,
+    case: &'static str,
+    more: &[&str],
+) -> anyhow::Result<()> {
+    let mut server = Server::start_with(&world.home, "core", more)?;
+    // The log of a server that wrote much begins again and overwrites its old frames.
+    for _ in 0..world.round.random.u32(..12) {
+        let drawers = texts::numbered(&world.fresh("batch"), 25);
+        match server.call("loci_add", &batch(&drawers), HANGS) {
+            Reply::Done(answer) if answer["added"] == 25 => world.state.drawers.extend(drawers),
+            Reply::Done(answer) => anyhow::bail!("25 drawers were given: {answer}"),
+            Reply::Refused(why) => anyhow::bail!("`loci_add` was refused: {why}"),
+            Reply::Gone | Reply::Silent => anyhow::bail!("the server did not answer"),
+        }
+    }
+    let moment = world.moment(case);
     let since = Instant::now();
     let drawers = texts::numbered(&world.fresh("served"), 8);
     let mut calls = Vec::new();
@@ -148,7 +175,7 @@ pub(super) fn server(world: &mut World<'_, '_>) -> anyhow::Result<()> {
             (_, Reply::Silent) if !killed => {
                 killed = true;
                 server.signal(Signal::KILL);
-                world.killed("mcp");
+                world.killed(case);
             }
             (_, Reply::Gone) if killed => break,
             (None, Reply::Done(_)) => {}
@@ -156,7 +183,7 @@ pub(super) fn server(world: &mut World<'_, '_>) -> anyhow::Result<()> {
         }
     }
     if !killed {
-        world.took("mcp", since.elapsed());
+        world.took(case, since.elapsed());
     }
     drop(server);
     world.settle(&possible)
