@@ -89,15 +89,16 @@ fn a_binary_that_acknowledges_an_add_and_drops_it_is_found_and_its_files_are_kep
 fn nothing_is_left_when_the_driver_is_killed() {
     let Some(loci) = loci() else { return };
     let directory = tempfile::tempdir().unwrap();
-    let arguments = ["--minutes", "5", "--attack", "crowd", "--seed", "1"];
+    // Its processes hold locks and are stopped: none of them ends by itself.
+    let arguments = ["--minutes", "5", "--attack", "stopped", "--seed", "1"];
     let mut driver = torture(&loci, directory.path(), &arguments)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    wait_until("a server runs", || {
+    wait_until("a lock is held", || {
         running_below(directory.path())
             .iter()
-            .any(|line| line.contains("mcp"))
+            .any(|line| line.contains("--hold"))
     });
     driver.kill().unwrap();
     driver.wait().unwrap();
