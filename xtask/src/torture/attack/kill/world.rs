@@ -35,7 +35,8 @@ pub(super) struct State {
     /// Mined files by path: versions that the palace may hold. Version 0 is no drawer.
     pub(super) files: BTreeMap<String, BTreeSet<u32>>,
     pub(super) facts: BTreeSet<String>,
-    pub(super) links: BTreeSet<(String, String)>,
+    /// Labels and ends of links.
+    pub(super) links: BTreeSet<(String, [String; 2])>,
     pub(super) forgotten: Vec<(String, String)>,
 }
 
@@ -70,7 +71,7 @@ impl<'w, 'l> World<'w, 'l> {
         std::fs::create_dir_all(home.path("tree"))?;
         std::fs::create_dir_all(home.path("talks"))?;
         let mut resident = None;
-        if round.random.u32(..3) == 0 {
+        if round.random.bool() {
             let mut server = Server::start(&home, "core")?;
             server.call("loci_list", &json!({"limit": 1}), HANGS);
             resident = Some(server);

@@ -56,11 +56,8 @@ pub(super) fn add_link(world: &mut World<'_, '_>) -> anyhow::Result<()> {
         return Ok(());
     }
     if let Blow::Done(_) = world.strike("links add", &arguments)? {
-        // The end of a link goes with its drawer; links to forgotten drawers are not expected.
-        let still = world.state.drawers.contains_key(&to);
-        if still {
-            world.state.links.insert((label, from));
-        }
+        // The link goes with either of its drawers.
+        world.state.links.insert((label, [from, to]));
     }
     world.settle(&Possible::default())?;
     world.settle_relations()

@@ -19,12 +19,16 @@ pub(super) fn add_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 /// Several adds are killed one after the other before anybody else opens the palace, so that each
-/// finds the log that the one before left.
+/// finds the log that the one before left. Their sizes differ: a short one overwrites only a part
+/// of what a long one left behind.
 fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> anyhow::Result<()> {
     let mut possible = Possible::default();
-    for _ in 0..=world.round.random.u32(..4) {
+    for _ in 0..=world.round.random.u32(..6) {
         let id = world.fresh("added");
-        let text = texts::text(&id);
+        let mut text = texts::text(&id);
+        if world.round.random.bool() {
+            text.push_str(&texts::sentence(world.round.random.u64(..), 1_500));
+        }
         let arguments = [&["add", &text, "--id", &id], more].concat();
         match world.strike(case, &arguments)? {
             Blow::Done(_) => {
@@ -60,7 +64,7 @@ pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     match world.strike("forget", &["forget", &id])? {
         Blow::Done(answer) => {
             world.state.drawers.remove(&id);
-            world.state.links.retain(|(_, from)| *from != id);
+            world.state.links.retain(|(_, ends)| !ends.contains(&id));
             world.state.forgotten.push((id, text.clone()));
             if answer["purge_pending"] == false {
                 world.is_nowhere(&text)?;
@@ -70,7 +74,7 @@ pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
             possible.go.insert(id.clone());
             world.settle(&possible)?;
             if !world.state.drawers.contains_key(&id) {
-                world.state.links.retain(|(_, from)| *from != id);
+                world.state.links.retain(|(_, ends)| !ends.contains(&id));
                 world.state.forgotten.push((id, text));
             }
         }
