@@ -85,6 +85,21 @@ impl Started {
         self.end(after, false)
     }
 
+    /// Kills the group `delay` after `is_ready` first holds, unless it ended before; at the latest
+    /// when `limit` has passed since the start.
+    pub(super) fn kill_when(
+        mut self,
+        is_ready: impl Fn() -> bool,
+        delay: Duration,
+        limit: Duration,
+    ) -> anyhow::Result<Ran> {
+        while self.since.elapsed() < limit && self.runs() && !is_ready() {
+            std::thread::yield_now();
+        }
+        let moment = self.since.elapsed() + delay;
+        self.kill_after(moment)
+    }
+
     fn end(mut self, limit: Duration, overdue: bool) -> anyhow::Result<Ran> {
         let (status, killed) = match wait(&mut self.child, self.since, limit)? {
             Some(status) => (status, false),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
@@ -113,8 +113,8 @@ impl<'w, 'l> World<'w, 'l> {
         self.home.json(arguments)
     }
 
-    /// Starts a command and kills it at a moment that is spread over the time it usually takes.
-    /// The first run of a command is left alone to measure it.
+    /// Starts a command and kills it at a moment that is spread over the time it usually takes, or
+    /// when it writes to the log. The first run of a command is left alone to measure it.
     pub(super) fn strike(
         &mut self,
         case: &'static str,
@@ -130,9 +130,18 @@ impl<'w, 'l> World<'w, 'l> {
         input: Option<&[u8]>,
     ) -> anyhow::Result<Blow> {
         let mut command = self.home.command(&[arguments, &["--json"]].concat());
-        let started = Started::new(&mut command, input)?;
         let moment = self.moment(case);
-        let ran = started.kill_after(moment)?;
+        let log = self.home.file("palace.sqlite3-wal");
+        let before = stamp(&log);
+        let started = Started::new(&mut command, input)?;
+        // Half of the kills come while a commit is written or just after.
+        let ran = if self.round.random.bool() && self.round.lab.duration(&self.key(case)).is_some()
+        {
+            let delay = Duration::from_micros(self.round.random.u64(..1_500));
+            started.kill_when(|| stamp(&log) != before, delay, moment * 2)?
+        } else {
+            started.kill_after(moment)?
+        };
         if ran.signal == Some(9) {
             self.killed(case);
             return Ok(Blow::Killed);
@@ -296,6 +305,12 @@ impl<'w, 'l> World<'w, 'l> {
         self.settle_relations()?;
         self.home.verify(true)
     }
+}
+
+/// Changes when the file is written.
+fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
+    let metadata = std::fs::metadata(file).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 fn strings(list: &Value, field: fn(&Value) -> Option<&str>) -> BTreeSet<String> {
