@@ -112,7 +112,7 @@ impl Report {
             for failure in failed.iter().take(PRINTED) {
                 println!("\n{}: {}", failure.attack, failure.what);
                 println!(
-                    "  again: cargo xtask torture --minutes 0 --attack {} --seed {}",
+                    "  again: cargo xtask torture --minutes 0.1 --attack {} --seed {}",
                     failure.attack, failure.seed
                 );
                 if let Some(kept) = &failure.kept {

@@ -166,15 +166,19 @@ pub(super) fn server(home: &Home, prefix: &str, until: Instant, mine: Option<&st
             break;
         }
     }
-    match server.wait(Duration::from_millis(1)) {
+    let is_gone = matches!(server.wait(Duration::ZERO), Ok(Some(_)));
+    match server.close() {
+        Err(error) => work.problems.push(format!("{error:#}")),
+        Ok(None) => {
+            let problem = "the server did not end when its client left";
+            work.problems.push(problem.into());
+        }
         Ok(Some(status)) => match status.signal() {
             Some(signal) => work.deaths.push(signal),
-            None => work.problems.push(format!("the server ended: {status}")),
-        },
-        _ => match server.close() {
-            Ok(None) => {}
-            Ok(Some(what)) => work.problems.push(what),
-            Err(error) => work.problems.push(format!("{error:#}")),
+            None if is_gone || !status.success() => {
+                work.problems.push(format!("the server ended: {status}"));
+            }
+            None => {}
         },
     }
     work

@@ -27,6 +27,9 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let home = round.home.clone();
     let drawers = *round.random.choice(&[20, 2_300]).unwrap_or(&20);
     let mut known = round.lab.fill(home.palace(), drawers)?;
+    if round.random.bool() {
+        std::fs::write(home.file("palace.toml"), "durability = \"full\"\n")?;
+    }
     let tree = home.path("tree");
     std::fs::create_dir_all(&tree)?;
     for n in 0..FILES {

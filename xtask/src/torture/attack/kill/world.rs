@@ -137,7 +137,7 @@ impl<'w, 'l> World<'w, 'l> {
         // Half of the kills come while a commit is written or just after.
         let ran = if self.round.random.bool() && self.round.lab.duration(&self.key(case)).is_some()
         {
-            let delay = Duration::from_micros(self.round.random.u64(..1_500));
+            let delay = Duration::from_micros(self.round.random.u64(..6_000));
             started.kill_when(|| stamp(&log) != before, delay, moment * 2)?
         } else {
             started.kill_after(moment)?
