@@ -154,10 +154,10 @@ fn caught(
         .map(|word| if *word == "BACKUP" { &backup } else { *word })
         .collect();
     // The time it takes is measured on a copy.
-    let twin = home.with_palace(&home.path(&format!("measured-{name}")));
-    lab.fill(twin.palace(), 2_300)?;
+    let measured = home.with_palace(&home.path(&format!("measured-{name}")));
+    lab.fill(measured.palace(), 2_300)?;
     let since = Instant::now();
-    twin.json(&act)?;
+    measured.json(&act)?;
     let usual = since.elapsed();
     let mut stopped = home.start(&[&act[..], &["--json"]].concat())?;
     std::thread::sleep(usual.mul_f64(moment));
