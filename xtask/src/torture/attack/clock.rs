@@ -17,7 +17,7 @@ use crate::torture::texts;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "clock",
-    checks: "file times and dates far in the past and future, false clocks; ids are unique, the \
+    checks: "file times and dates far in the past and future, false clocks if faketime is installed; ids are unique, the \
              order of writing is kept, mining notices every change, verify --deep finds nothing",
     weight: 1,
     round,

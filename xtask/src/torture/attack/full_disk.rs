@@ -14,8 +14,9 @@ use crate::torture::texts;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "full-disk",
-    checks: "every command runs out of room (a limit on file sizes; a small file system); \
-             acknowledged writes are kept, errors are clear, with room again everything works",
+    checks: "add, import, mine, verify, reembed, backup, export, search and restore run out of \
+             room (a limit on file sizes; a small file system); acknowledged writes are kept, \
+             errors are clear, with room again everything works",
     weight: 1,
     round,
 };

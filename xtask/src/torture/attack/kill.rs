@@ -1,4 +1,4 @@
-//! `kill -9` at a random moment of every command. Afterwards everything that was acknowledged is
+//! `kill -9` at a random moment of the commands in `CASES`. Afterwards everything that was acknowledged is
 //! there, the killed operation is there whole or not at all, and `verify` finds nothing.
 
 mod cases;
@@ -12,7 +12,7 @@ use crate::torture::round::Round;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "kill",
-    checks: "after a kill at a random moment of any command: acknowledged drawers, files, facts \
+    checks: "after a kill at a random moment of one of 27 commands: acknowledged drawers, files, facts \
              and links are there, the killed operation is whole or absent, nothing forgotten is \
              back, verify finds nothing",
     weight: 4,
