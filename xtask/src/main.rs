@@ -14,6 +14,7 @@ mod bench;
 mod distill;
 mod peers;
 mod test;
+mod torture;
 
 use std::path::PathBuf;
 
@@ -32,7 +33,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Format, lints, docs, all tests, and checks against the real chromadb.
-    Test,
+    Test {
+        /// Also attack the release binary for 20 minutes, as `cargo xtask torture` does.
+        #[arg(long)]
+        long: bool,
+    },
+    /// Attacks the release binary with kills, full disks, damaged files and more, and counts losses.
+    Torture(torture::Options),
     /// Side-by-side benchmarks.
     Bench {
         #[command(subcommand)]
@@ -55,7 +62,8 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Test => test::run(),
+        Command::Test { long } => test::run(long),
+        Command::Torture(options) => torture::run(&options),
         Command::Bench { what } => bench::run(what),
         Command::Peers => peers(),
         Command::Distill { model } => distill::run(&model),

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use anyhow::bail;
 
-use crate::{peers, root};
+use crate::{peers, root, torture};
 
-pub(crate) fn run() -> anyhow::Result<()> {
+pub(crate) fn run(long: bool) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut skipped = Vec::new();
     let mut failed = Vec::new();
@@ -103,6 +103,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
             failed.push("real peers".into());
         }
     }
+    if long {
+        println!("== torture");
+        if let Err(error) = torture::run(&torture::Options::long()) {
+            eprintln!("{error:?}");
+            failed.push("torture".into());
+        }
+    }
     println!("== done in {} s", started.elapsed().as_secs());
     for what in &skipped {
         println!("skipped: {what}");
@@ -117,7 +124,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cargo() -> Command {
+pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 

@@ -1,0 +1,47 @@
+//! Damaged files of a palace at rest: flipped bytes, overwritten and zeroed pages, truncation.
+
+mod damage;
+mod judge;
+
+use damage::Damage;
+use judge::Healthy;
+
+use super::Attack;
+use crate::torture::home::copy;
+use crate::torture::round::Round;
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "flips",
+    checks: "bytes and pages of every file of a palace are damaged; no command panics or hangs, \
+             no answer is wrong, damage of the truth is reported, repair lists what it loses, \
+             damage of derived files changes no answer",
+    weight: 2,
+    round,
+};
+
+/// Damages tried per round at most.
+const TRIES: u32 = 40;
+
+fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
+    let whole = round.home.with_palace(&round.home.path("whole"));
+    let drawers = *round.random.choice(&[60, 2_300]).unwrap_or(&60);
+    let known = round.lab.fill(whole.palace(), drawers)?;
+    let healthy = Healthy::new(&whole, known)?;
+    for n in 0..TRIES {
+        if round.is_over() {
+            break;
+        }
+        let home = round
+            .home
+            .with_palace(&round.home.path(&format!("palace-{n}")));
+        copy(whole.palace(), home.palace())?;
+        let damage = Damage::random(&mut round.random, home.palace())?;
+        round.tally.tries += 1;
+        round.note(damage.area.name());
+        match judge::judge(round, &home, &healthy, &damage) {
+            Ok(()) => std::fs::remove_dir_all(home.palace())?,
+            Err(error) => round.fail(format!("{damage}: {error:#}")),
+        }
+    }
+    Ok(())
+}

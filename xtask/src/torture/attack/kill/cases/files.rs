@@ -1,0 +1,234 @@
+//! Mining and what undoes it.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::super::world::{BIG_SECTIONS, Blow, Possible, SECTIONS, World};
+use crate::torture::process::Started;
+use crate::torture::texts;
+use crate::torture::watchdog;
+
+/// Files of the tree.
+const FILES: u32 = 6;
+
+/// Writes a new version of a document; gives its path and version.
+fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)> {
+    let version = version(world);
+    let (folder, sections, words) = if name.starts_with("big") {
+        ("large", BIG_SECTIONS, 260)
+    } else {
+        ("tree", SECTIONS, 90)
+    };
+    std::fs::create_dir_all(world.home.path(folder))?;
+    let path = world.home.path(&format!("{folder}/{name}.md"));
+    std::fs::write(&path, texts::document(name, version, sections, words))?;
+    Ok((path.display().to_string(), version))
+}
+
+fn version(world: &mut World<'_, '_>) -> u32 {
+    let fresh = world.fresh("v");
+    fresh
+        .rsplit('-')
+        .next()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1)
+}
+
+/// Whether the file may have this version from now on, besides those it may have.
+fn may_have(world: &mut World<'_, '_>, path: &str, version: u32) {
+    let versions = world.state.files.entry(path.to_owned());
+    versions
+        .or_insert_with(|| BTreeSet::from([0]))
+        .insert(version);
+}
+
+fn has(world: &mut World<'_, '_>, path: &str, version: u32) {
+    let versions = BTreeSet::from([version]);
+    world.state.files.insert(path.to_owned(), versions);
+}
+
+/// Changes some files of the tree. Gives all files of the tree with their versions; the palace may
+/// hold them from now on.
+fn change(world: &mut World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
+    for n in 0..FILES {
+        let is_new = !world.home.path(&format!("tree/f{n}.md")).exists();
+        if is_new || world.round.random.u32(..3) == 0 {
+            write(world, &format!("f{n}"))?;
+        }
+    }
+    let files = on_disk(world)?;
+    for (path, version) in &files {
+        may_have(world, path, *version);
+    }
+    Ok(files)
+}
+
+/// Files of the tree with their versions.
+fn on_disk(world: &World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
+    let mut files = Vec::new();
+    for n in 0..FILES {
+        let path = world.home.path(&format!("tree/f{n}.md"));
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            let mark = texts::marks(&text).next().context("a file has no mark")?;
+            let version = mark.split('-').nth(2).and_then(|part| part.parse().ok());
+            let version = version.context("a mark has no version")?;
+            files.push((path.display().to_string(), version));
+        }
+    }
+    Ok(files)
+}
+
+/// The palace holds what the disk holds.
+fn has_all(world: &mut World<'_, '_>, files: &[(String, u32)]) {
+    for (path, version) in files {
+        has(world, path, *version);
+    }
+}
+
+pub(super) fn mine(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let files = change(world)?;
+    let tree = world.home.path("tree").display().to_string();
+    if let Blow::Done(_) = world.strike("mine", &["mine", &tree])? {
+        has_all(world, &files);
+    }
+    world.settle(&Possible::default())?;
+    if world.round.random.u32(..3) == 0 {
+        // The next run completes what the killed one left.
+        world.json(&["mine", &tree])?;
+        has_all(world, &files);
+        world.settle(&Possible::default())?;
+    }
+    Ok(())
+}
+
+/// A file that is filed in sections: a kill may leave some of them, the next run completes them.
+pub(super) fn mine_big(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let (path, version) = write(world, "big")?;
+    let case = "mine of a file over 4 MiB";
+    for _ in 0..3 {
+        if let Blow::Done(_) = world.strike(case, &["mine", &path])? {
+            break;
+        }
+        world.home.verify(false)?;
+    }
+    world.json(&["mine", &path])?;
+    has(world, &path, version);
+    world.settle(&Possible::default())
+}
+
+/// A transcript that has grown; gives its path and its length.
+fn grow(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(PathBuf, u32)> {
+    let path = world.home.path(&format!("talks/{name}.jsonl"));
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let before = texts::marks(&text).count() as u32;
+    let after = before + 1 + world.round.random.u32(..6);
+    let mut file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(&path)?;
+    file.write_all(texts::exchanges(name, before, after).as_bytes())?;
+    let source = path.display().to_string();
+    let known = world.state.files.get(&source);
+    let least = known
+        .and_then(|lengths| lengths.first())
+        .copied()
+        .unwrap_or(0);
+    for length in least..=after {
+        may_have(world, &source, length);
+    }
+    Ok((path, after))
+}
+
+pub(super) fn mine_talk(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let (path, length) = grow(world, "talk_mined")?;
+    let source = path.display().to_string();
+    let case = "mine of a growing transcript";
+    if let Blow::Done(_) = world.strike(case, &["mine", &source])? {
+        has(world, &source, length);
+    }
+    world.settle(&Possible::default())
+}
+
+pub(super) fn hook(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let (path, length) = grow(world, "talk_hooked")?;
+    let source = path.display().to_string();
+    let input = json!({"session_id": "s", "transcript_path": path, "cwd": world.home.path("home")});
+    let input = input.to_string();
+    let arguments = ["hook", "Stop", "--harness", "claude-code"];
+    world.strike_with("hook Stop", &arguments, Some(input.as_bytes()))?;
+    // A save may go on in the background. It is killed too.
+    watchdog::sweep(&world.home.path(""));
+    world.settle(&Possible::default())?;
+    world.json(&["mine", &source])?;
+    has(world, &source, length);
+    world.settle(&Possible::default())
+}
+
+pub(super) fn watch(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let tree = world.home.path("tree").display().to_string();
+    let started = Started::new(&mut world.home.command(&["watch", &tree]), None)?;
+    let moment = Duration::from_millis(world.round.random.u64(10..1_500));
+    let since = Instant::now();
+    // The first files change while it begins, others while it watches.
+    change(world)?;
+    std::thread::sleep(moment.mul_f64(0.4).saturating_sub(since.elapsed()));
+    // What it may have filed in between is a version, too.
+    change(world)?;
+    std::thread::sleep(moment.saturating_sub(since.elapsed()));
+    started.signal(Signal::KILL);
+    let ran = started.finish(Duration::from_secs(10))?;
+    anyhow::ensure!(ran.signal == Some(9), "`loci watch` ended: {}", ran.stderr);
+    world.killed("watch");
+    world.settle(&Possible::default())
+}
+
+/// One file is deleted and its drawers are removed.
+pub(super) fn sync(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let tree = world.home.path("tree").display().to_string();
+    let files = change(world)?;
+    world.json(&["mine", &tree])?;
+    has_all(world, &files);
+    world.settle(&Possible::default())?;
+    let gone = format!("{tree}/f{}.md", world.round.random.u32(..FILES));
+    std::fs::remove_file(&gone)?;
+    may_have(world, &gone, 0);
+    if let Blow::Done(_) = world.strike("sync --apply", &["sync", &tree, "--apply"])? {
+        has(world, &gone, 0);
+    }
+    world.settle(&Possible::default())
+}
+
+/// A run is taken back: each of its files is as before or as after.
+pub(super) fn undo(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let tree = world.home.path("tree").display().to_string();
+    world.settle(&Possible::default())?;
+    let before = world.state.files.clone();
+    let files = change(world)?;
+    let answer = world.json(&["mine", &tree])?;
+    has_all(world, &files);
+    world.settle(&Possible::default())?;
+    let Some(run) = answer["run"].as_u64() else {
+        return Ok(());
+    };
+    let old: Vec<(String, u32)> = files
+        .into_iter()
+        .map(|(path, _)| {
+            let versions = before.get(&path).and_then(|versions| versions.first());
+            let version = versions.copied().unwrap_or(0);
+            (path, version)
+        })
+        .collect();
+    for (path, version) in &old {
+        may_have(world, path, *version);
+    }
+    if let Blow::Done(_) = world.strike("undo", &["undo", &run.to_string()])? {
+        has_all(world, &old);
+    }
+    world.settle(&Possible::default())
+}

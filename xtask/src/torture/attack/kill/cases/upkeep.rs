@@ -1,0 +1,141 @@
+//! Commands that copy, check or rebuild a whole palace.
+
+use anyhow::{Context, bail, ensure};
+
+use super::super::world::{Blow, Possible, World};
+use crate::root;
+use crate::torture::seen::Seen;
+use crate::torture::texts;
+
+/// The target is there complete or not at all.
+pub(super) fn export(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let file = world.fresh_path("export");
+    let name = file.display().to_string();
+    let blow = world.strike("export", &["export", &name])?;
+    match std::fs::read_to_string(&file) {
+        Ok(text) => {
+            let lines = text.lines().filter(|line| line.contains("\"document\""));
+            let (lines, drawers) = (lines.count(), world.state.drawers.len());
+            ensure!(
+                lines >= drawers,
+                "an export holds {lines} of {drawers} drawers"
+            );
+        }
+        Err(_) if matches!(blow, Blow::Killed) => {}
+        Err(error) => bail!("an acknowledged export cannot be read: {error}"),
+    }
+    remove_beside(world, "export")?;
+    world.settle(&Possible::default())
+}
+
+pub(super) fn backup(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let file = world.fresh_path("backup");
+    let name = file.display().to_string();
+    let blow = world.strike("backup", &["backup", &name])?;
+    if file.exists() {
+        let copy = world.home.with_palace(&world.home.path("copy"));
+        copy.json(&["restore", &name])?;
+        let seen = Seen::of(&copy)?;
+        for (id, text) in &world.state.drawers {
+            ensure!(seen.drawers.get(id) == Some(text), "a backup lacks `{id}`");
+        }
+        std::fs::remove_dir_all(copy.palace())?;
+    } else if let Blow::Done(_) = blow {
+        bail!("an acknowledged backup is not there");
+    }
+    remove_beside(world, "backup")?;
+    world.settle(&Possible::default())
+}
+
+/// Everything whose name begins so goes, temporary files too.
+fn remove_beside(world: &World<'_, '_>, prefix: &str) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(world.home.path(""))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.trim_start_matches('.').starts_with(prefix) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// The palace is the old one or the backup, never a mixture.
+pub(super) fn restore(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    if world.backup.is_none() || world.round.random.u32(..4) == 0 {
+        let file = world.fresh_path("kept");
+        world.json(&["backup", &file.display().to_string()])?;
+        world.backup = Some((file, world.state.clone()));
+    }
+    let (file, state) = world.backup.clone().context("no backup")?;
+    let id = world.fresh("since");
+    let text = texts::text(&id);
+    world.json(&["add", &text, "--id", &id])?;
+    world.state.drawers.insert(id.clone(), text);
+    let name = file.display().to_string();
+    let arguments = ["restore", &name, "--replace"];
+    match world.strike("restore --replace", &arguments)? {
+        Blow::Done(_) => world.state = state,
+        Blow::Killed => {
+            if !Seen::of(&world.home)?.drawers.contains_key(&id) {
+                world.state = state;
+            }
+        }
+    }
+    world.settle(&Possible::default())?;
+    world.settle_relations()?;
+    // What was replaced is kept for people; here it would only fill the disk.
+    for entry in std::fs::read_dir(world.home.palace())? {
+        let path = entry?.path();
+        if path.to_string_lossy().contains(".replaced-") {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn verify(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    world.strike("verify --deep", &["verify", "--deep"])?;
+    world.settle(&Possible::default())
+}
+
+pub(super) fn repair(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    world.strike("repair", &["repair"])?;
+    world.settle(&Possible::default())
+}
+
+pub(super) fn reembed(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    world.strike("reembed", &["reembed", "--model", "static"])?;
+    world.settle(&Possible::default())
+}
+
+/// A ChromaDB directory of the test data; a second run completes what a killed one began.
+pub(super) fn import_chroma(world: &mut World<'_, '_>) -> anyhow::Result<()> {
+    let fixture = root().join("crates/loci-chroma/tests/fixtures/chroma-0.5-flushed/now");
+    if !fixture.is_dir() {
+        world
+            .round
+            .skip("no ChromaDB directory among the test data");
+        return Ok(());
+    }
+    let palace = world.fresh_path("rescued");
+    let fixture = fixture.display().to_string();
+    let home = world.home.clone();
+    world.home = home.with_palace(&palace);
+    let blow = world.strike("import chroma", &["import", "chroma", &fixture]);
+    let rescued = std::mem::replace(&mut world.home, home);
+    blow?;
+    let answer = rescued.json(&["import", "chroma", &fixture])?;
+    let records = answer["collections"][0]["records"].as_u64();
+    rescued.verify(true)?;
+    let listed = rescued.json(&["list", "--collection", "drawers", "--limit", "100000"])?;
+    let count = listed["drawers"]
+        .as_array()
+        .map(|drawers| drawers.len() as u64);
+    ensure!(
+        count == records,
+        "a ChromaDB collection of {records:?} records became {count:?} drawers"
+    );
+    std::fs::remove_dir_all(palace)?;
+    Ok(())
+}
