@@ -17,6 +17,8 @@ use crate::session::Session;
 
 /// Entries of the change feed read at once.
 const PAGE: usize = 10_000;
+/// How often a page is read again because others wrote meanwhile.
+const ATTEMPTS: usize = 5;
 /// Columns of a line of text.
 const WIDTH: usize = 72;
 
@@ -32,15 +34,21 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
     let selection = input::selection(&arguments.filter)?;
     let collections = session.existing()?.scope(arguments.collection.as_deref())?;
     let mut warnings = Vec::new();
-    let mut totals = Vec::with_capacity(collections.len());
-    for collection in &collections {
-        totals.push(count(collection.as_ref(), &selection, &mut warnings)?);
+    let mut totals = counts(&collections, &selection, &mut warnings)?;
+    let mut drawers = Vec::new();
+    // The total and the page are two reads. If another process wrote in between, both are read again.
+    for _ in 0..ATTEMPTS {
+        drawers = if arguments.recent {
+            recent(&collections, &selection, arguments, &mut warnings)?
+        } else {
+            in_order(&collections, &totals, &selection, arguments, &mut warnings)?
+        };
+        let now = counts(&collections, &selection, &mut warnings)?;
+        if now == totals {
+            break;
+        }
+        totals = now;
     }
-    let drawers = if arguments.recent {
-        recent(&collections, &selection, arguments, &mut warnings)?
-    } else {
-        in_order(&collections, &totals, &selection, arguments, &mut warnings)?
-    };
     warnings.dedup();
     let answer = Answer {
         drawers,
@@ -52,6 +60,17 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
     Ok(Reply::new(&answer, text)?
         .warnings(&answer.warnings)
         .exit_if(answer.drawers.is_empty(), Exit::Nothing))
+}
+
+fn counts(
+    collections: &[Arc<dyn Collection>],
+    selection: &Selection,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<usize>> {
+    collections
+        .iter()
+        .map(|collection| count(collection.as_ref(), selection, warnings))
+        .collect()
 }
 
 fn count(
