@@ -50,7 +50,7 @@ pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
 pub use json::{deserialize_strict, parse_json};
 pub use ledger::{
     Counts, Filed, LEFTOVERS, Ledger, Piece, RunRecord, SourceChange, SourceHash, SourceRecord,
-    Stat, Undone,
+    Stat, TextPlace, Undone,
 };
 pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
 pub use metadata::{MetaValue, Metadata, MetadataPatch};

@@ -13,7 +13,9 @@ mod runs;
 mod sources;
 mod undo;
 
-use loci_core::{Filed, Ledger, Result, RunRecord, SourceChange, SourceHash, SourceRecord, Undone};
+use loci_core::{
+    Filed, Ledger, Result, RunRecord, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
+};
 
 use crate::collection::SqliteCollection;
 
@@ -81,12 +83,12 @@ impl Ledger for SqliteCollection {
         rename::rename(self, run, from, to)
     }
 
-    fn forgotten_lines(&self, text: &str) -> Result<Vec<(u32, u32)>> {
-        forgotten::lines(self, text)
+    fn forgotten_lines(&self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>> {
+        forgotten::lines(self, text, place)
     }
 
-    fn allow_again(&self, text: &str) -> Result<()> {
-        forgotten::allow_again(self, text)
+    fn allow_again(&self, text: &str, place: TextPlace<'_>) -> Result<()> {
+        forgotten::allow_again(self, text, place)
     }
 
     fn has_forgotten(&self) -> Result<bool> {

@@ -27,6 +27,7 @@ mod embedders;
 mod facts;
 mod forget;
 mod forgotten;
+mod forgotten_places;
 mod format;
 mod freshness;
 mod full_disk;

@@ -157,15 +157,19 @@ fn forget_copies(
         } else {
             Vec::new()
         };
-        for table in ["damaged_drawers", "removed_duplicates", "kept_drawers"] {
-            for (copy, id, text) in selected_copies(db, table, row.id, selection)? {
-                gone.push(id);
-                if let Some(text) = text {
-                    forgotten::remember_text(&db.sql, row.id, &text)?;
+        for (table, origin) in [
+            ("damaged_drawers", "0"),
+            ("removed_duplicates", "0"),
+            ("kept_drawers", "origin"),
+        ] {
+            for copy in selected_copies(db, table, origin, row.id, selection)? {
+                gone.push(copy.id);
+                if let Some(text) = copy.text {
+                    forgotten::remember_copy(&db.sql, row.id, &text, &copy.metadata, copy.origin)?;
                 }
                 removed += db
                     .sql
-                    .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy])?;
+                    .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy.number])?;
             }
         }
         removed += forgotten::remove_copies(&db.sql, row.id)?;
@@ -184,13 +188,26 @@ fn forget_copies(
     })
 }
 
+/// A drawer that a repair, a clean-up or a run kept outside of the collection.
+struct Copy {
+    number: i64,
+    id: String,
+    text: Option<String>,
+    metadata: Metadata,
+    /// Number of its source in the ledger, 0 if it has none.
+    origin: i64,
+}
+
 fn selected_copies(
     db: &Db,
     table: &str,
+    origin: &str,
     collection: i64,
     selection: &Selection,
-) -> Attempt<Vec<(i64, String, Option<String>)>> {
-    let sql = format!("SELECT id, drawer_id, metadata, text FROM {table} WHERE collection = ?1");
+) -> Attempt<Vec<Copy>> {
+    let sql = format!(
+        "SELECT id, drawer_id, metadata, text, {origin} FROM {table} WHERE collection = ?1"
+    );
     let mut statement = db.sql.prepare(&sql)?;
     let mut rows = statement.query([collection])?;
     let mut selected = Vec::new();
@@ -224,7 +241,13 @@ fn selected_copies(
                 .is_some_and(|moment| period.contains(moment))
         });
         if by_id && by_filter && by_text && by_date {
-            selected.push((columns.get(0)?, id.to_owned(), text.map(str::to_owned)));
+            selected.push(Copy {
+                number: columns.get(0)?,
+                id: id.to_owned(),
+                text: text.map(str::to_owned),
+                origin: columns.get(4)?,
+                metadata,
+            });
         }
     }
     Ok(selected)

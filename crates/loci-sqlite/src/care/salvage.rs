@@ -64,14 +64,27 @@ struct FoundCollection {
     embedder: Option<String>,
 }
 
+/// A row of `forgotten`. Rows from before format 5 have no place.
+#[derive(Default)]
+struct ForgottenText {
+    collection: i64,
+    hash: Vec<u8>,
+    lines: Vec<u8>,
+    at: i64,
+    sequence: Vec<u8>,
+    source: Vec<u8>,
+    exchange: i64,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
 #[derive(Default)]
 struct Finds {
     collections: BTreeMap<i64, FoundCollection>,
     /// Several versions of a row can be found when pages are damaged.
     drawers: BTreeMap<i64, Vec<Found>>,
     vectors: HashMap<i64, Vec<Vec<u8>>>,
-    /// Collection, hash, lines, when.
-    forgotten: Vec<(i64, Vec<u8>, Vec<u8>, i64)>,
+    forgotten: Vec<ForgottenText>,
     forget_key: Option<Vec<u8>>,
     relations: FoundRelations,
 }
@@ -167,8 +180,37 @@ impl Finds {
                 Value::Blob(lines),
                 Value::Integer(at),
             ] => {
-                self.forgotten
-                    .push((*collection, hash.clone(), lines.clone(), *at));
+                self.forgotten.push(ForgottenText {
+                    collection: *collection,
+                    hash: hash.clone(),
+                    lines: lines.clone(),
+                    at: *at,
+                    ..ForgottenText::default()
+                });
+            }
+            [
+                Value::Null,
+                Value::Integer(collection),
+                Value::Blob(hash),
+                Value::Blob(lines),
+                Value::Integer(at),
+                Value::Blob(sequence),
+                Value::Blob(source),
+                Value::Integer(exchange),
+                Value::Blob(before),
+                Value::Blob(after),
+            ] => {
+                self.forgotten.push(ForgottenText {
+                    collection: *collection,
+                    hash: hash.clone(),
+                    lines: lines.clone(),
+                    at: *at,
+                    sequence: sequence.clone(),
+                    source: source.clone(),
+                    exchange: *exchange,
+                    before: before.clone(),
+                    after: after.clone(),
+                });
             }
             [
                 Value::Null,
@@ -310,15 +352,26 @@ fn keep_forgotten(store: &Store, finds: &Finds, writers: &BTreeMap<i64, Writer>)
     store.write("keeping what was forgotten", |db| {
         db.sql
             .execute("UPDATE palace SET forget_key = ?1 WHERE id = 1", [key])?;
-        for (collection, hash, lines, at) in &finds.forgotten {
-            let Some(writer) = writers.get(collection) else {
+        for text in &finds.forgotten {
+            let Some(writer) = writers.get(&text.collection) else {
                 continue;
             };
             db.sql.execute(
-                "INSERT INTO forgotten (collection, hash, lines, forgotten_at)
-                 SELECT id, ?2, ?3, ?4 FROM collections WHERE name = ?1
-                 ON CONFLICT (collection, hash) DO NOTHING",
-                params![writer.collection.name(), hash, lines, at],
+                "INSERT INTO forgotten
+                     (collection, hash, lines, forgotten_at, sequence, source, exchange, before, after)
+                 SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM collections WHERE name = ?1
+                 ON CONFLICT (collection, hash, source, exchange, before, after) DO NOTHING",
+                params![
+                    writer.collection.name(),
+                    text.hash,
+                    text.lines,
+                    text.at,
+                    text.sequence,
+                    text.source,
+                    text.exchange,
+                    text.before,
+                    text.after
+                ],
             )?;
         }
         Ok(())
