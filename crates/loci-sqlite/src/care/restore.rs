@@ -14,6 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::free_path;
 use crate::SqliteBackend;
 use crate::fault::{Attempt, Fault};
+use crate::store::connection::keep_temporary_in_memory;
 use crate::store::lock::FileLock;
 use crate::store::place::{Place, sync_directory};
 use crate::store::{new_generation, schema};
@@ -101,6 +102,7 @@ fn check_backup(backup: &Path) -> Result<()> {
         // Immutable: nothing may appear beside the user's file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let db = Connection::open_with_flags(immutable_uri(backup)?, flags)?;
+        keep_temporary_in_memory(&db)?;
         let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if application != schema::APPLICATION_ID {
@@ -174,6 +176,7 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     drop(copy);
     let renew = || -> Attempt<i64> {
         let db = Connection::open_with_flags(&temporary, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        keep_temporary_in_memory(&db)?;
         db.execute(
             "UPDATE palace SET generation = ?1 WHERE id = 1",
             [new_generation()],

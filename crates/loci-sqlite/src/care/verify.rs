@@ -17,7 +17,7 @@ use crate::collection::meta::CollectionRow;
 use crate::collection::other;
 use crate::fault::{Attempt, Fault};
 use crate::index::{recover, registry};
-use crate::store::connection::{Db, add_terms_function};
+use crate::store::connection::{Db, add_terms_function, keep_temporary_in_memory};
 use crate::store::opening::DAMAGED_LOG;
 use crate::store::place::Place;
 use crate::store::schema::PAGE_SIZE;
@@ -399,6 +399,7 @@ fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     let result = super::backup::copy_to(store, &copy).and_then(|()| {
         let check = || -> Attempt<()> {
             let db = Connection::open(&copy)?;
+            keep_temporary_in_memory(&db)?;
             add_terms_function(&db)?;
             db.execute(
                 "INSERT INTO postings (postings, rank) VALUES ('integrity-check', 1)",

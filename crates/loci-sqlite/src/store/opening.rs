@@ -59,7 +59,9 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
         place.ensure_database_file()?;
     }
     let db = Db::open(&place.database, durability).map_err(fail)?;
-    prepare(&db, place, create).map_err(fail)?;
+    // A migration may sort every drawer.
+    db.with_temporary_files(&place.directory, || prepare(&db, place, create))
+        .map_err(fail)?;
     Ok(db)
 }
 
