@@ -6,6 +6,7 @@
 mod filing;
 pub(crate) mod forgotten;
 mod lending;
+mod marks;
 mod matching;
 mod preparing;
 mod rename;

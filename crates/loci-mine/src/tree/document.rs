@@ -76,8 +76,12 @@ pub(super) fn read(
     if document.extracted {
         set(&mut common, "extracted", true);
     }
-    let front = add_frontmatter(&document.format, &document.text, &mut common);
+    let mut front = add_frontmatter(&document.format, &document.text, &mut common);
     let (pieces, _) = text.pieces(&document.text, 1, &Trail::default(), &common, intake)?;
+    if pieces.is_empty() {
+        // Nothing has these keys: all of the file may have been forgotten.
+        front.clear();
+    }
     let section = Section {
         name: item.name.clone(),
         kind: FILE,

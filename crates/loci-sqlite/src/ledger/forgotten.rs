@@ -13,12 +13,13 @@ mod record;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loci_core::{Metadata, Result, TextPlace};
+use loci_core::{MetaValue, Metadata, Result, TextPlace};
 use rusqlite::{Connection, params};
 
 use self::line::{Line, has_content, lines_of, source_hash};
 use self::matching::Extent;
 use self::record::{Place, Record, insert, numbers, place_in, with_neighbours};
+use super::marks;
 use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
 use crate::store::Head;
@@ -237,9 +238,12 @@ fn metadata_of(json: Option<&str>) -> Metadata {
 }
 
 /// Notes the texts of drawers that are about to be forgotten, in the transaction that removes them.
-/// Their sources count as changed: a run that read one of them before looks again.
-pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attempt<()> {
+/// Their sources count as changed: a run that read one of them before looks again. Gives the number
+/// of earlier states that were kept for an undo and are removed.
+pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attempt<usize> {
     let key = key(db)?;
+    let mut origins = BTreeSet::new();
+    let mut earlier = 0;
     for row in rows {
         db.prepare_cached(
             "UPDATE sources SET revision = revision + 1
@@ -252,14 +256,52 @@ pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attemp
         let Some(columns) = found.next()? else {
             continue;
         };
+        let origin: i64 = columns.get(2)?;
+        if origin != 0 {
+            origins.insert(origin);
+        }
+        let metadata = metadata_of(columns.get_ref(1)?.as_str().ok());
+        earlier += remove_earlier_states(db, *row, origin, &metadata)?;
         if let Ok(text) = columns.get_ref(0)?.as_str() {
-            let metadata = metadata_of(columns.get_ref(1)?.as_str().ok());
-            let place = place_in(db, &key, columns.get(2)?, &metadata)?;
+            let place = place_in(db, &key, origin, &metadata)?;
             let place = with_neighbours(db, &key, *row, place)?;
             write(db, &key, collection, text, place)?;
         }
     }
-    Ok(())
+    for origin in origins {
+        marks::clean(db, origin, rows)?;
+    }
+    Ok(earlier)
+}
+
+/// Removes what runs keep for their undo of the place of a drawer: what stood in the same exchange
+/// or on the same lines of the same source before. Those of the drawer itself go with it.
+fn remove_earlier_states(
+    db: &Connection,
+    row: u64,
+    origin: i64,
+    metadata: &Metadata,
+) -> Attempt<usize> {
+    let number = |key: &str| match metadata.get(key) {
+        Some(MetaValue::Int(number)) => Some(*number),
+        Some(_) | None => None,
+    };
+    let exchange = number("exchange");
+    let (Some(start), Some(end)) = (number("start_line"), number("end_line")) else {
+        return Ok(0);
+    };
+    let removed = db
+        .prepare_cached(
+            "DELETE FROM kept_drawers WHERE text IS NOT NULL AND origin <> 0 AND row <> ?5
+           AND origin IN (SELECT s.id FROM sources s, sources o
+                          WHERE o.id = ?1 AND s.collection = o.collection AND s.name = o.name)
+           AND CASE WHEN NOT json_valid(metadata) THEN 0
+                    WHEN ?2 IS NOT NULL THEN json_extract(metadata, '$.exchange') = ?2
+                    ELSE json_extract(metadata, '$.start_line') <= ?4
+                         AND json_extract(metadata, '$.end_line') >= ?3 END",
+        )?
+        .execute(params![origin, exchange, start, end, row as i64])?;
+    Ok(removed)
 }
 
 /// Notes a text that must not come back. `origin` is the number of its source in the ledger, 0 if

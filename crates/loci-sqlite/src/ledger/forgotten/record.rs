@@ -172,7 +172,11 @@ pub(super) fn with_neighbours(
             .into_iter()
             .map(|line: Line| line.hash)
             .filter(|hash| has_content(*hash));
-        if last { hashes.last() } else { hashes.next() }
+        if last {
+            hashes.next_back()
+        } else {
+            hashes.next()
+        }
     };
     let nearest = |texts: &[String], last| {
         texts
