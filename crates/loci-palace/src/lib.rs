@@ -78,8 +78,8 @@ pub use loci_recall::{
     TermInfo, Verdict, WhyNot, count_tokens, date_of,
 };
 pub use loci_sqlite::{
-    Durability, Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairReport,
-    Restored, SalvageReport, VerifyReport,
+    Durability, Finding, ForgetOutcome, PalaceState, PurgePending, ReembedProgress, Reembedded,
+    RepairReport, Restored, SalvageReport, VerifyReport,
 };
 pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};

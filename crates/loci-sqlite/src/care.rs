@@ -4,9 +4,12 @@
 //! deletes for good.
 
 mod backup;
+mod copies;
 mod dating;
-pub(crate) mod forget;
+mod forget;
 mod index_check;
+mod pending;
+pub(crate) mod purge;
 mod reembed;
 mod rehearsal;
 mod relation_check;
@@ -18,7 +21,9 @@ mod status;
 pub(crate) mod tidy;
 mod verify;
 
+pub use copies::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 pub use forget::ForgetOutcome;
+pub use pending::PurgePending;
 pub use reembed::{ReembedProgress, Reembedded};
 pub use rehearsal::{Rehearsal, RehearsalStep};
 pub use repair::RepairReport;

@@ -16,8 +16,9 @@ mod store;
 
 pub use backend::SqliteBackend;
 pub use care::{
-    Finding, ForgetOutcome, PalaceState, ReembedProgress, Reembedded, Rehearsal, RehearsalStep,
-    RepairReport, Restored, SalvageReport, VerifyReport,
+    CopyPlace, Finding, ForgetOutcome, PalaceState, PurgePending, ReembedProgress, Reembedded,
+    Rehearsal, RehearsalStep, RepairReport, Restored, SalvageReport, TEXT_COPIES, TextCopy,
+    Treatment, VerifyReport,
 };
 pub use collection::SqliteCollection;
 pub use store::connection::Durability;

@@ -24,6 +24,7 @@ use self::connection::{Db, Durability};
 use self::lock::FileLock;
 use self::opening::{ensure_ready, is_empty, open_with_log};
 use self::place::{FileMark, Place};
+use crate::care::purge::{Patience, purge};
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
@@ -165,7 +166,8 @@ impl Store {
         }
         match self.read("looking for a pending purge", |db| Head::read(&db.sql)) {
             Ok(head) if head.purge_pending > 0 => {
-                if let Err(error) = crate::care::forget::purge(self) {
+                // A process that ends after other work never waits for another one.
+                if let Err(error) = purge(self, Patience::None) {
                     tracing::warn!(%error, "the purge stays pending");
                 }
             }

@@ -40,6 +40,7 @@ mod mining;
 mod model;
 mod passages;
 mod places;
+mod purging;
 mod recall;
 mod reembed;
 mod relations;
