@@ -361,6 +361,7 @@ fn careful(connection: Connection) -> rusqlite::Result<Connection> {
     )?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }
 

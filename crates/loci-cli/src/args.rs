@@ -573,8 +573,8 @@ Examples:
   loci forget --where '{\"wing\": \"alice\"}'
   loci forget --where '{\"wing\": \"alice\"}' --collection notes --yes
 
-The bytes of the text are then in no file of the palace. If another process still reads an older
-state, `purge_pending` says that the next process finishes the work.";
+The bytes of the text are then in no file of the palace. If that cannot be done yet, `purge_pending`
+is true, `pending_reason` says why, and the next process that uses the palace finishes the work.";
 
 const SEARCH: &str = "\
 Examples:

@@ -137,6 +137,33 @@ pub struct Piece {
     pub part: u32,
 }
 
+/// Where a text stands that is searched for forgotten lines. Short lines are known again by their
+/// place and their neighbours, so the more is known of the place, the more is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextPlace<'a> {
+    /// Not known: only whole texts and long lines count.
+    Unknown,
+    /// The text is a whole source.
+    Whole {
+        /// Name of the source.
+        source: &'a str,
+    },
+    /// The text is a part of a large source.
+    Part {
+        /// Name of the source.
+        source: &'a str,
+        /// Whether the source begins with this part.
+        first: bool,
+    },
+    /// The text is an exchange of a conversation, or a part of one.
+    Exchange {
+        /// Name of the source.
+        source: &'a str,
+        /// Number of the exchange in its conversation.
+        number: u32,
+    },
+}
+
 /// What is to be filed for one row of the ledger, in one transaction.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(
@@ -267,9 +294,9 @@ pub trait Ledger: Send + Sync {
     fn rename(&self, run: u64, from: &str, to: &SourceRecord) -> Result<bool>;
 
     /// Lines of a text that were forgotten, as ranges from 1, both ends included.
-    fn forgotten_lines(&self, text: &str) -> Result<Vec<(u32, u32)>>;
-    /// Lets a forgotten text be filed again.
-    fn allow_again(&self, text: &str) -> Result<()>;
+    fn forgotten_lines(&self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>>;
+    /// Lets the forgotten texts that a text holds be filed again.
+    fn allow_again(&self, text: &str, place: TextPlace<'_>) -> Result<()>;
     /// Whether anything was ever forgotten here.
     fn has_forgotten(&self) -> Result<bool>;
 }

@@ -52,7 +52,8 @@ pub use history::{Existing, History, LeftOut, Origin};
 pub use json::{deserialize_strict, parse_json};
 pub use ledger::{
     Adopted, CountedSource, Counts, Filed, LEFTOVERS, Ledger, MAX_MARK_BYTES,
-    MAX_SOURCE_NAME_BYTES, Piece, RunRecord, SourceChange, SourceHash, SourceRecord, Stat, Undone,
+    MAX_SOURCE_NAME_BYTES, Piece, RunRecord, SourceChange, SourceHash, SourceRecord, Stat,
+    TextPlace, Undone,
 };
 pub use maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus};
 pub use metadata::{MetaValue, Metadata, MetadataPatch};

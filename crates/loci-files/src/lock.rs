@@ -45,7 +45,12 @@ impl FileLock {
     /// exclusively, up to [`LOCK_LIMIT`]. `None` where there is no lock file, or none that may be
     /// read: then nobody holds it, and looking at a directory creates nothing in it.
     pub fn shared(path: &Path) -> Result<Option<Self>> {
-        match take(path, Mode::Shared, LOCK_LIMIT, &own::open) {
+        Self::shared_within(path, LOCK_LIMIT)
+    }
+
+    /// [`FileLock::shared`] with another limit.
+    pub fn shared_within(path: &Path, limit: Duration) -> Result<Option<Self>> {
+        match take(path, Mode::Shared, limit, &own::open) {
             Ok(file) => Ok(Some(Self { file })),
             Err(Error::Io { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -75,9 +80,9 @@ impl FileLock {
         self.file.write_all_at(bytes, 0)
     }
 
-    /// Waits until nobody holds the lock exclusively, up to [`LOCK_LIMIT`].
-    pub fn wait(path: &Path) -> Result<()> {
-        Self::shared(path).map(drop)
+    /// Waits until nobody holds the lock exclusively, up to `limit`.
+    pub fn wait(path: &Path, limit: Duration) -> Result<()> {
+        Self::shared_within(path, limit).map(drop)
     }
 }
 

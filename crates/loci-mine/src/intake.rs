@@ -1,11 +1,13 @@
 //! What a source gives its sections to. Knows what the ledger has of them, collects small ones into one transaction,
 //! files the sections of large ones one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use loci_core::{Error, Filed, LEFTOVERS, Result, SourceChange, SourceHash, SourceRecord, Stat};
+use loci_core::{
+    Error, Filed, LEFTOVERS, Result, SourceChange, SourceHash, SourceRecord, Stat, TextPlace,
+};
 
 use crate::outbox::{Outbox, Shared, file};
 use crate::place::Place;
@@ -143,32 +145,36 @@ impl Intake<'_> {
         Ok(self.shared.has_forgotten || (self.afresh && self.shared.ledger.has_forgotten()?))
     }
 
-    /// Whether all of a text was forgotten.
+    /// Whether all of a text was forgotten, wherever it stands.
     pub fn is_forgotten(&mut self, text: &str) -> Result<bool> {
         if !self.has_forgotten()? {
             return Ok(false);
         }
         let lines = text.lines().count().max(1) as u32;
-        Ok(self.forgotten(text)? == [(1, lines)])
+        Ok(self.forgotten(text, TextPlace::Unknown)? == [(1, lines)])
     }
 
     /// Lines that were forgotten and must not come back.
-    pub fn forgotten(&mut self, text: &str) -> Result<Vec<(u32, u32)>> {
+    pub fn forgotten(&mut self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>> {
         if self.shared.options.allow_again {
             if self.shared.has_forgotten && !self.shared.options.dry_run {
-                self.shared.ledger.allow_again(text)?;
+                self.shared.ledger.allow_again(text, place)?;
             }
             return Ok(Vec::new());
         }
         if !self.has_forgotten()? {
             return Ok(Vec::new());
         }
-        self.shared.ledger.forgotten_lines(text)
+        self.shared.ledger.forgotten_lines(text, place)
     }
 
-    /// Hashes of the texts that the drawers of a source hold.
-    pub fn held_texts(&self, name: &str) -> Result<Vec<SourceHash>> {
-        self.shared.ledger.hashes_of(name)
+    /// Hashes of the texts that the drawers of a source hold, where anything was forgotten. A text
+    /// that is a drawer now was not forgotten, whatever it shares with one that was.
+    pub fn held_texts(&self, name: &str) -> Result<HashSet<SourceHash>> {
+        if !self.has_forgotten()? {
+            return Ok(HashSet::new());
+        }
+        Ok(self.shared.ledger.hashes_of(name)?.into_iter().collect())
     }
 
     /// Counts lines that were left out because they were forgotten.

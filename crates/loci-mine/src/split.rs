@@ -77,6 +77,25 @@ pub struct Split {
     pub last_trail: Trail,
 }
 
+impl Split {
+    /// Leaves titles out of the headings of all chunks and of the trail.
+    pub(crate) fn leave_out_titles(&mut self, is_gone: &dyn Fn(&str) -> bool) {
+        for chunk in &mut self.chunks {
+            let left: Vec<&str> = chunk
+                .heading
+                .split(outline::JOINT)
+                .filter(|title| !is_gone(title))
+                .collect();
+            chunk.heading = left.join(outline::JOINT);
+        }
+        for step in &mut self.last_trail.steps {
+            if is_gone(&step.title) {
+                step.title.clear();
+            }
+        }
+    }
+}
+
 /// Cuts `text` into chunks. `first_line` is the number of its first line, and `trail` what is in force before it: the default
 /// for a whole text.
 ///

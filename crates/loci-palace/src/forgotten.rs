@@ -1,6 +1,6 @@
 //! Texts that were forgotten do not come back by importing them.
 
-use loci_core::{Collection, Result};
+use loci_core::{Collection, Result, TextPlace};
 
 /// Whether most of a text was forgotten in a collection. With `allow_again` nothing counts as forgotten, and what was is
 /// no longer.
@@ -15,10 +15,10 @@ pub(crate) fn mostly_forgotten(
     if !ledger.has_forgotten()? {
         return Ok(false);
     }
-    let forgotten = ledger.forgotten_lines(text)?;
+    let forgotten = ledger.forgotten_lines(text, TextPlace::Unknown)?;
     if allow_again {
         if !forgotten.is_empty() {
-            ledger.allow_again(text)?;
+            ledger.allow_again(text, TextPlace::Unknown)?;
         }
         return Ok(false);
     }

@@ -79,8 +79,8 @@ pub use loci_recall::{
 };
 pub use loci_sqlite::{
     Durability, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState,
-    ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored, SalvageReport,
-    VerifyReport,
+    PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
+    SalvageReport, VerifyReport,
 };
 pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};

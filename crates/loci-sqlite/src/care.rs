@@ -4,9 +4,12 @@
 //! deletes for good.
 
 mod backup;
+mod copies;
 mod dating;
-pub(crate) mod forget;
+mod forget;
 mod index_check;
+mod pending;
+pub(crate) mod purge;
 mod reembed;
 mod rehearsal;
 mod relation_check;
@@ -20,7 +23,9 @@ pub(crate) mod tidy;
 mod verify;
 pub(crate) mod working_copy;
 
+pub use copies::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 pub use forget::ForgetOutcome;
+pub use pending::PurgePending;
 pub use reembed::{ReembedProgress, Reembedded};
 pub use rehearsal::{Rehearsal, RehearsalStep};
 pub use repair::{RepairOptions, RepairReport};

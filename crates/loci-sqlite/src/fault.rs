@@ -104,7 +104,15 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
         ) => Error::Io {
             action: "SQLite cannot use",
             path: path.into(),
-            source: std::io::Error::other(format!("{detail} (code {extended})")),
+            source: std::io::Error::new(
+                match error.sqlite_error_code() {
+                    Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
+                        std::io::ErrorKind::PermissionDenied
+                    }
+                    _ => std::io::ErrorKind::Other,
+                },
+                format!("{detail} (code {extended})"),
+            ),
         },
         _ => match error {
             // A column of another type than the schema's: bytes that were not written by us.

@@ -7,6 +7,7 @@ mod adopting;
 mod filing;
 pub(crate) mod forgotten;
 mod lending;
+mod marks;
 mod matching;
 mod preparing;
 mod rename;
@@ -16,7 +17,7 @@ mod undo;
 
 use loci_core::{
     Adopted, CountedSource, Filed, Ledger, Result, RunRecord, SourceChange, SourceHash,
-    SourceRecord, Undone,
+    SourceRecord, TextPlace, Undone,
 };
 
 pub(crate) use self::adopting::imported_origin;
@@ -95,12 +96,12 @@ impl Ledger for SqliteCollection {
         rename::rename(self, run, from, to)
     }
 
-    fn forgotten_lines(&self, text: &str) -> Result<Vec<(u32, u32)>> {
-        forgotten::lines(self, text)
+    fn forgotten_lines(&self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>> {
+        forgotten::lines(self, text, place)
     }
 
-    fn allow_again(&self, text: &str) -> Result<()> {
-        forgotten::allow_again(self, text)
+    fn allow_again(&self, text: &str, place: TextPlace<'_>) -> Result<()> {
+        forgotten::allow_again(self, text, place)
     }
 
     fn has_forgotten(&self) -> Result<bool> {

@@ -20,9 +20,9 @@ mod store;
 
 pub use backend::SqliteBackend;
 pub use care::{
-    Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState, ReembedProgress,
-    Reembedded, Rehearsal, RehearsalStep, RepairOptions, RepairReport, Restored, SalvageReport,
-    VerifyReport,
+    CopyPlace, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState,
+    PurgePending, ReembedProgress, Reembedded, Rehearsal, RehearsalStep, RepairOptions,
+    RepairReport, Restored, SalvageReport, TEXT_COPIES, TextCopy, Treatment, VerifyReport,
 };
 pub use collection::SqliteCollection;
 pub use store::connection::Durability;

@@ -27,11 +27,12 @@ use loci_core::{Error, Result};
 use loci_files::palace::{OpenPalace, holds_with_others};
 use rusqlite::Connection;
 
-use self::connection::{Db, Durability};
+use self::connection::{Db, Durability, patience};
 use self::lock::FileLock;
 use self::log_files::LogFiles;
 use self::opening::{ensure_ready, is_empty, open_named};
 use self::place::{Marks, Place};
+use crate::care::purge::{Patience, purge};
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
@@ -175,7 +176,8 @@ impl Store {
         }
         match self.read("looking for a pending purge", |db| Head::read(&db.sql)) {
             Ok(head) if head.purge_pending > 0 => {
-                if let Err(error) = crate::care::forget::purge(self) {
+                // A process that ends after other work never waits for another one.
+                if let Err(error) = purge(self, Patience::None) {
                     tracing::warn!(%error, "the purge stays pending");
                 }
             }
@@ -263,7 +265,7 @@ impl Store {
             match result {
                 Ok(Turn::Committed(value)) => return Ok(value),
                 Ok(Turn::Replaced) => *slot = None,
-                Ok(Turn::Locked) => FileLock::wait(&self.place.lock())?,
+                Ok(Turn::Locked) => FileLock::wait(&self.place.lock(), patience())?,
                 Err(fault) => self.unless_replaced(&marks, fault, doing)?,
             }
         }
@@ -431,7 +433,7 @@ impl Store {
         loop {
             let (marks, db) = self.connect_marked(doing)?;
             let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
-                FileLock::wait(&self.place.lock())?;
+                FileLock::wait(&self.place.lock(), patience())?;
                 continue;
             };
             if !self.is_current(&marks, &lock)? {

@@ -1,4 +1,8 @@
 //! Tests of `cargo xtask` as a program.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the tests of a tool make files by themselves"
+)]
 #![expect(
     clippy::print_stderr,
     clippy::unwrap_used,

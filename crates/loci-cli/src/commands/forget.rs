@@ -52,17 +52,23 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         outcome.facts += done.facts;
         outcome.links += done.links;
         outcome.purge_pending = done.purge_pending;
+        outcome.pending_reason = done.pending_reason;
         outcome.removed_files.extend(done.removed_files);
     }
-    let text = match (outcome.forgotten, outcome.purge_pending) {
-        (0, _) if is_nothing(&outcome) => "there is nothing to forget".to_owned(),
-        (forgotten, false) => format!("forgot {forgotten} drawer(s)"),
-        (forgotten, true) => format!(
-            "forgot {forgotten} drawer(s); another process still reads an older state, the next one \
-             to use the palace removes the last traces of the text"
-        ),
+    let text = if is_nothing(&outcome) {
+        "there is nothing to forget".to_owned()
+    } else {
+        format!("forgot {} drawer(s)", outcome.forgotten)
     };
     let mut reply = reply(&outcome, &text)?;
+    if outcome.purge_pending {
+        let reason = outcome.pending_reason.as_ref();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        reply.notes.push(format!(
+            "note: the text may still be in a file of the palace{reason}; the next process that \
+             uses the palace removes it"
+        ));
+    }
     if outcome.facts + outcome.links > 0 {
         reply.notes.push(format!(
             "note: forgot {} fact(s) and {} link(s) with them",
@@ -88,13 +94,17 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
 }
 
 fn reply(outcome: &ForgetOutcome, text: &str) -> Result<Reply> {
-    let answer = json!({
+    let mut answer = json!({
         "forgotten": outcome.forgotten,
         "facts": outcome.facts,
         "links": outcome.links,
         "purge_pending": outcome.purge_pending,
         "removed_files": outcome.removed_files,
     });
+    if let Some((reason, answer)) = outcome.pending_reason.as_ref().zip(answer.as_object_mut()) {
+        answer.insert("pending_reason".into(), reason.code().into());
+        answer.insert("pending_detail".into(), reason.to_string().into());
+    }
     Ok(Reply::new(&answer, text)?.exit_if(is_nothing(outcome), Exit::Nothing))
 }
 

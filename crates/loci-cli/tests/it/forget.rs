@@ -165,3 +165,23 @@ fn forgetting_an_unknown_id_keeps_what_was_set_aside_and_says_so() {
     );
     assert_eq!(names(&dir.json(0, &["status"])["set_aside"]), aside);
 }
+
+/// A restore copies a backup, which may hold the text, while it holds its lock.
+#[test]
+fn a_pending_purge_says_why_in_json_and_in_words() {
+    let dir = Dir::new();
+    for id in ["a", "b"] {
+        dir.json(0, &["add", &format!("{MARKER} of {id}"), "--id", id]);
+    }
+    let lock = std::fs::File::create(dir.palace().join("restore.lock")).unwrap();
+    lock.lock().unwrap();
+    let answer = dir.json(0, &["forget", "a"]);
+    assert_eq!(answer["purge_pending"], true, "{answer}");
+    assert_eq!(answer["pending_reason"], "restore_running", "{answer}");
+    let ran = dir.run(&["forget", "b"]).ok();
+    assert!(ran.stderr.contains("a restore is running"), "{ran:?}");
+    drop(lock);
+    assert_eq!(dir.json(0, &["status"])["drawers"], 0);
+    assert_eq!(dir.json(0, &["status"])["purge_pending"], false);
+    assert_eq!(dir.files_with(MARKER), Vec::<PathBuf>::new());
+}

@@ -22,6 +22,7 @@ mod diagnosed;
 mod doctor_everything;
 mod facts;
 mod forget;
+mod forget_everywhere;
 mod hooks;
 mod input;
 mod keeping;

@@ -24,7 +24,9 @@ pub(crate) struct Ran {
 impl Dir {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        std::fs::create_dir(root.path().join("home")).unwrap();
+        for name in ["home", "temporary"] {
+            std::fs::create_dir(root.path().join(name)).unwrap();
+        }
         Self { root }
     }
 
@@ -54,6 +56,7 @@ impl Dir {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("temporary"))
             .env("LOCI_PALACE", self.palace())
             .current_dir(self.root.path())
             .stdin(Stdio::null());

@@ -21,6 +21,7 @@ pub(super) const TOOL: Tool = Tool {
                 ("facts", "integer"),
                 ("links", "integer"),
                 ("purge_pending", "boolean"),
+                ("pending_reason", "string"),
             ],
             &["forgotten"],
         )
@@ -55,16 +56,25 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         outcome.forgotten += done.forgotten;
         outcome.facts += done.facts;
         outcome.links += done.links;
-        outcome.purge_pending |= done.purge_pending;
+        // Each call looks at the whole palace: the last answer counts.
+        outcome.purge_pending = done.purge_pending;
+        outcome.pending_reason = done.pending_reason;
         outcome.removed_files.extend(done.removed_files);
     }
-    let structured = json!({
+    let mut structured = json!({
         "forgotten": outcome.forgotten,
         "facts": outcome.facts,
         "links": outcome.links,
         "purge_pending": outcome.purge_pending,
         "removed_files": outcome.removed_files,
     });
+    if let Some((reason, answer)) = outcome
+        .pending_reason
+        .as_ref()
+        .zip(structured.as_object_mut())
+    {
+        answer.insert("pending_reason".into(), reason.code().into());
+    }
     Ok(Answer::new(structured, shown(&outcome)))
 }
 
@@ -77,8 +87,11 @@ fn shown(outcome: &ForgetOutcome) -> String {
         outcome.forgotten, outcome.facts, outcome.links
     );
     if outcome.purge_pending {
-        text.push_str(
-            "another process still reads an older state; the next one to use the palace removes the last traces\n",
+        let reason = outcome.pending_reason.as_ref();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        let _ = writeln!(
+            text,
+            "the text may still be in a file of the palace{reason}; the next process that uses the palace removes it"
         );
     }
     if !outcome.removed_files.is_empty() {

@@ -8,7 +8,7 @@ use super::trail::{Open, Step, Trail};
 /// Deepest level that becomes a section of its own.
 pub(super) const DEEPEST: u8 = 8;
 const LONGEST_PATH: usize = 200;
-const JOINT: &str = " > ";
+pub(super) const JOINT: &str = " > ";
 
 /// Rows from one heading or definition to the next.
 #[derive(Debug, Clone, Copy)]

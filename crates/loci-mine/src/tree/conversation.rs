@@ -1,12 +1,12 @@
 //! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
 //! source per conversation, known by its id, so that the same conversation in a later export is the same source.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::{BufReader, Cursor, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash};
+use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash, TextPlace};
 use serde::{Deserialize, Serialize};
 
 use super::sections::{self, hash_range, survey};
@@ -472,9 +472,14 @@ impl Talk<'_> {
                 set(&mut common, key, value.as_str());
             }
         }
+        let held = intake.held_texts(name)?;
         let mut pieces = Vec::with_capacity(found.len());
         for piece in found {
-            let text = self.clean(&piece.text, intake)?;
+            let place = TextPlace::Exchange {
+                source: name,
+                number: piece.exchange,
+            };
+            let text = self.clean(&piece.text, place, &held, intake)?;
             if text.trim().is_empty() {
                 continue;
             }
@@ -487,8 +492,14 @@ impl Talk<'_> {
         Ok(pieces)
     }
 
-    /// Masks secrets and leaves out forgotten lines.
-    fn clean(&self, text: &str, intake: &mut Intake<'_>) -> Result<String> {
+    /// Masks secrets and leaves out forgotten lines. A text that is held as a drawer stays whole.
+    fn clean(
+        &self,
+        text: &str,
+        place: TextPlace<'_>,
+        held: &HashSet<SourceHash>,
+        intake: &mut Intake<'_>,
+    ) -> Result<String> {
         let masked = if self.manner.keep_secrets {
             None
         } else {
@@ -497,8 +508,8 @@ impl Talk<'_> {
             Some(masked.text)
         };
         let text = masked.as_deref().unwrap_or(text);
-        let holes = intake.forgotten(text)?;
-        if holes.is_empty() {
+        let holes = intake.forgotten(text, place)?;
+        if holes.is_empty() || held.contains(&hash_of(text.as_bytes())) {
             return Ok(text.to_owned());
         }
         let left = without_lines(text, 1, &holes);

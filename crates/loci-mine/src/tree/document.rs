@@ -1,10 +1,9 @@
 //! A file of text that is read whole.
 
-use std::collections::HashSet;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash};
+use loci_core::{Error, MetaValue, Metadata, Piece, Result, TextPlace};
 use serde::{Deserialize, Serialize};
 
 use super::stat::Opened;
@@ -14,7 +13,7 @@ use crate::intake::{Intake, hash_of, without_lines};
 use crate::place::Place;
 use crate::secrets;
 use crate::source::{Before, Item, Read, Section};
-use crate::split::{self, Chunk, FrontValue, Trail};
+use crate::split::{self, Chunk, FrontValue, Split, Trail};
 
 /// How often a file is read again because it changed meanwhile.
 const ATTEMPTS: usize = 3;
@@ -68,6 +67,7 @@ pub(super) fn read(
         manner,
         name: &item.name,
         format: &document.format,
+        whole: true,
     };
     let mut common = base(&item.name, &place);
     if let Some(encoding) = &document.encoding {
@@ -76,8 +76,12 @@ pub(super) fn read(
     if document.extracted {
         set(&mut common, "extracted", true);
     }
-    let front = add_frontmatter(&document.format, &document.text, &mut common);
+    let mut front = add_frontmatter(&document.format, &document.text, &mut common);
     let (pieces, _) = text.pieces(&document.text, 1, &Trail::default(), &common, intake)?;
+    if pieces.is_empty() {
+        // Nothing has these keys: all of the file may have been forgotten.
+        front.clear();
+    }
     let section = Section {
         name: item.name.clone(),
         kind: FILE,
@@ -184,9 +188,21 @@ pub(super) struct Text<'a> {
     pub(super) manner: Manner,
     pub(super) name: &'a str,
     pub(super) format: &'a Format,
+    /// Whether the text is the whole file.
+    pub(super) whole: bool,
 }
 
 impl Text<'_> {
+    fn place(&self, first_line: u32) -> TextPlace<'_> {
+        let source = self.name;
+        if self.whole {
+            TextPlace::Whole { source }
+        } else {
+            let first = first_line == 1;
+            TextPlace::Part { source, first }
+        }
+    }
+
     /// Masks, splits, leaves out what was forgotten. Gives the trail at the start of the last chunk and that chunk's
     /// line, too.
     pub(super) fn pieces(
@@ -207,16 +223,15 @@ impl Text<'_> {
         };
         let text = masked.as_deref().unwrap_or(text);
         let holes: Vec<(u32, u32)> = intake
-            .forgotten(text)?
+            .forgotten(text, self.place(first_line))?
             .into_iter()
             .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
             .collect();
-        let held: HashSet<SourceHash> = if intake.has_forgotten()? {
-            intake.held_texts(self.name)?.into_iter().collect()
-        } else {
-            HashSet::new()
-        };
-        let split = split::split(text, self.format, &self.manner.size, first_line, trail);
+        let held = intake.held_texts(self.name)?;
+        let mut split = split::split(text, self.format, &self.manner.size, first_line, trail);
+        if !holes.is_empty() {
+            leave_out_titles(&mut split, text, first_line, &holes);
+        }
         let mut pieces = Vec::with_capacity(split.chunks.len());
         for chunk in &split.chunks {
             let Some(words) = text.get(chunk.bytes.clone()) else {
@@ -246,6 +261,27 @@ impl Text<'_> {
         }
         Ok((pieces, split.last_trail))
     }
+}
+
+/// Leaves titles of forgotten lines out of the headings of what stays: a title that stands in a
+/// forgotten line and in no other line.
+fn leave_out_titles(split: &mut Split, text: &str, first_line: u32, holes: &[(u32, u32)]) {
+    let is_forgotten = |number: u32| {
+        holes
+            .iter()
+            .any(|(start, end)| (*start..=*end).contains(&number))
+    };
+    let (gone, stays): (Vec<_>, Vec<_>) = text
+        .lines()
+        .zip(first_line..)
+        .partition(|(_, number)| is_forgotten(*number));
+    let is_gone = |title: &str| {
+        let title = title.trim_end_matches('…');
+        !title.is_empty()
+            && gone.iter().any(|(line, _)| line.contains(title))
+            && !stays.iter().any(|(line, _)| line.contains(title))
+    };
+    split.leave_out_titles(&is_gone);
 }
 
 fn piece_of(text: String, span: (u32, u32), chunk: &Chunk, common: &Metadata) -> Piece {

@@ -95,6 +95,7 @@ pub(super) fn read(
         manner,
         name: &item.name,
         format,
+        whole: false,
     };
     let common = base(&item.name, &place);
     opened

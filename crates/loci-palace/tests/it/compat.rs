@@ -139,6 +139,38 @@ fn a_palace_of_format_4_opens_with_its_facts_and_links() {
     assert!(verified.ok(), "{:?}", verified.findings);
 }
 
+/// A palace of format 4 or 5, with one forgotten text, and what its export was.
+fn opened(name: &str) -> (tempfile::TempDir, Palace) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("palace");
+    std::fs::create_dir(&path).unwrap();
+    let file = fixture(&format!("{name}.sqlite3"));
+    std::fs::copy(file, path.join("palace.sqlite3")).unwrap();
+    let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
+    let mut exported = Vec::new();
+    palace.export(None, &mut exported).unwrap();
+    let expected = std::fs::read_to_string(fixture(&format!("{name}.jsonl"))).unwrap();
+    assert_eq!(String::from_utf8(exported).unwrap(), expected);
+    (directory, palace)
+}
+
+#[test]
+fn what_a_palace_of_format_4_or_5_forgot_stays_forgotten() {
+    for name in ["format-4", "format-5"] {
+        let (_directory, palace) = opened(name);
+        let post = palace.collection("post", false).unwrap();
+        let ledger = post.ledger().unwrap();
+        let gone = "Dear Ana, the password of the shed is a secret of mine.";
+        let place = loci_palace::TextPlace::Whole { source: "post:zoe" };
+        let text = format!("Dear Zoe,\n{gone}\nYours, Bo");
+        let lines = ledger.forgotten_lines(&text, place).unwrap();
+        assert_eq!(lines, [(2, 2)], "{name}");
+        assert_eq!(palace.status().unwrap().state.format, 5);
+        let verified = palace.verify(true).unwrap();
+        assert!(verified.ok(), "{name}: {:?}", verified.findings);
+    }
+}
+
 #[test]
 fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
     for name in ["format-1", "format-2", "format-3"] {
@@ -154,7 +186,7 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
         let link = crate::protocol::link_of(1);
         assert_eq!(relations.add_links(&[link]).unwrap().added, 1, "{name}");
         let state = palace.status().unwrap().state;
-        assert_eq!((state.format, state.facts, state.links), (4, 3, 1));
+        assert_eq!((state.format, state.facts, state.links), (5, 3, 1));
         assert!(palace.verify(true).unwrap().ok(), "{name}");
     }
 }

@@ -75,6 +75,18 @@ impl Worker {
         Self::start(command(palace, &["serve"]))
     }
 
+    /// One whose directory for temporary files is another one.
+    pub(crate) fn with_temporary(palace: &Path, temporary: &Path) -> Self {
+        let mut command = command(palace, &["serve"]);
+        command.env("TMPDIR", temporary).env_remove("SQLITE_TMPDIR");
+        Self::start(command)
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// One whose files may not grow beyond `bytes`. The shell ignores SIGXFSZ and the worker
     /// inherits that, so a write past the limit fails instead of killing it.
     pub(crate) fn limited(palace: &Path, bytes: u64) -> Self {

@@ -1,4 +1,4 @@
-//! Makes a palace that holds one of everything that format 4 knows.
+//! Makes a palace that holds one of everything that format 5 knows.
 
 use std::path::Path;
 
@@ -52,8 +52,8 @@ pub(crate) fn make(path: &Path) {
     }
     palace.close().unwrap();
     let palace = Palace::open(path, &OpenOptions::existing()).unwrap();
-    palace.backup(&parent.join("format-4.sqlite3")).unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-4.jsonl")).unwrap();
+    palace.backup(&parent.join("format-5.sqlite3")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-5.jsonl")).unwrap();
     palace.export(None, &mut lines).unwrap();
 }
 

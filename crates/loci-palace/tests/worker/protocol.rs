@@ -103,7 +103,11 @@ impl Op {
             Self::Forget { ids } => {
                 let outcome =
                     palace.forget(collection.name(), &Selection::ids(ids.iter().cloned()))?;
-                json!({"forgotten": outcome.forgotten, "purge_pending": outcome.purge_pending})
+                json!({
+                    "forgotten": outcome.forgotten,
+                    "purge_pending": outcome.purge_pending,
+                    "reason": outcome.pending_reason.map(|reason| reason.code()),
+                })
             }
             Self::Reindex => {
                 json!(collection.run_maintenance(MaintenanceKind::Reindex)?.status)

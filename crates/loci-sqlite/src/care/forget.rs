@@ -1,33 +1,23 @@
 //! forget: remove drawers so that their text is in no file of the palace any more.
 //!
-//! `secure_delete` is not enough: page slack, postings, the write-ahead log and set-aside copies
-//! hold text too. The delete and the note that a purge is due commit together, so a kill at any
-//! later line leaves a palace that finishes the purge.
+//! The delete and the note that a purge is due commit together, so a kill at any later line leaves
+//! a palace that finishes the purge. [`super::purge`] rewrites the files.
 
 use std::cell::Cell;
-use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use loci_core::{Error, ErrorKind, Metadata, PalaceRef, Result, Selection};
+use loci_core::{Error, Metadata, PalaceRef, Result, Selection};
 use rusqlite::{Connection, params};
 
-use super::working_copy;
+use super::pending::PurgePending;
+use super::purge::{Patience, Purged, purge};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::remove::in_slices;
 use crate::fault::Attempt;
-use crate::index::build::{self, When};
-use crate::index::registry;
 use crate::ledger::forgotten;
 use crate::relations::{self, Forgotten};
 use crate::store::connection::Db;
-use crate::store::lock::FileLock;
-use crate::store::place::Place;
 use crate::store::{Head, Store};
-
-/// How long the purge waits for readers of an older state.
-const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What `forget` did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,9 +28,11 @@ pub struct ForgetOutcome {
     pub facts: usize,
     /// Links removed that ended at them.
     pub links: usize,
-    /// True when a reader kept old pages alive; the next process completes the purge.
+    /// True when forgotten text may still be in a file; the next process completes the purge.
     pub purge_pending: bool,
-    /// Set-aside files of the palace that were removed because they could hold the text too.
+    /// Why.
+    pub pending_reason: Option<PurgePending>,
+    /// Kept files of the palace that were removed because they could hold the text too.
     pub removed_files: Vec<String>,
 }
 
@@ -59,13 +51,14 @@ impl SqliteBackend {
         let store = self.store(palace, false)?;
         let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
         let related = Cell::new(Forgotten::default());
+        let earlier = Cell::new(0);
         let removed = in_slices(
             &store,
             "forgetting drawers",
             find,
             selection,
             |db, number, rows| {
-                forgotten::remember(&db.sql, number, rows)?;
+                earlier.set(earlier.get() + forgotten::remember(&db.sql, number, rows)?);
                 related.set(related.get() + forget_relations(&db.sql, collection, rows)?);
                 Ok(())
             },
@@ -77,36 +70,18 @@ impl SqliteBackend {
             Ok(Head::read(&db.sql)?.purge_pending)
         })?;
         let purged = if pending > 0 {
-            purge_if_possible(&store)?
+            purge(&store, Patience::Waits)?
         } else {
             Purged::default()
         };
         Ok(ForgetOutcome {
-            forgotten: removed.deleted + copies,
+            forgotten: removed.deleted + earlier.get() + copies,
             facts: related.facts,
             links: related.links,
-            purge_pending: pending > 0 && !purged.complete,
+            purge_pending: purged.pending.is_some(),
+            pending_reason: purged.pending,
             removed_files: purged.removed_files,
         })
-    }
-}
-
-/// What a purge did.
-#[derive(Debug, Default)]
-pub(crate) struct Purged {
-    /// Nothing of the forgotten text is left.
-    pub(crate) complete: bool,
-    pub(crate) removed_files: Vec<String>,
-}
-
-/// [`purge`], but a full disk or a busy palace only puts it off: the drawers are gone already.
-fn purge_if_possible(store: &Store) -> Result<Purged> {
-    match purge(store) {
-        Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
-            tracing::warn!(%error, "the purge stays pending");
-            Ok(Purged::default())
-        }
-        result => result,
     }
 }
 
@@ -158,15 +133,19 @@ fn forget_copies(
         } else {
             Vec::new()
         };
-        for table in ["damaged_drawers", "removed_duplicates", "kept_drawers"] {
-            for (copy, id, text) in selected_copies(db, table, row.id, selection)? {
-                gone.push(id);
-                if let Some(text) = text {
-                    forgotten::remember_text(&db.sql, row.id, &text)?;
+        for (table, origin) in [
+            ("damaged_drawers", "0"),
+            ("removed_duplicates", "0"),
+            ("kept_drawers", "origin"),
+        ] {
+            for copy in selected_copies(db, table, origin, row.id, selection)? {
+                gone.push(copy.id);
+                if let Some(text) = copy.text {
+                    forgotten::remember_copy(&db.sql, row.id, &text, &copy.metadata, copy.origin)?;
                 }
                 removed += db
                     .sql
-                    .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy])?;
+                    .execute(&format!("DELETE FROM {table} WHERE id = ?1"), [copy.number])?;
             }
         }
         removed += forgotten::remove_copies(&db.sql, row.id)?;
@@ -175,6 +154,7 @@ fn forget_copies(
             related = related + relations::forget(&db.sql, collection, &id)?;
         }
         if removed + related.facts + related.links > 0 {
+            remove_unused_keys(&db.sql)?;
             let seq = head.seq.max(1) as i64;
             db.sql.execute(
                 "UPDATE palace SET purge_pending = max(purge_pending, ?1) WHERE id = 1",
@@ -185,13 +165,26 @@ fn forget_copies(
     })
 }
 
+/// A drawer that a repair, a clean-up or a run kept outside of the collection.
+struct Copy {
+    number: i64,
+    id: String,
+    text: Option<String>,
+    metadata: Metadata,
+    /// Number of its source in the ledger, 0 if it has none.
+    origin: i64,
+}
+
 fn selected_copies(
     db: &Db,
     table: &str,
+    origin: &str,
     collection: i64,
     selection: &Selection,
-) -> Attempt<Vec<(i64, String, Option<String>)>> {
-    let sql = format!("SELECT id, drawer_id, metadata, text FROM {table} WHERE collection = ?1");
+) -> Attempt<Vec<Copy>> {
+    let sql = format!(
+        "SELECT id, drawer_id, metadata, text, {origin} FROM {table} WHERE collection = ?1"
+    );
     let mut statement = db.sql.prepare(&sql)?;
     let mut rows = statement.query([collection])?;
     let mut selected = Vec::new();
@@ -225,10 +218,26 @@ fn selected_copies(
                 .is_some_and(|moment| period.contains(moment))
         });
         if by_id && by_filter && by_text && by_date {
-            selected.push((columns.get(0)?, id.to_owned(), text.map(str::to_owned)));
+            selected.push(Copy {
+                number: columns.get(0)?,
+                id: id.to_owned(),
+                text: text.map(str::to_owned),
+                origin: columns.get(4)?,
+                metadata,
+            });
         }
     }
     Ok(selected)
+}
+
+/// Names of metadata keys that no drawer has any more.
+fn remove_unused_keys(db: &Connection) -> Attempt<()> {
+    db.prepare_cached(
+        "DELETE FROM label_keys WHERE NOT EXISTS
+             (SELECT 1 FROM collections c, labels l WHERE l.collection = c.id AND l.key = label_keys.id)",
+    )?
+    .execute([])?;
+    Ok(())
 }
 
 /// In the transaction that removes the drawers: a kill after it leaves a palace that knows.
@@ -246,138 +255,11 @@ fn note_purge(db: &Db, rows: &[u64], seq: u64) -> Attempt<()> {
         }
     }
     if !rows.is_empty() {
+        remove_unused_keys(&db.sql)?;
         db.sql.execute(
             "UPDATE palace SET purge_pending = ?1 WHERE id = 1",
             [seq as i64],
         )?;
     }
     Ok(())
-}
-
-/// Rewrites every file that may hold forgotten text. Not complete when a reader still needs old
-/// pages.
-pub(crate) fn purge(store: &Store) -> Result<Purged> {
-    build::join(store);
-    let mut removed_files = remove_set_aside(store)?;
-    let with_snapshot: Vec<String> = store.read("listing snapshots", |db| {
-        let head = Head::read(&db.sql)?;
-        let mut names = Vec::new();
-        for row in CollectionRow::all(&db.sql, &head)? {
-            if registry::find(&db.sql, &head, row.id)?.is_some() {
-                names.push(row.name);
-            }
-        }
-        Ok(names)
-    })?;
-    for name in with_snapshot {
-        build::build(store, &name, When::Must)?;
-    }
-    let pending = store.read("looking for a pending purge", |db| {
-        Ok(Head::read(&db.sql)?.purge_pending)
-    })?;
-    if !rewrite(store)? {
-        return Ok(Purged {
-            complete: false,
-            removed_files,
-        });
-    }
-    // The postings held forgotten words until the rewrite. A working copy that was begun before may
-    // hold them too, and may have become a kept file meanwhile.
-    let in_use = working_copy::wait_for_others(&store.place, READER_WAIT)?;
-    removed_files.extend(remove_set_aside(store)?);
-    if let Some(copy) = in_use.first() {
-        tracing::warn!("the purge stays pending: {copy}");
-        return Ok(Purged {
-            complete: false,
-            removed_files,
-        });
-    }
-    // Whatever was forgotten after we looked needs another round.
-    let complete = store.write("noting the purge", |db| {
-        let noted = "UPDATE palace SET purge_pending = 0 WHERE id = 1 AND purge_pending = ?1";
-        Ok(db.sql.execute(noted, [pending as i64])? > 0)
-    })?;
-    Ok(Purged {
-        complete,
-        removed_files,
-    })
-}
-
-/// Postings merged, file rebuilt, log emptied. True when the log really is empty.
-fn rewrite(store: &Store) -> Result<bool> {
-    let doing = "purging forgotten text";
-    store.write(doing, |db| {
-        db.sql
-            .execute("INSERT INTO postings (postings) VALUES ('optimize')", [])?;
-        Ok(())
-    })?;
-    // Idle connections of this process hold no pages, but closing them lets the log shrink.
-    store.release();
-    store.alone(doing, |db| {
-        db.sql.execute_batch("VACUUM")?;
-        db.sql.busy_timeout(READER_WAIT)?;
-        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let busy: i64 = db.sql.query_row(truncate, [], |row| row.get(0))?;
-        Ok(busy == 0)
-    })
-}
-
-/// Deletes what repairs, restores and killed processes left behind in the palace directory; gives
-/// the names.
-fn remove_set_aside(store: &Store) -> Result<Vec<String>> {
-    let place = &store.place;
-    {
-        // What a killed restore left; a running one holds the lock.
-        let _lock = FileLock::exclusive(&place.lock())?;
-        super::restore::finish_interrupted(place)?;
-    }
-    if let Some(_lock) = FileLock::try_exclusive(&place.restore_lock())? {
-        super::restore::remove_staging(place)?;
-    }
-    let _index = FileLock::exclusive(&place.index_lock())?;
-    let mut names = working_copy::remove_abandoned(place)?;
-    for path in set_aside_files(place) {
-        remove(&path)?;
-        let name = path.strip_prefix(&place.directory).unwrap_or(&path);
-        names.push(name.display().to_string());
-    }
-    Ok(names)
-}
-
-/// Files that were set aside instead of being deleted: replaced palaces, copies made before a
-/// repair, derived files that failed their check.
-pub(crate) fn set_aside_files(place: &Place) -> Vec<PathBuf> {
-    let mut files = loci_index::drift_files(&place.index_directory());
-    let ours = [
-        "palace.sqlite3.replaced-",
-        "palace.sqlite3.before-repair-",
-        "palace.sqlite3.damaged-log-",
-        "palace.sqlite3.kept-log-",
-    ];
-    for entry in fs::read_dir(&place.directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if ours.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".drift-") {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
-    files
-}
-
-fn remove(path: &std::path::Path) -> Result<()> {
-    let result = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match result {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("cannot remove", path, error))
-        }
-        _ => Ok(()),
-    }
 }

@@ -15,6 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{free_path, working_copy};
 use crate::SqliteBackend;
 use crate::fault::{Attempt, Fault};
+use crate::store::connection::keep_temporary_in_memory;
 use crate::store::lock::FileLock;
 use crate::store::place::{Place, sync_directory};
 use crate::store::{new_generation, schema, schema_check};
@@ -112,6 +113,7 @@ fn check_backup(backup: &Path) -> Result<()> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let db = Connection::open_with_flags(immutable_uri(backup)?, flags)?;
         db.pragma_update(None, "trusted_schema", false)?;
+        keep_temporary_in_memory(&db)?;
         let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let format: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if application != schema::APPLICATION_ID {
@@ -207,6 +209,7 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
         db.pragma_update(None, "trusted_schema", false)?;
         // The backup may have been replaced since it was checked; nobody else writes to this copy.
         refuse_foreign(&db, backup)?;
+        keep_temporary_in_memory(&db)?;
         db.execute(
             "UPDATE palace SET generation = ?1 WHERE id = 1",
             [new_generation()],

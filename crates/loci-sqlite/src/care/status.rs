@@ -64,7 +64,7 @@ impl SqliteBackend {
         })?;
         Ok(PalaceState {
             bytes: bytes_below(&store.place.directory),
-            set_aside: super::forget::set_aside_files(&store.place)
+            set_aside: super::copies::kept_files(&store.place)
                 .iter()
                 .filter_map(|path| {
                     Some(

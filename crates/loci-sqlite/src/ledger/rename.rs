@@ -4,7 +4,7 @@ use loci_core::{MetadataPatch, Outcome, Result, SourceRecord};
 use rusqlite::{Connection, params};
 
 use super::runs::{begin_step, end_step, keep};
-use super::sources;
+use super::{forgotten, sources};
 use crate::collection::SqliteCollection;
 use crate::collection::write::Mode;
 use crate::collection::writer::{Change, Writer};
@@ -30,6 +30,7 @@ pub(super) fn rename(
         {
             return Ok(false);
         }
+        forgotten::rename(&db.sql, row.id, from, &to.name)?;
         let mut writer = Writer::new(&db.sql, head.seq, row);
         for (source, record) in sections {
             let first = writer.seq() + 1;

@@ -8,7 +8,7 @@ use loci_core::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::forgotten::Book;
+use super::forgotten::{self, Book};
 use super::runs::{self, KEPT_RUNS};
 use super::sources;
 use crate::collection::SqliteCollection;
@@ -255,7 +255,11 @@ fn kept_by(db: &Connection, step: i64) -> Attempt<Vec<Kept>> {
 /// The ledger says again what it said. A row that went has its old number again: its drawers name it.
 fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) -> Attempt<()> {
     let db = desk.db;
-    if sources::by_id(db, source)?.is_none() {
+    let now = sources::by_id(db, source)?;
+    if let Some(renamed) = now.as_ref().filter(|now| now.name != record.name) {
+        forgotten::rename(db, desk.writer.collection(), &renamed.name, &record.name)?;
+    }
+    if now.is_none() {
         db.execute(
             "INSERT INTO sources (id, collection, name, section, kind, root, wing, room, size, modified_ns, changed_ns,
                                   read_ns, hash, recipe, mark, complete, revision)
@@ -309,13 +313,12 @@ impl Desk<'_> {
     }
 
     fn bring_back(&mut self, kept: &Kept) -> Attempt<()> {
-        if kept
-            .text
-            .as_ref()
-            .is_some_and(|text| self.forgotten.is_in(text))
-        {
-            self.done.left += 1;
-            return Ok(());
+        if let Some(text) = &kept.text {
+            let place = forgotten::place_of_copy(self.db, kept.origin, kept.metadata.as_ref())?;
+            if self.forgotten.is_in(text, place) {
+                self.done.left += 1;
+                return Ok(());
+            }
         }
         let outcome = match (kept.removed, &kept.metadata, &kept.back) {
             (true, Some(metadata), _) => self.insert(kept, metadata)?,

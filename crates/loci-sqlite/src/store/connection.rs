@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use loci_files::palace::HeldFiles;
@@ -56,6 +57,7 @@ impl Db {
         sql.pragma_update(None, "trusted_schema", false)?;
         sql.pragma_update(None, "mmap_size", 0)?;
         sql.pragma_update(None, "secure_delete", true)?;
+        keep_temporary_in_memory(&sql)?;
         sql.pragma_update(None, "cache_size", -4_096)?;
         // 32 MB of log: a page that changes often is moved to the database once, not every time.
         sql.pragma_update(None, "wal_autocheckpoint", 4_000)?;
@@ -99,6 +101,29 @@ impl Db {
         Ok(())
     }
 
+    /// Runs work that needs more temporary space than memory should give, outside of a transaction:
+    /// a rebuild of the file. Its temporary files lie in `directory`, which is private. SQLite
+    /// unlinks them when it opens them, so a kill leaves none.
+    pub(crate) fn with_temporary_files<T>(
+        &self,
+        directory: &Path,
+        work: impl FnOnce() -> Attempt<T>,
+    ) -> Attempt<T> {
+        // The directory is a setting of the whole process: one at a time uses it.
+        static DIRECTORY: Mutex<()> = Mutex::new(());
+        let Some(name) = directory.to_str() else {
+            return work();
+        };
+        let _alone = DIRECTORY.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sql.pragma_update(None, "temp_store", "FILE")?;
+        self.sql.pragma_update(None, "temp_store_directory", name)?;
+        let result = work();
+        // Back to the default: nothing but this function makes temporary files.
+        self.sql.pragma_update(None, "temp_store_directory", "")?;
+        keep_temporary_in_memory(&self.sql)?;
+        result
+    }
+
     /// Lets SQLite remove the log when this connection is the last, as it does by default.
     pub(crate) fn remove_log_on_close(&self) {
         let _ = self
@@ -113,6 +138,12 @@ impl Db {
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
+}
+
+/// Keeps what SQLite would write to the system's directory for temporary files in memory: it holds
+/// words of the drawers. Called on every connection.
+pub(crate) fn keep_temporary_in_memory(sql: &Connection) -> Attempt<()> {
+    Ok(sql.pragma_update(None, "temp_store", "MEMORY")?)
 }
 
 /// Lets SQL make the terms of a drawer: the content of the postings is a view that calls this. Needed on every connection
@@ -143,6 +174,11 @@ thread_local! {
     static PATIENCE: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
+/// How long this thread waits for other processes.
+pub(crate) fn patience() -> Duration {
+    PATIENCE.get().unwrap_or_else(busy_limit)
+}
+
 /// Runs `work`, waiting for other writers no longer than this.
 pub(crate) fn with_patience<T>(patience: Duration, work: impl FnOnce() -> T) -> T {
     let outer = PATIENCE.replace(Some(patience));
@@ -163,7 +199,7 @@ fn wait_for_others(attempt: i32) -> bool {
     let waited = SINCE
         .get()
         .map_or(Duration::ZERO, |since| now.duration_since(since));
-    if waited > PATIENCE.get().unwrap_or_else(busy_limit) {
+    if waited > patience() {
         return false;
     }
     // Short sleeps first: most writes take well under a millisecond. Jitter keeps processes that

@@ -9,7 +9,7 @@ use loci_files::{foreign, holders};
 use loci_salvage::WAL_INDEX_HEADER_BYTES;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::connection::{Db, Durability};
+use super::connection::{Db, Durability, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::place::{Place, sync_directory};
@@ -65,7 +65,9 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     }
     refuse_removed_log(place, &lock)?;
     let mut db = Db::open(&place.database, durability).map_err(fail)?;
-    prepare(&db, place, create).map_err(fail)?;
+    // A migration may sort every drawer.
+    db.with_temporary_files(&place.directory, || prepare(&db, place, create))
+        .map_err(fail)?;
     db.hold(place);
     name_log_files(place, &lock)?;
     // The names of the new files are durable before the palace is used: a power cut must not take
@@ -79,7 +81,7 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
 /// process is in the middle of a write. `None` if a file is missing, or if another connection of this
 /// process still holds a file that was replaced: SQLite would give the new connection that one, too.
 pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
-    if let Some(lock) = FileLock::shared(&place.lock())?
+    if let Some(lock) = FileLock::shared_within(&place.lock(), patience())?
         && are_named(place, &lock)?
     {
         if holds_replaced(place)? {
@@ -91,7 +93,7 @@ pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Optio
             return Ok(Some(db));
         }
     }
-    let lock = FileLock::exclusive(&place.lock())?;
+    let lock = FileLock::exclusive_within(&place.lock(), patience())?;
     refuse_removed_log(place, &lock)?;
     if holds_replaced(place)? {
         return Ok(None);

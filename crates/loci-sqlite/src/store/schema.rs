@@ -19,7 +19,7 @@ struct Migration {
     fill: Option<fn(&Connection) -> Attempt<()>>,
 }
 
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 5] = [
     Migration {
         sql: FIRST,
         fill: None,
@@ -34,6 +34,10 @@ const MIGRATIONS: [Migration; 4] = [
     },
     Migration {
         sql: FOURTH,
+        fill: None,
+    },
+    Migration {
+        sql: FIFTH,
         fill: None,
     },
 ];
@@ -361,6 +365,19 @@ CREATE TABLE damaged_links (
     metadata,
     checksum
 );
+";
+
+/// What was forgotten is known by its lines in order and by its place. Records from before have
+/// neither and keep counting by their long lines.
+const FIFTH: &str = "
+ALTER TABLE forgotten ADD COLUMN sequence BLOB NOT NULL DEFAULT x'';
+ALTER TABLE forgotten ADD COLUMN source BLOB NOT NULL DEFAULT x'';
+ALTER TABLE forgotten ADD COLUMN exchange INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE forgotten ADD COLUMN before BLOB NOT NULL DEFAULT x'';
+ALTER TABLE forgotten ADD COLUMN after BLOB NOT NULL DEFAULT x'';
+DROP INDEX forgotten_hash;
+CREATE UNIQUE INDEX forgotten_hash ON forgotten (collection, hash, source, exchange, before, after);
+CREATE INDEX forgotten_source ON forgotten (collection, source);
 ";
 
 fn fill_third(db: &Connection) -> Attempt<()> {

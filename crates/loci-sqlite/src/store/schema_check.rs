@@ -35,6 +35,7 @@ const FINGERPRINTS: &[u64] = &[
     0x6a34_39e9_fa80_95fa,
     0x3d8e_de1e_5219_609e,
     0x1322_4ae5_3c05_f1f7,
+    0xb59e_d378_d92c_fe72,
 ];
 
 /// How an object of the schema differs.

@@ -269,7 +269,7 @@ fn of_status(status: &Status, path: &Path, findings: &mut Findings) {
         findings.warn(
             "purge_pending",
             "forgotten text may still be in the files of the palace",
-            "end programs that read it (`used by` names them); the next command then removes it",
+            "end programs that use it (`used by` names them), make room on the disk; the next command then removes it",
         );
     }
     let damaged = state.damaged_drawers + state.damaged_relations;

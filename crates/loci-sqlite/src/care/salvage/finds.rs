@@ -38,6 +38,20 @@ pub(super) struct FoundSource {
     pub(super) record: SourceRecord,
 }
 
+/// A row of `forgotten`. Rows from before format 5 have no place.
+#[derive(Default)]
+pub(super) struct ForgottenText {
+    pub(super) collection: i64,
+    pub(super) hash: Vec<u8>,
+    pub(super) lines: Vec<u8>,
+    pub(super) at: i64,
+    pub(super) sequence: Vec<u8>,
+    pub(super) source: Vec<u8>,
+    pub(super) exchange: i64,
+    pub(super) before: Vec<u8>,
+    pub(super) after: Vec<u8>,
+}
+
 #[derive(Default)]
 pub(super) struct Finds {
     pub(super) collections: BTreeMap<i64, FoundCollection>,
@@ -49,8 +63,7 @@ pub(super) struct Finds {
     vectors: HashMap<i64, Vec<Vec<u8>>>,
     accesses: HashMap<i64, u64>,
     pub(super) sources: BTreeMap<i64, FoundSource>,
-    /// Collection, hash, lines, when.
-    pub(super) forgotten: Vec<(i64, Vec<u8>, Vec<u8>, i64)>,
+    pub(super) forgotten: Vec<ForgottenText>,
     pub(super) forget_key: Option<Vec<u8>>,
     /// The last number drawn.
     pub(super) seq: Option<i64>,
@@ -111,8 +124,37 @@ impl Finds {
                 Value::Blob(lines),
                 Value::Integer(at),
             ] => {
-                self.forgotten
-                    .push((*collection, hash.clone(), lines.clone(), *at));
+                self.forgotten.push(ForgottenText {
+                    collection: *collection,
+                    hash: hash.clone(),
+                    lines: lines.clone(),
+                    at: *at,
+                    ..ForgottenText::default()
+                });
+            }
+            [
+                Value::Null,
+                Value::Integer(collection),
+                Value::Blob(hash),
+                Value::Blob(lines),
+                Value::Integer(at),
+                Value::Blob(sequence),
+                Value::Blob(source),
+                Value::Integer(exchange),
+                Value::Blob(before),
+                Value::Blob(after),
+            ] => {
+                self.forgotten.push(ForgottenText {
+                    collection: *collection,
+                    hash: hash.clone(),
+                    lines: lines.clone(),
+                    at: *at,
+                    sequence: sequence.clone(),
+                    source: source.clone(),
+                    exchange: *exchange,
+                    before: before.clone(),
+                    after: after.clone(),
+                });
             }
             [
                 Value::Null,

@@ -89,15 +89,26 @@ fn keep_forgotten(store: &Store, finds: &Finds, writers: &BTreeMap<i64, Writer>)
     store.write("keeping what was forgotten", |db| {
         db.sql
             .execute("UPDATE palace SET forget_key = ?1 WHERE id = 1", [key])?;
-        for (collection, hash, lines, at) in &finds.forgotten {
-            let Some(writer) = writers.get(collection) else {
+        for text in &finds.forgotten {
+            let Some(writer) = writers.get(&text.collection) else {
                 continue;
             };
             db.sql.execute(
-                "INSERT INTO forgotten (collection, hash, lines, forgotten_at)
-                 SELECT id, ?2, ?3, ?4 FROM collections WHERE name = ?1
-                 ON CONFLICT (collection, hash) DO NOTHING",
-                params![writer.collection.name(), hash, lines, at],
+                "INSERT INTO forgotten
+                     (collection, hash, lines, forgotten_at, sequence, source, exchange, before, after)
+                 SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9 FROM collections WHERE name = ?1
+                 ON CONFLICT (collection, hash, source, exchange, before, after) DO NOTHING",
+                params![
+                    writer.collection.name(),
+                    text.hash,
+                    text.lines,
+                    text.at,
+                    text.sequence,
+                    text.source,
+                    text.exchange,
+                    text.before,
+                    text.after
+                ],
             )?;
         }
         Ok(())

@@ -1,0 +1,371 @@
+//! Which lines of a text belong to a forgotten one. Pure functions over hashes of lines.
+//!
+//! Length does not decide: a short line ("PIN 4471") is as secret as a long one, and as common as
+//! "Noted.". What decides is how much of the forgotten text stands together, in its order, and
+//! whether it stands at its place: in the same source, between the same neighbours, in the same
+//! exchange of the same conversation. docs/format.md states the rule.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::line::{BEGINNING, Line, has_content};
+use super::record::Record;
+
+/// Other lines in a row that may stand between two lines of a text that was edited.
+const MOST_OTHERS: usize = 3;
+/// A line that stands at more places than this says nothing about the place.
+const MOST_PLACES: usize = 32;
+/// Share of the lines with content that must stand together where only a part of the source is
+/// looked at, since the text may stand whole in another part.
+const SHARE_PERCENT: usize = 60;
+/// Rounds of looking: a neighbour may be a line that was forgotten too.
+const ROUNDS: usize = 8;
+
+/// What the looked-at text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    Part { first: bool },
+    Exchange(u32),
+}
+
+/// Lines of the text and records that were found in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Indices of lines.
+    pub(super) lines: BTreeSet<usize>,
+    /// Indices of records.
+    pub(super) records: BTreeSet<usize>,
+}
+
+/// Looks for records in the lines of a text that stands in the source with this hash.
+pub(super) fn find(
+    text: &[Line],
+    source: u64,
+    extent: Extent,
+    candidates: &[(usize, &Record)],
+) -> Found {
+    let mut found = Found::default();
+    for _ in 0..ROUNDS {
+        let slate = Slate::of(text, &found.lines, extent);
+        let open: Vec<_> = candidates
+            .iter()
+            .filter(|(at, _)| !found.records.contains(at))
+            .collect();
+        let mut new = Vec::new();
+        for (at, record) in &open {
+            let relation = Relation::of(record, source, extent);
+            for start in complete(&slate, text, record, relation) {
+                new.push((*at, slate.lines(start..start + record.sequence.len())));
+            }
+        }
+        // Only where no text is found whole, parts are looked for: a text that stands whole at its
+        // place is not looked for elsewhere.
+        if new.is_empty() {
+            for (at, record) in &open {
+                if Relation::of(record, source, extent) == Relation::Place {
+                    for part in parts(&slate, record, extent) {
+                        new.push((*at, slate.lines(part)));
+                    }
+                }
+            }
+        }
+        if new.is_empty() {
+            break;
+        }
+        for (at, lines) in new {
+            found.records.insert(at);
+            found.lines.extend(lines);
+        }
+    }
+    found
+}
+
+/// Lines of a record that stand directly before and behind lines of it that were found by another
+/// rule, in its order.
+pub(super) fn adjoining(text: &[Line], anchors: &[usize], record: &Record) -> BTreeSet<usize> {
+    let hashes: Vec<u64> = text.iter().map(|line| line.hash).collect();
+    let mut lines = BTreeSet::new();
+    for anchor in anchors {
+        let Some(hash) = hashes.get(*anchor) else {
+            continue;
+        };
+        for (at, line) in record.sequence.iter().enumerate() {
+            if line == hash {
+                let pairs = aligned(&hashes, &record.sequence, (*anchor, at), 0);
+                lines.extend(pairs.into_iter().map(|(line, _)| line));
+            }
+        }
+    }
+    lines
+}
+
+/// How the looked-at text and a record belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// The same source; in a conversation also the same exchange.
+    Place,
+    /// Files, or a file and a conversation, but not the same.
+    Other,
+    /// Another exchange: everyday answers stand in many.
+    OtherExchange,
+}
+
+impl Relation {
+    fn of(record: &Record, source: u64, extent: Extent) -> Self {
+        let same = source != 0 && record.place.source == source;
+        match extent {
+            Extent::Exchange(number) if same && record.place.exchange == number => Self::Place,
+            Extent::Exchange(_) => Self::OtherExchange,
+            Extent::Whole | Extent::Part { .. } if same => Self::Place,
+            Extent::Whole | Extent::Part { .. } => Self::Other,
+        }
+    }
+}
+
+/// The lines that are left of a text, with the beginning of the source in front.
+struct Slate {
+    hashes: Vec<u64>,
+    /// Index of each in the text; nothing for the beginning.
+    indices: Vec<Option<usize>>,
+    places: HashMap<u64, Vec<usize>>,
+}
+
+impl Slate {
+    fn of(text: &[Line], removed: &BTreeSet<usize>, extent: Extent) -> Self {
+        let begins = matches!(extent, Extent::Whole | Extent::Part { first: true });
+        let left = text
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !removed.contains(at));
+        let mut slate = Self {
+            hashes: Vec::with_capacity(text.len() + 1),
+            indices: Vec::with_capacity(text.len() + 1),
+            places: HashMap::new(),
+        };
+        if begins {
+            slate.push(BEGINNING, None);
+        }
+        for (at, line) in left {
+            slate.push(line.hash, Some(at));
+        }
+        slate
+    }
+
+    fn push(&mut self, hash: u64, index: Option<usize>) {
+        self.places.entry(hash).or_default().push(self.hashes.len());
+        self.hashes.push(hash);
+        self.indices.push(index);
+    }
+
+    fn places_of(&self, hash: u64) -> &[usize] {
+        self.places
+            .get(&hash)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    fn lines(&self, at: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        at.into_iter()
+            .filter_map(|at| self.indices.get(at).copied().flatten())
+            .collect()
+    }
+
+    /// The nearest line with content before a place.
+    fn before(&self, at: usize) -> Option<u64> {
+        let lines = self.hashes.get(..at)?;
+        lines.iter().rev().copied().find(|hash| has_content(*hash))
+    }
+
+    fn after(&self, at: usize) -> Option<u64> {
+        let lines = self.hashes.get(at..)?;
+        lines.iter().copied().find(|hash| has_content(*hash))
+    }
+}
+
+/// Where a record stands whole, line after line.
+fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -> Vec<usize> {
+    let sequence = &record.sequence;
+    // The rarest line shows where to look.
+    let Some((at, hash)) = sequence
+        .iter()
+        .enumerate()
+        .min_by_key(|(_, hash)| slate.places_of(**hash).len())
+    else {
+        return Vec::new();
+    };
+    let mut starts: Vec<(usize, usize, bool)> = Vec::new();
+    for place in slate.places_of(*hash) {
+        let Some(start) = place.checked_sub(at) else {
+            continue;
+        };
+        let end = start + sequence.len();
+        if slate.hashes.get(start..end) != Some(sequence.as_slice()) {
+            continue;
+        }
+        let place = &record.place;
+        let before = place.before != 0 && slate.before(start) == Some(place.before);
+        let after = place.after != 0 && slate.after(end) == Some(place.after);
+        let telling = slate
+            .lines(start..end)
+            .iter()
+            .any(|at| text.get(*at).is_some_and(|line| line.is_telling));
+        starts.push((start, usize::from(before) + usize::from(after), telling));
+    }
+    let content = record.content();
+    let known = [record.place.before, record.place.after]
+        .iter()
+        .any(|hash| *hash != 0);
+    let alone = starts.len() == 1;
+    let at_home = relation == Relation::Place && starts.iter().any(|(_, sides, _)| *sides > 0);
+    starts.retain(|(_, sides, telling)| {
+        if *telling {
+            return true;
+        }
+        match relation {
+            // Its own exchange names the place.
+            Relation::Place if record.place.exchange > 0 => content > 0,
+            // Where one stands between its neighbours, the others are other lines.
+            Relation::Place if at_home => content > 0 && *sides > 0,
+            Relation::Place => content > 1 || (content == 1 && !known && alone),
+            Relation::Other => *sides > 0 && content + sides > 2,
+            Relation::OtherExchange => false,
+        }
+    });
+    starts.into_iter().map(|(start, _, _)| start).collect()
+}
+
+/// A stretch of a slate that holds lines of a record in their order.
+struct Part {
+    /// Place in the slate and in the record with its neighbours.
+    pairs: Vec<(usize, usize)>,
+    /// Lines of the record with content.
+    own: usize,
+    /// Neighbours.
+    sides: usize,
+}
+
+/// Where parts of a record stand that was edited.
+fn parts(slate: &Slate, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
+    let place = &record.place;
+    let mut sequence = Vec::with_capacity(record.sequence.len() + 2);
+    sequence.extend((place.before != 0).then_some(place.before));
+    let first = sequence.len();
+    sequence.extend(&record.sequence);
+    let behind = sequence.len();
+    sequence.extend((place.after != 0).then_some(place.after));
+    let content = record.content();
+    let mut found: Vec<Part> = Vec::new();
+    for (at, hash) in sequence.iter().enumerate().take(behind).skip(first) {
+        let places = slate.places_of(*hash);
+        if !has_content(*hash) || places.len() > MOST_PLACES {
+            continue;
+        }
+        for start in places {
+            if found.iter().any(|part| part.pairs.contains(&(*start, at))) {
+                continue;
+            }
+            let pairs = aligned(&slate.hashes, &sequence, (*start, at), MOST_OTHERS);
+            let is_own = |at: &usize| (first..behind).contains(at);
+            let own = pairs
+                .iter()
+                .filter(|(_, at)| is_own(at) && sequence.get(*at).is_some_and(|h| has_content(*h)))
+                .count();
+            let sides = pairs.iter().filter(|(_, at)| !is_own(at)).count();
+            found.push(Part { pairs, own, sides });
+        }
+    }
+    found.retain(|part| match extent {
+        Extent::Whole => part.own + part.sides > 1 && (part.sides > 0 || part.own * 2 >= content),
+        Extent::Part { .. } => part.own > 1 && part.own * 100 >= content * SHARE_PERCENT,
+        Extent::Exchange(_) => part.own * 2 >= content,
+    });
+    let unclear: Vec<bool> = found
+        .iter()
+        .map(|part| {
+            found.iter().any(|other| {
+                !std::ptr::eq(part, other)
+                    && other.own + other.sides >= part.own + part.sides
+                    && claims_the_same(part, other, first..behind)
+            })
+        })
+        .collect();
+    found
+        .into_iter()
+        .zip(unclear)
+        .filter(|(_, unclear)| !unclear)
+        .map(|(part, _)| {
+            let own = part
+                .pairs
+                .into_iter()
+                .filter(|(_, at)| (first..behind).contains(at));
+            own.map(|(line, _)| line).collect()
+        })
+        .collect()
+}
+
+/// Whether two parts hold the same line of a record at different places: only one can be it.
+fn claims_the_same(one: &Part, other: &Part, own: std::ops::Range<usize>) -> bool {
+    one.pairs.iter().any(|(line, at)| {
+        own.contains(at)
+            && other
+                .pairs
+                .iter()
+                .any(|(their_line, their_at)| at == their_at && line != their_line)
+    })
+}
+
+/// Pairs of equal lines around an anchor, in order in both, with at most `others` lines between
+/// two of them. Over a gap only lines with content are taken.
+fn aligned(
+    text: &[u64],
+    sequence: &[u64],
+    anchor: (usize, usize),
+    others: usize,
+) -> Vec<(usize, usize)> {
+    let mut pairs = vec![anchor];
+    for forward in [false, true] {
+        let mut last = anchor;
+        while let Some(next) = next_pair(text, sequence, last, others, forward) {
+            pairs.push(next);
+            last = next;
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn next_pair(
+    text: &[u64],
+    sequence: &[u64],
+    (line, at): (usize, usize),
+    others: usize,
+    forward: bool,
+) -> Option<(usize, usize)> {
+    let moved = |from: usize, by: usize| {
+        if forward {
+            from.checked_add(by)
+        } else {
+            from.checked_sub(by)
+        }
+    };
+    for total in 2..=2 * (others + 1) {
+        for by in 1..=others + 1 {
+            let Some(rest) = total
+                .checked_sub(by)
+                .filter(|rest| (1..=others + 1).contains(rest))
+            else {
+                continue;
+            };
+            let (Some(next_line), Some(next_at)) = (moved(line, by), moved(at, rest)) else {
+                continue;
+            };
+            let (Some(one), Some(two)) = (text.get(next_line), sequence.get(next_at)) else {
+                continue;
+            };
+            if one == two && (total == 2 || has_content(*one)) {
+                return Some((next_line, next_at));
+            }
+        }
+    }
+    None
+}

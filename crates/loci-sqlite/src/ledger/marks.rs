@@ -1,0 +1,111 @@
+//! What the marks of readers hold of a source's text: `forget` takes it out.
+//!
+//! A mark is JSON of its reader. Three members may hold words of the source: `trail` (headings in
+//! force where a section begins), `conversation` (its title) and `front` (keys of frontmatter). A
+//! section without its mark costs a second reading of the file from there on, and nothing else.
+
+use loci_core::{Metadata, SourceRecord};
+use rusqlite::{Connection, params};
+use serde_json::Value;
+
+use crate::fault::Attempt;
+
+/// Cleans the marks of the source of a drawer that is about to be forgotten, with those that runs
+/// keep for their undo. `rows` are all drawers that go in this transaction.
+pub(super) fn clean(db: &Connection, origin: i64, rows: &[u64]) -> Attempt<()> {
+    let mut statement = db.prepare_cached(
+        "SELECT s.id, s.mark FROM sources s, sources o
+         WHERE o.id = ?1 AND s.collection = o.collection AND s.name = o.name
+           AND (s.section = 0 OR s.section >= o.section)",
+    )?;
+    let found: Vec<(i64, String)> = statement
+        .query_map([origin], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let keys = keys_that_stay(db, origin, rows)?;
+    for (source, mark) in found {
+        if let Some(cleaned) = cleaned(&mark, &keys) {
+            db.prepare_cached("UPDATE sources SET mark = ?2 WHERE id = ?1")?
+                .execute(params![source, cleaned])?;
+        }
+        clean_kept(db, source, &keys)?;
+    }
+    Ok(())
+}
+
+/// What a run would put back into the ledger.
+fn clean_kept(db: &Connection, source: i64, keys: &Metadata) -> Attempt<()> {
+    let mut statement =
+        db.prepare_cached("SELECT id, before FROM run_sources WHERE source = ?1 AND before <> ''")?;
+    let found: Vec<(i64, String)> = statement
+        .query_map([source], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (step, before) in found {
+        let Ok(mut record) = serde_json::from_str::<SourceRecord>(&before) else {
+            continue;
+        };
+        let Some(cleaned) = cleaned(&record.mark, keys) else {
+            continue;
+        };
+        record.mark = cleaned;
+        let before = serde_json::to_string(&record).unwrap_or_default();
+        db.prepare_cached("UPDATE run_sources SET before = ?2 WHERE id = ?1")?
+            .execute(params![step, before])?;
+    }
+    Ok(())
+}
+
+/// Metadata of a drawer of the source that is not forgotten: keys of frontmatter are those of all
+/// its drawers.
+fn keys_that_stay(db: &Connection, origin: i64, rows: &[u64]) -> Attempt<Metadata> {
+    let rows = serde_json::to_string(rows).unwrap_or_default();
+    let mut statement = db.prepare_cached(
+        "SELECT metadata FROM drawers WHERE origin = ?1 AND origin <> 0
+           AND row NOT IN (SELECT value FROM json_each(?2)) LIMIT 1",
+    )?;
+    let mut found = statement.query(params![origin, rows])?;
+    let Some(columns) = found.next()? else {
+        return Ok(Metadata::default());
+    };
+    let json = columns.get_ref(0)?.as_str().unwrap_or_default();
+    Ok(serde_json::from_str(json).unwrap_or_default())
+}
+
+/// The mark without text; nothing if it stays as it is.
+fn cleaned(mark: &str, keys: &Metadata) -> Option<String> {
+    let mut value: Value = serde_json::from_str(mark).ok()?;
+    let members = value.as_object_mut()?;
+    if members.contains_key("trail") || members.contains_key("conversation") {
+        return Some(String::new());
+    }
+    let front = members.get_mut("front")?.as_array_mut()?;
+    let before = front.len();
+    front.retain(|key| key.as_str().is_some_and(|key| keys.get(key).is_some()));
+    (front.len() < before).then(|| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_keeps_no_titles_and_only_the_keys_of_drawers_that_stay() {
+        let stays: Metadata = serde_json::from_str(r#"{"author": "ana"}"#).unwrap();
+        let nothing = Metadata::default();
+        let section = r#"{"start":1,"end":2,"line":3,"trail":{"steps":[{"title":"Secret"}]}}"#;
+        assert_eq!(cleaned(section, &stays), Some(String::new()));
+        let talk = r#"{"from":null,"end":2,"conversation":{"title":"Secret"}}"#;
+        assert_eq!(cleaned(talk, &stays), Some(String::new()));
+        let front = r#"{"front":["author","salary"]}"#;
+        assert_eq!(
+            cleaned(front, &stays),
+            Some(r#"{"front":["author"]}"#.into())
+        );
+        assert_eq!(cleaned(front, &nothing), Some(r#"{"front":[]}"#.into()));
+        // An export knows by its mark which of two exports is the later one.
+        assert_eq!(
+            cleaned(r#"{"file":"a","pieces":2,"until":""}"#, &nothing),
+            None
+        );
+        assert_eq!(cleaned("", &nothing), None);
+    }
+}
