@@ -26,7 +26,23 @@ impl Seen {
         Self::from(&home.json(&["list", "--limit", "1000000"])?)
     }
 
+    /// An answer of a palace to which nobody writes.
     pub(super) fn from(answer: &Value) -> anyhow::Result<Self> {
+        let seen = Self::beside_writers(answer)?;
+        // Drawers that cannot be read are left out with a warning.
+        let is_warned = answer["warnings"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
+        let listed = answer["drawers"].as_array().map_or(0, Vec::len);
+        if !is_warned && answer["total"].as_u64() != Some(listed as u64) {
+            let total = &answer["total"];
+            bail!("an answer lists {listed} drawers, warns of nothing, and says `total` {total}");
+        }
+        Ok(seen)
+    }
+
+    /// An answer beside writers: `total` may be of another moment than the page.
+    pub(super) fn beside_writers(answer: &Value) -> anyhow::Result<Self> {
         let mut seen = Self::default();
         let mut ids = BTreeSet::new();
         let drawers = answer["drawers"].as_array().context("no drawers listed")?;
@@ -43,14 +59,6 @@ impl Seen {
                     seen.drawers.insert(id, text);
                 }
             }
-        }
-        // Drawers that cannot be read are left out with a warning.
-        let is_warned = answer["warnings"]
-            .as_array()
-            .is_some_and(|all| !all.is_empty());
-        if !is_warned && answer["total"].as_u64() != Some(drawers.len() as u64) {
-            let (listed, total) = (drawers.len(), &answer["total"]);
-            bail!("an answer lists {listed} drawers, warns of nothing, and says `total` {total}");
         }
         Ok(seen)
     }

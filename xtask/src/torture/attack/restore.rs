@@ -119,7 +119,7 @@ fn read(home: &Home, left: &Drawers, right: &Drawers, until: Instant) -> Vec<Str
         }
         match home.run(&["list", "--limit", "1000000", "--json"]) {
             Err(error) => problems.push(format!("{error:#}")),
-            Ok(ran) => match ran.json().map(|answer| Seen::from(&answer)) {
+            Ok(ran) => match ran.json().map(|answer| Seen::beside_writers(&answer)) {
                 Some(Ok(seen)) => {
                     let of = |base: &Drawers| {
                         base.keys()
