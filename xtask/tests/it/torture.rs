@@ -57,7 +57,8 @@ fn a_single_round_of_an_attack_passes_and_leaves_no_file() {
             .lines()
             .find(|line| line.starts_with(&format!("| {attack} | 1 | ")));
         let tries = row.and_then(|row| row.split(" | ").nth(2)?.parse::<u64>().ok());
-        assert!(tries.unwrap() > 0, "{stdout}");
+        // A command that ends before its kill is no try.
+        assert!(tries.unwrap() > 0 || attack == "kill", "{stdout}");
     }
     assert!(is_empty(directory.path()));
 }
