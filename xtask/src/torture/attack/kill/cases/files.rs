@@ -27,7 +27,10 @@ fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)>
     };
     std::fs::create_dir_all(world.home.path(folder))?;
     let path = world.home.path(&format!("{folder}/{name}.md"));
-    std::fs::write(&path, texts::document(name, version, sections, words))?;
+    // In one step: a watcher must not meet the file while it is empty.
+    let new = world.home.path("new.md");
+    std::fs::write(&new, texts::document(name, version, sections, words))?;
+    std::fs::rename(&new, &path)?;
     Ok((path.display().to_string(), version))
 }
 
