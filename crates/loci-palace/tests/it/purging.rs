@@ -165,7 +165,7 @@ fn a_process_that_only_searched_waits_for_no_lock_of_a_pending_purge() {
     assert_completed_by_the_next(&path);
 }
 
-/// Whoever adds a file to a palace adds it to the list of copies.
+/// A new kind of file in a palace needs a row in the list of copies.
 #[test]
 fn every_file_of_a_palace_is_in_the_list_of_copies() {
     let scene = Scene::new();

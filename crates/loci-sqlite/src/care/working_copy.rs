@@ -2,7 +2,7 @@
 //!
 //! A copy is a directory `copy-PURPOSE-PID-RANDOM.tmp` (0700) in the palace. Its maker holds a
 //! `flock` on the directory for as long as it exists. The kernel drops the lock with the process, so
-//! a directory whose lock is free was abandoned: whoever comes next removes it. The lock is on the
+//! a directory whose lock is free was abandoned, and the next process removes it. The lock is on the
 //! directory and not on the file in it, because SQLite locks the file itself.
 
 use std::fmt;

@@ -2,7 +2,7 @@
 //! that mentions one goes in the transaction that removes the drawer: so a row that is mentioned and
 //! cannot be read is a lost drawer.
 //!
-//! Tables are told apart by their root where the schema can be read, else by the shape of their rows
+//! Tables are recognised by their root where the schema can be read, else by the shape of their rows
 //! where no other table has that shape.
 
 use std::collections::{BTreeMap, HashMap, HashSet};

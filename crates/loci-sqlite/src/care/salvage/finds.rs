@@ -1,4 +1,4 @@
-//! What a salvage finds on the pages of a damaged database. Tables are told apart by the shape of
+//! What a salvage finds on the pages of a damaged database. Tables are recognised by the shape of
 //! their rows: the schema may be lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
