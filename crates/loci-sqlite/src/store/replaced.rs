@@ -1,0 +1,178 @@
+//! What happens when another program removes or replaces the files of an open palace: the log, its
+//! index, or the database itself. No acknowledged write is lost, and no read mixes two states.
+
+use std::time::{Duration, Instant};
+
+use loci_core::{Error, Result};
+use loci_files::palace::holds_with_others;
+use rusqlite::Connection;
+
+use super::Store;
+use super::connection::Db;
+use super::lock::FileLock;
+use super::log_files::LogFiles;
+use super::place::{Marks, Place};
+use crate::fault::Attempt;
+
+/// How long a call waits for the other calls of this process to let go of removed files.
+const RENEWAL: Duration = Duration::from_secs(5);
+
+impl Store {
+    /// Refuses an answer that was read through a log index which another one has replaced: writers
+    /// that use the new one do not see our read lock, and may have overwritten pages of the log.
+    pub(super) fn refuse_second_log_index(&self, marks: &Marks, doing: &str) -> Result<()> {
+        let replaced = self.place.marks()?.is_some_and(|now| {
+            now.database == marks.database
+                && now.log_index.is_some()
+                && now.log_index != marks.log_index
+        });
+        if replaced {
+            return Err(Error::Busy {
+                what: format!("{doing}: the files of the palace were replaced meanwhile"),
+                waited: Duration::ZERO,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether these are the files of the palace, and the ones that every process works on.
+    pub(super) fn is_current(&self, marks: &Marks, lock: &FileLock) -> Result<bool> {
+        Ok(self.place.marks()? == Some(*marks) && LogFiles::of(marks) == LogFiles::named_in(lock))
+    }
+
+    /// Whether a commit is in this palace. Another program may have removed files since we looked.
+    /// Without its database it is no commit of this palace; a removed log is moved into the database.
+    pub(super) fn is_kept(&self, marks: &Marks, db: &Db) -> Attempt<bool> {
+        let Some(now) = self.place.marks()? else {
+            return Ok(false);
+        };
+        if now.database != marks.database {
+            return Ok(false);
+        }
+        if now.log != marks.log {
+            checkpoint_all(&db.sql, &self.place)?;
+        }
+        Ok(true)
+    }
+
+    /// Closes every connection of this process if the log or its index is not the one that they work
+    /// on, while the database is the same. As long as one is open, SQLite hands its old log index to
+    /// every new connection to the same database.
+    pub(super) fn leave_replaced_log(
+        &self,
+        now: &Marks,
+        slot: &mut Option<(Marks, Db)>,
+        doing: &str,
+    ) -> Result<()> {
+        let (known, idle) = {
+            let mut connections = self.lock_connections();
+            match connections.marks {
+                Some(known) if is_replaced(&known, now) => {
+                    connections.marks = None;
+                    connections.epoch += 1;
+                    (known, std::mem::take(&mut connections.idle))
+                }
+                _ => return Ok(()),
+            }
+        };
+        let any = slot.as_ref().map(|(_, db)| db).or(idle.first());
+        if let Some(db) = any {
+            self.save_removed_log(&known, db)?;
+        }
+        *slot = None;
+        drop(idle);
+        let since = Instant::now();
+        while holds_with_others(&now.ids()) {
+            give_up_after(since, doing)?;
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// [`Store::leave_replaced_log`] for a reader.
+    pub(super) fn leave_replaced_log_as_reader(&self, now: &Marks, doing: &str) -> Result<()> {
+        let known_is_replaced = || {
+            let known = self.lock_connections().marks;
+            known.is_some_and(|known| is_replaced(&known, now))
+        };
+        let since = Instant::now();
+        while known_is_replaced() {
+            // A writer that is at work notices by itself, and holds the lock until then.
+            if let Ok(mut slot) = self.writer.try_lock() {
+                return self.leave_replaced_log(now, &mut slot, doing);
+            }
+            give_up_after(since, doing)?;
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// Moves a log that another program removed into the database, as long as this process has it
+    /// open: its commits are nowhere else.
+    pub(super) fn save_removed_log(&self, marks: &Marks, db: &Db) -> Result<()> {
+        let is_removed = |now: Option<Marks>| {
+            now.is_some_and(|now| now.database == marks.database && now.log != marks.log)
+        };
+        if !is_removed(self.place.marks()?) {
+            return Ok(());
+        }
+        // Nobody starts another log meanwhile. One that is not named has been saved already, or was
+        // given up by a process that found nobody who still had it.
+        let lock = FileLock::exclusive(&self.place.lock())?;
+        let named = LogFiles::named_in(&lock).is_some_and(|named| named.has_log_of(marks));
+        if !named || !is_removed(self.place.marks()?) {
+            return Ok(());
+        }
+        tracing::warn!("the log was removed; its commits are moved into the database");
+        checkpoint_all(&db.sql, &self.place)
+            .map_err(|fault| fault.into_error(&self.place.database, "saving a removed log"))?;
+        // Everything is in the database: the next process may start another log.
+        LogFiles::name_in(None, &lock, &self.place)
+    }
+
+    /// Moves the log into the database, unless a file was replaced or is being replaced.
+    pub(super) fn empty_log(&self, marks: &Marks, db: &mut Db) -> Attempt<()> {
+        self.save_removed_log(marks, db)?;
+        let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
+            return Ok(());
+        };
+        if self.is_current(marks, &lock)? {
+            db.checkpoint()?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the log or its index was replaced under a database that is still the same.
+fn is_replaced(known: &Marks, now: &Marks) -> bool {
+    known.database == now.database && known != now
+}
+
+pub(super) fn give_up_after(since: Instant, doing: &str) -> Result<()> {
+    if since.elapsed() < RENEWAL {
+        return Ok(());
+    }
+    Err(Error::Busy {
+        what: format!(
+            "{doing}: the log of the palace was removed, and calls of this process still use it"
+        ),
+        waited: RENEWAL,
+    })
+}
+
+/// Moves the whole log into the database; an error when readers keep a part of it.
+fn checkpoint_all(db: &Connection, place: &Place) -> Attempt<()> {
+    let (busy, frames, moved): (i64, i64, i64) =
+        db.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+    if busy == 0 && frames == moved {
+        return Ok(());
+    }
+    let [log, _] = place.companions();
+    let source = std::io::Error::other(
+        "it was removed by another program, and its commits could not all be moved into the \
+         database; the last writes may be lost",
+    );
+    Err(Error::io("cannot save the log", log, source).into())
+}
