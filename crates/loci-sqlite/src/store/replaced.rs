@@ -76,8 +76,14 @@ impl Store {
             }
         };
         let any = slot.as_ref().map(|(_, db)| db).or(idle.first());
-        if let Some(db) = any {
-            self.save_removed_log(&known, db)?;
+        if let Some(db) = any
+            && let Err(error) = self.save_removed_log(&known, db)
+        {
+            // These connections may hold the only copy of some commits: the next call tries again.
+            let mut connections = self.lock_connections();
+            connections.marks = Some(known);
+            connections.idle = idle;
+            return Err(error);
         }
         *slot = None;
         drop(idle);
@@ -132,7 +138,9 @@ impl Store {
 
     /// Moves the log into the database, unless a file was replaced or is being replaced.
     pub(super) fn empty_log(&self, marks: &Marks, db: &mut Db) -> Attempt<()> {
-        self.save_removed_log(marks, db)?;
+        if let Err(error) = self.save_removed_log(marks, db) {
+            tracing::warn!(%error, "the commits of a removed log were not saved");
+        }
         let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
             return Ok(());
         };

@@ -143,10 +143,11 @@ fn add(
     if !faketime {
         return home.json(arguments);
     }
-    let jump = jump.copied().unwrap_or(0).to_string();
+    // faketime takes a number without a sign for a date.
+    let jump = format!("{:+}s", jump.copied().unwrap_or(0));
     let line = "exec faketime -f \"$JUMP\" \"$@\"";
     let mut command = home.shell(line, &[arguments, &["--json"]].concat());
-    command.env("JUMP", format!("{jump}s"));
+    command.env("JUMP", jump);
     answer(arguments, &Started::new(&mut command, None)?.finish(HANGS)?)
 }
 
