@@ -4,11 +4,13 @@
 //! process must not stop all others.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use loci_core::{Error, Result};
+use rustix::fs::OFlags;
 
 use crate::palace::FileId;
 use crate::{holders, own};
@@ -17,6 +19,13 @@ use crate::{holders, own};
 pub const LOCK_LIMIT: Duration = Duration::from_secs(30);
 /// The longest pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// A link in the place of a lock file is not followed, and a pipe is not waited for.
+const FLAGS: i32 = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC)
+    .bits()
+    .cast_signed();
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
@@ -50,9 +59,16 @@ impl FileLock {
 
     /// [`FileLock::shared`] with another limit.
     pub fn shared_within(path: &Path, limit: Duration) -> Result<Option<Self>> {
-        match take(path, Mode::Shared, limit, &own::open) {
+        match take(path, Mode::Shared, limit, &open_existing) {
             Ok(file) => Ok(Some(Self { file })),
-            Err(Error::Io { .. }) => Ok(None),
+            Err(Error::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+                ) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }
@@ -69,10 +85,12 @@ impl FileLock {
 
     /// The first bytes of the lock file, at most `limit`.
     pub fn note(&self, limit: usize) -> std::io::Result<Vec<u8>> {
-        let mut bytes = vec![0; limit];
-        let length = self.file.read_at(&mut bytes, 0)?;
-        bytes.truncate(length);
-        Ok(bytes)
+        read_note(&self.file, limit)
+    }
+
+    /// [`FileLock::note`] of a lock that is not taken.
+    pub fn note_at(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
+        read_note(&open_existing(path)?, limit)
     }
 
     /// Writes the first bytes of the lock file in one call. Needs the exclusive lock.
@@ -104,6 +122,10 @@ fn take(
     let mut attempt = 0_u32;
     loop {
         let file = open(path).map_err(|source| Error::io("cannot open", path, source))?;
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            let source = std::io::Error::other("it is not a regular file");
+            return Err(Error::io("cannot lock", path, source));
+        }
         let taken = match mode {
             Mode::Shared => file.try_lock_shared(),
             Mode::Exclusive => file.try_lock(),
@@ -127,6 +149,13 @@ fn take(
             }
         }
     }
+}
+
+fn read_note(file: &File, limit: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; limit];
+    let length = file.read_at(&mut bytes, 0)?;
+    bytes.truncate(length);
+    Ok(bytes)
 }
 
 fn is_still_at(file: &File, path: &Path) -> bool {
@@ -153,6 +182,13 @@ fn open(path: &Path) -> std::io::Result<File> {
         .write(true)
         .create(true)
         .truncate(false)
-        .mode(0o600);
+        .mode(0o600)
+        .custom_flags(FLAGS);
+    own::open_with(path, &options)
+}
+
+fn open_existing(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(FLAGS);
     own::open_with(path, &options)
 }

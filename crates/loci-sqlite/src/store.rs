@@ -9,6 +9,7 @@
 //! and a missing log or log index is created only under the exclusive lock.
 
 pub(crate) mod connection;
+mod creation;
 pub(crate) mod duplicates;
 pub(crate) mod lock;
 mod log_files;
@@ -107,6 +108,8 @@ impl Store {
     /// Opens a palace; with `create`, makes it when missing. Without, nothing is created.
     pub(crate) fn open(directory: &Path, create: bool, durability: Durability) -> Result<Self> {
         let place = Place::new(directory);
+        // Refuses what is no file before anything is opened: a pipe would wait without end.
+        place.marks()?;
         opening::keep_damaged_log(&place)?;
         let registration = OpenPalace::register(directory)?;
         // The connection that looked is the first of the pool, unless a file was replaced since.
@@ -488,7 +491,7 @@ impl Store {
     fn reader(&self, doing: &str) -> Result<(Marks, Db)> {
         let current = self.current_marks()?;
         self.leave_replaced_log_as_reader(&current, doing)?;
-        if current.are_complete() {
+        if current.are_complete() && self.is_named(&current) {
             self.note(current);
             if let Some(db) = self.lock_connections().idle.pop() {
                 return Ok((current, db));

@@ -249,6 +249,123 @@ fn a_log_index_deleted_while_processes_write_at_once_loses_no_acknowledged_write
 }
 
 #[test]
+fn a_log_index_or_a_log_that_was_moved_away_and_comes_back_loses_no_acknowledged_write() {
+    for name in ["palace.sqlite3-shm", "palace.sqlite3-wal"] {
+        let scene = Scene::new();
+        let away = scene.root.path().join("away");
+        let palace = open(&scene.path);
+        let mut worker = Worker::serve(&scene.path);
+        let mut acknowledged = BTreeSet::new();
+        let mut there = |id: String, acknowledged: &mut BTreeSet<String>| {
+            let op = Op::Add {
+                rows: vec![row(&id)],
+            };
+            // A clear error is allowed; what is acknowledged must stay.
+            if worker.ask(&run(DRAWERS, op)).is_ok() {
+                acknowledged.insert(id);
+            }
+        };
+        for round in 0..5 {
+            add(&palace, &format!("{round}-first")).unwrap();
+            acknowledged.insert(format!("{round}-first"));
+            there(format!("{round}-second"), &mut acknowledged);
+            fs::rename(scene.file(name), &away).unwrap();
+            for n in 0..3 {
+                let id = format!("{round}-without-{n}");
+                if add(&palace, &id).is_ok() {
+                    acknowledged.insert(id);
+                }
+            }
+            // The worker still has the old file, which is back now.
+            fs::rename(&away, scene.file(name)).unwrap();
+            for n in 0..3 {
+                there(format!("{round}-there-{n}"), &mut acknowledged);
+                let id = format!("{round}-here-{n}");
+                if add(&palace, &id).is_ok() {
+                    acknowledged.insert(id);
+                }
+            }
+        }
+        worker.finish();
+        palace.close().unwrap();
+        let palace = open(&scene.path);
+        let kept = ids(&palace);
+        let lost: Vec<_> = acknowledged.difference(&kept).collect();
+        assert!(lost.is_empty(), "{name}: lost {lost:?}");
+        assert!(acknowledged.len() >= 20, "{name}: {acknowledged:?}");
+        assert!(palace.verify(true).unwrap().ok());
+    }
+}
+
+#[test]
+fn a_palace_moved_away_and_back_while_commands_create_one_keeps_its_drawers() {
+    let scene = Scene::new();
+    let palace = open(&scene.path);
+    for n in 0..20 {
+        add(&palace, &format!("seed-{n}")).unwrap();
+    }
+    drop(palace);
+    let away = scene.root.path().join("away");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        for _ in 0..3 {
+            threads.spawn(|| {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let mut opener = crate::support::command(&scene.path, &["open"]);
+                    let _ = opener.stderr(std::process::Stdio::null()).output();
+                }
+            });
+        }
+        for round in 0..40 {
+            if fs::rename(&scene.path, &away).is_err() {
+                continue;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(round % 8 * 10));
+            // A command may have made a new palace meanwhile: it goes elsewhere, and ours comes back.
+            let mut made = 0;
+            while fs::rename(&away, &scene.path).is_err() {
+                let elsewhere = scene.root.path().join(format!("made-{round}-{made}"));
+                let _ = fs::rename(&scene.path, elsewhere);
+                made += 1;
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let palace = open(&scene.path);
+    let seeds = ids(&palace)
+        .into_iter()
+        .filter(|id| id.starts_with("seed-"))
+        .count();
+    assert_eq!(seeds, 20);
+    assert!(palace.verify(true).unwrap().ok());
+}
+
+#[test]
+fn a_link_or_a_pipe_in_the_place_of_a_lock_or_a_log_is_refused() {
+    let scene = Scene::new();
+    let palace = open(&scene.path);
+    add(&palace, "first").unwrap();
+    palace.close().unwrap();
+    let diary = scene.root.path().join("diary.txt");
+    fs::write(&diary, "Dear diary").unwrap();
+    fs::remove_file(scene.file("palace.lock")).unwrap();
+    symlink(&diary, scene.file("palace.lock")).unwrap();
+    let options = loci_palace::OpenOptions::create();
+    assert!(Palace::open(&scene.path, &options).is_err());
+    assert_eq!(fs::read_to_string(&diary).unwrap(), "Dear diary");
+    for name in ["palace.lock", "palace.sqlite3-wal"] {
+        fs::remove_file(scene.file(name)).unwrap();
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(scene.file(name))
+            .status();
+        assert!(pipe.unwrap().success());
+        assert!(Palace::open(&scene.path, &options).is_err(), "{name}");
+        fs::remove_file(scene.file(name)).unwrap();
+        assert_eq!(ids(&open(&scene.path)).len(), 1, "{name}");
+    }
+}
+
+#[test]
 fn a_truncated_log_index_is_noticed_at_the_next_call() {
     let scene = Scene::new();
     let palace = open(&scene.path);

@@ -138,6 +138,12 @@ pub const TEXT_COPIES: &[TextCopy] = &[
         "a backup that is being restored",
         RemovedAfterRestore,
     ),
+    row(
+        Palace,
+        "palace.sqlite3.creating-*",
+        "a new palace that is being created, still without text",
+        NoText,
+    ),
     row(Palace, "copy-*", "a working copy", RemovedUnlessInUse),
     row(
         Palace,

@@ -8,6 +8,8 @@
 //! files are the named ones. The names change under the exclusive lock alone; a write holds the
 //! shared one from its last look at them until after its commit.
 
+use std::path::Path;
+
 use loci_core::{Error, Result};
 use loci_files::FileLock;
 use loci_files::palace::FileId;
@@ -35,8 +37,16 @@ impl LogFiles {
 
     /// What the lock names; `None` if it names nothing that can be understood.
     pub(crate) fn named_in(lock: &FileLock) -> Option<Self> {
-        let bytes = lock.note(RECORD_BYTES).ok()?;
-        let text = std::str::from_utf8(&bytes).ok()?;
+        Self::parse(&lock.note(RECORD_BYTES).ok()?)
+    }
+
+    /// What the lock at this path names, read without taking it.
+    pub(crate) fn named_at(lock: &Path) -> Option<Self> {
+        Self::parse(&FileLock::note_at(lock, RECORD_BYTES).ok()?)
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
         let mut words = text.split_whitespace();
         if words.next() != Some("log") {
             return None;

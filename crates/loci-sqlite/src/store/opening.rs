@@ -13,7 +13,7 @@ use super::connection::{Db, Durability, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::place::{Place, sync_directory};
-use super::{BUSY_LIMIT, duplicates, new_generation, now_ms, schema, schema_check};
+use super::{BUSY_LIMIT, creation, duplicates, new_generation, now_ms, schema, schema_check};
 use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
 
@@ -54,17 +54,30 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     if is_empty(place) {
         refuse_lost_database(place)?;
     }
-    // An empty file is what a process leaves that was killed while creating.
-    if place.mark()?.is_none() {
+    if is_empty(place) {
         if !create {
             return Err(Error::PalaceNotFound {
                 path: place.directory.clone(),
             });
         }
-        place.ensure_database_file()?;
+        creation::create_database(place)?;
     }
     refuse_removed_log(place, &lock)?;
+    let before = place.mark()?;
     let mut db = Db::open(&place.database, durability).map_err(fail)?;
+    // SQLite opens the log by name at this first read. If the directory was moved in between, that
+    // is the log of another palace, and nothing may be written.
+    let read: Attempt<()> = db
+        .sql
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        .map_err(Fault::from);
+    if place.mark()? != before {
+        return Err(Error::Busy {
+            what: format!("{doing}: its directory was moved meanwhile"),
+            waited: Duration::ZERO,
+        });
+    }
+    read.map_err(fail)?;
     // A migration may sort every drawer.
     db.with_temporary_files(&place.directory, || prepare(&db, place, create))
         .map_err(fail)?;
@@ -89,17 +102,38 @@ pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Optio
         }
         let db = open_with_log(place, durability)?;
         // SQLite may have created what another program removed just now: such a file is not named.
-        if are_named(place, &lock)? {
-            return Ok(Some(db));
+        if db.is_some() && are_named(place, &lock)? {
+            return Ok(db);
         }
     }
     let lock = FileLock::exclusive_within(&place.lock(), patience())?;
     refuse_removed_log(place, &lock)?;
+    remove_unnamed_log_index(place, &lock)?;
     if holds_replaced(place)? {
         return Ok(None);
     }
     let db = open_with_log(place, durability)?;
-    Ok(name_log_files(place, &lock)?.then_some(db))
+    let named = db.is_some() && name_log_files(place, &lock)?;
+    Ok(db.filter(|_| named))
+}
+
+/// Removes a log index that is not the named one: a file that was moved away and came back knows
+/// nothing of the commits since. It is derived from the log, and SQLite makes it again. Nobody
+/// writes now, and no connection that holds the removed file is used again.
+fn remove_unnamed_log_index(place: &Place, lock: &FileLock) -> Result<()> {
+    let [_, log_index] = place.companions();
+    let (Some(named), Some(marks)) = (LogFiles::named_in(lock), place.marks()?) else {
+        return Ok(());
+    };
+    if marks.log_index.is_none() || LogFiles::of(&marks) == Some(named) {
+        return Ok(());
+    }
+    match std::fs::remove_file(&log_index) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("cannot remove", log_index, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn holds_replaced(place: &Place) -> Result<bool> {
@@ -217,15 +251,20 @@ fn refuse_lost_database(place: &Place) -> Result<()> {
 }
 
 /// Opens the database with its log, which SQLite opens at the first read, and checks the schema.
-pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Db> {
+/// `None` if the palace was moved or replaced meanwhile: the log may be another palace's.
+pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
+    let before = place.mark()?;
     let mut db = Db::open(&place.database, durability)?;
     // One transaction: another process may migrate between two looks at the schema.
     db.sql.execute_batch("BEGIN")?;
     let checked = schema_check::refuse_damaged(&db.sql, &place.database);
     db.sql.execute_batch("COMMIT")?;
+    if place.mark()? != before {
+        return Ok(None);
+    }
     checked?;
     db.hold(place);
-    Ok(db)
+    Ok(Some(db))
 }
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
@@ -237,7 +276,10 @@ fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
             None => return Ok(None),
         }
     } else {
-        open_with_log(place, durability)?
+        match open_with_log(place, durability)? {
+            Some(db) => db,
+            None => return Ok(None),
+        }
     };
     if let Err(fault) = check_owner(&db.sql, place) {
         // Not ours: nothing of our look at it may stay beside it.
@@ -288,7 +330,7 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
     let sql = &db.sql;
     check_owner(sql, place)?;
     schema_check::refuse_damaged(sql, &place.database)?;
-    let mut format = schema::format(sql)?;
+    let format = schema::format(sql)?;
     if format == 0 {
         if !create {
             return Err(Error::PalaceNotFound {
@@ -312,34 +354,36 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
         }
     }
     sql.execute_batch("BEGIN IMMEDIATE")?;
-    let result = (|| {
-        format = schema::format(sql)?;
-        if format < schema::FORMAT {
-            schema::migrate(sql, format)?;
-        }
-        let found = sql
-            .query_row("SELECT 1 FROM palace WHERE id = 1", [], |_| Ok(()))
-            .optional()?;
-        if found.is_none() {
-            sql.execute(
-                "INSERT INTO palace (id, identity, generation, seq, created_at) VALUES (1, ?1, ?2, 0, ?3)",
-                (uuid::Uuid::new_v4().as_bytes(), new_generation(), now_ms()),
-            )?;
-            schema::ensure_forget_key(sql)?;
-        }
-        if !schema::has_mined_index(sql)? {
-            duplicates::remove(sql)?;
-            sql.execute_batch(schema::MINED_INDEX)?;
-        }
-        Ok(())
-    })();
-    match result {
+    match bring_up(sql) {
         Ok(()) => Ok(sql.execute_batch("COMMIT")?),
         Err(fault) => {
             let _ = sql.execute_batch("ROLLBACK");
             Err(fault)
         }
     }
+}
+
+/// Brings the schema to the current format, inside the caller's transaction.
+pub(super) fn bring_up(sql: &Connection) -> Attempt<()> {
+    let format = schema::format(sql)?;
+    if format < schema::FORMAT {
+        schema::migrate(sql, format)?;
+    }
+    let found = sql
+        .query_row("SELECT 1 FROM palace WHERE id = 1", [], |_| Ok(()))
+        .optional()?;
+    if found.is_none() {
+        sql.execute(
+            "INSERT INTO palace (id, identity, generation, seq, created_at) VALUES (1, ?1, ?2, 0, ?3)",
+            (uuid::Uuid::new_v4().as_bytes(), new_generation(), now_ms()),
+        )?;
+        schema::ensure_forget_key(sql)?;
+    }
+    if !schema::has_mined_index(sql)? {
+        duplicates::remove(sql)?;
+        sql.execute_batch(schema::MINED_INDEX)?;
+    }
+    Ok(())
 }
 
 fn has_log(sql: &Connection) -> Attempt<bool> {

@@ -149,6 +149,11 @@ impl Marks {
 
 fn mark_of(path: &Path, least_bytes: u64) -> Result<Option<FileMark>> {
     match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err(Error::Corrupt {
+            what: "the log".into(),
+            path: path.into(),
+            detail: "it is not a file".into(),
+        }),
         Ok(metadata) => Ok((metadata.len() >= least_bytes).then(|| FileMark::of(&metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("cannot look at", path, error)),

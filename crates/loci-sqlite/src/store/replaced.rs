@@ -12,6 +12,7 @@ use super::connection::Db;
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::place::{Marks, Place};
+use crate::care::free_path;
 use crate::fault::Attempt;
 
 /// How long a call waits for the other calls of this process to let go of removed files.
@@ -55,6 +56,20 @@ impl Store {
         Ok(true)
     }
 
+    /// Whether `palace.lock` names these files. Without the lock: only for reads, and to notice a
+    /// change early.
+    pub(super) fn is_named(&self, marks: &Marks) -> bool {
+        LogFiles::named_at(&self.place.lock())
+            .is_none_or(|named| Some(named) == LogFiles::of(marks))
+    }
+
+    /// Whether connections to `known` must not be used any more, while the database is the same: a
+    /// file was replaced, or it came back after other processes had gone on with another one.
+    fn is_left(&self, known: &Marks, now: &Marks) -> bool {
+        known.database == now.database
+            && (known != now || (now.are_complete() && !self.is_named(now)))
+    }
+
     /// Closes every connection of this process if the log or its index is not the one that they work
     /// on, while the database is the same. As long as one is open, SQLite hands its old log index to
     /// every new connection to the same database.
@@ -67,7 +82,7 @@ impl Store {
         let (known, idle) = {
             let mut connections = self.lock_connections();
             match connections.marks {
-                Some(known) if is_replaced(&known, now) => {
+                Some(known) if self.is_left(&known, now) => {
                     connections.marks = None;
                     connections.epoch += 1;
                     (known, std::mem::take(&mut connections.idle))
@@ -99,7 +114,7 @@ impl Store {
     pub(super) fn leave_replaced_log_as_reader(&self, now: &Marks, doing: &str) -> Result<()> {
         let known_is_replaced = || {
             let known = self.lock_connections().marks;
-            known.is_some_and(|known| is_replaced(&known, now))
+            known.is_some_and(|known| self.is_left(&known, now))
         };
         let since = Instant::now();
         while known_is_replaced() {
@@ -132,7 +147,15 @@ impl Store {
         tracing::warn!("the log was removed; its commits are moved into the database");
         checkpoint_all(&db.sql, &self.place)
             .map_err(|fault| fault.into_error(&self.place.database, "saving a removed log"))?;
-        // Everything is in the database: the next process may start another log.
+        // Everything is in the database. A log that came to stand at the name meanwhile belongs to an
+        // older state, and SQLite would apply it: it is kept under another name.
+        let [log, _] = self.place.companions();
+        if self.place.marks()?.is_some_and(|now| now.log.is_some()) {
+            let kept = free_path(&self.place.directory, "palace.sqlite3.kept-log");
+            std::fs::rename(&log, kept)
+                .map_err(|source| Error::io("cannot rename", log, source))?;
+        }
+        // The next process may start another log.
         LogFiles::name_in(None, &lock, &self.place)
     }
 
@@ -149,11 +172,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// Whether the log or its index was replaced under a database that is still the same.
-fn is_replaced(known: &Marks, now: &Marks) -> bool {
-    known.database == now.database && known != now
 }
 
 pub(super) fn give_up_after(since: Instant, doing: &str) -> Result<()> {

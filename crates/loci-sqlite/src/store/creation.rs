@@ -1,0 +1,67 @@
+//! How the database of a new palace comes to be: complete under a name of its own, then renamed.
+//!
+//! SQLite takes an empty file for a new database and removes the log beside it, by name. If the
+//! directory was moved meanwhile, the name is that of another palace's log. So SQLite never opens an
+//! empty `palace.sqlite3`.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use loci_core::{Error, Result};
+use loci_files::own;
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::renameat;
+
+use super::connection::add_terms_function;
+use super::opening::bring_up;
+use super::place::{DATABASE, Place, sync_directory};
+use super::schema;
+use crate::fault::Attempt;
+
+/// Name of a database that is being created.
+const CREATING: &str = "palace.sqlite3.creating-";
+
+/// Creates the database. The caller holds the palace lock, and there is none, or an empty file that
+/// an older version left. A kill leaves a file that the next creation removes.
+pub(super) fn create_database(place: &Place) -> Result<()> {
+    let fail = |source| Error::io("cannot create", &place.database, source);
+    remove_unfinished(place);
+    let directory = own::open(&place.directory).map_err(fail)?;
+    let name = format!("{CREATING}{:016x}", fastrand::u64(..));
+    let path = place.directory.join(&name);
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let file = own::open_with(&path, &options).map_err(fail)?;
+    fill(&path).map_err(|fault| fault.into_error(&path, "creating the palace"))?;
+    file.sync_all().map_err(fail)?;
+    // Complete and durable under its own name. The rename stays within the directory that was
+    // opened above, wherever that is by now.
+    renameat(&directory, name.as_str(), &directory, DATABASE)
+        .map_err(|error| fail(error.into()))?;
+    sync_directory(&place.directory)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a new file")]
+fn fill(path: &std::path::Path) -> Attempt<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sql = Connection::open_with_flags(path, flags)?;
+    // The file counts only once it is complete, so no journal is needed.
+    sql.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+    sql.pragma_update(None, "page_size", schema::PAGE_SIZE)?;
+    add_terms_function(&sql)?;
+    sql.execute_batch("BEGIN IMMEDIATE")?;
+    bring_up(&sql)?;
+    sql.execute_batch("COMMIT")?;
+    sql.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+/// Removes what killed creations left.
+fn remove_unfinished(place: &Place) {
+    let entries = fs::read_dir(&place.directory).into_iter().flatten();
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(CREATING) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
