@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use loci_palace::{MineOptions, Palace, Selection};
 
-use crate::mined::{DRAWERS, Scene, mine, section};
+use crate::mined::{DRAWERS, Scene, mine, section, with_word};
 use crate::support::{Row, contents};
 
 /// A file before, what is forgotten of it, the files after, and what must be in no drawer and what
@@ -595,4 +595,49 @@ fn allow_again_brings_a_short_forgotten_drawer_back() {
     mine(&palace, &scene.tree(), &options);
     assert_eq!(find(&palace, "PIN 4471").len(), 1, "it is not back");
     scene.assert_as_fresh(&palace);
+}
+
+#[test]
+fn a_line_that_another_section_shares_with_a_forgotten_one_stays_there() {
+    let scene = Scene::new();
+    let regards = "Regards, the whole team of the garden centre";
+    let lines = |word: &str, count: usize| -> String {
+        (0..count)
+            .map(|n| format!("The {word} number {n} stands on the terrace.\n"))
+            .collect()
+    };
+    for innocent in [1, 5, 20] {
+        let file = format!("a{innocent}.md");
+        let text = format!(
+            "## Alpha\n\n{}{regards}\n\n## Beta\n\n{}{regards}\n{}",
+            lines(&format!("secretive{innocent}"), 40),
+            lines(&format!("innocent{innocent}"), innocent),
+            lines(&format!("other{innocent}"), 40),
+        );
+        scene.write(&file, text.clone());
+        let palace = scene.open();
+        scene.mine(&palace);
+        let id = with_word(&palace, &format!("secretive{innocent} number 3"))
+            .unwrap()
+            .id;
+        palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+        scene.write(&file, format!("{text}one more line\n"));
+        scene.mine(&palace);
+        let kept: Vec<String> = contents(&palace, DRAWERS)
+            .into_values()
+            .filter_map(|row| row.text)
+            .collect();
+        assert!(
+            kept.iter().any(|text| text.contains(regards)),
+            "{innocent}: the line is gone"
+        );
+        assert!(
+            !kept
+                .iter()
+                .any(|text| text.contains("secretive") && text.contains("number 3 ")),
+            "{innocent}: the forgotten text is back"
+        );
+        palace.close().unwrap();
+        std::fs::remove_file(scene.root.join(&file)).unwrap();
+    }
 }

@@ -33,6 +33,8 @@ const SHORT_LINES_BYTES: usize = 48;
 const SHARE_PERCENT: usize = 60;
 /// Other lines in a row that do not end a stretch, however short it is.
 const MOST_OTHERS: usize = 3;
+/// Other lines after which a line that was met before begins a stretch of its own.
+const REPEATED_AFTER: usize = 2;
 
 /// The records of one collection as they were at the last look.
 #[derive(Default)]
@@ -465,6 +467,14 @@ fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
             }
         }
         for record in records {
+            // A line that was met already, and comes again behind other lines, is not part of what was
+            // met: another text ends with the same words. It may begin a second copy.
+            let repeated = open
+                .get(record)
+                .is_some_and(|seen| seen.others >= REPEATED_AFTER && seen.hashes.contains(&hash));
+            if repeated && let Some(seen) = open.remove(record) {
+                close(*record, seen);
+            }
             open.entry(*record).or_default().take(number, hash);
         }
     }
