@@ -602,9 +602,11 @@ fn a_line_that_another_section_shares_with_a_forgotten_one_stays_there() {
     let scene = Scene::new();
     let regards = "Regards, the whole team of the garden centre";
     let lines = |word: &str, count: usize| -> String {
-        (0..count)
-            .map(|n| format!("The {word} number {n} stands on the terrace.\n"))
-            .collect()
+        let mut text = String::new();
+        for n in 0..count {
+            writeln!(text, "The {word} number {n} stands on the terrace.").unwrap();
+        }
+        text
     };
     for innocent in [1, 5, 20] {
         let file = format!("a{innocent}.md");
