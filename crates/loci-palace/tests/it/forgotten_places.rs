@@ -643,3 +643,36 @@ fn a_line_that_another_section_shares_with_a_forgotten_one_stays_there() {
         std::fs::remove_file(scene.root.join(&file)).unwrap();
     }
 }
+
+#[test]
+fn short_lines_of_a_forgotten_drawer_stay_away_when_the_sections_around_them_change_places() {
+    let scene = Scene::new();
+    let lines = |word: &str| -> String {
+        let mut text = String::new();
+        for n in 0..12 {
+            writeln!(text, "The {word} number {n} is watered in the evening.").unwrap();
+        }
+        text
+    };
+    let secret = "## Salary of Bob\nPIN 4471\n90k a year\n";
+    scene.write(
+        "a.md",
+        format!("{}{secret}{}", lines("rose"), lines("medlar")),
+    );
+    let palace = scene.open();
+    scene.mine(&palace);
+    for (id, _) in contents(&palace, DRAWERS) {
+        palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    }
+    scene.write(
+        "a.md",
+        format!("{}{secret}{}", lines("medlar"), lines("rose")),
+    );
+    scene.mine(&palace);
+    let back: Vec<String> = contents(&palace, DRAWERS)
+        .into_values()
+        .filter_map(|row| row.text)
+        .filter(|text| text.contains("PIN 4471") || text.contains("Salary"))
+        .collect();
+    assert!(back.is_empty(), "{back:?}");
+}

@@ -163,6 +163,12 @@ impl Book {
             found.extend(anchors);
             records.insert(at);
         }
+        let of_records: HashSet<u64> = records
+            .iter()
+            .filter_map(|at| self.records.get(*at))
+            .flat_map(|record| record.sequence.iter().copied())
+            .collect();
+        found.extend(matching::enclosed(lines, &found, &of_records));
         (found, records)
     }
 

@@ -5,7 +5,7 @@
 //! whether it stands at its place: in the same source, between the same neighbours, in the same
 //! exchange of the same conversation. docs/format.md states the rule.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::line::{BEGINNING, Line, has_content};
 use super::record::Record;
@@ -94,6 +94,23 @@ pub(super) fn adjoining(text: &[Line], anchors: &[usize], record: &Record) -> BT
                 let pairs = aligned(&hashes, &record.sequence, (*anchor, at), 0);
                 lines.extend(pairs.into_iter().map(|(line, _)| line));
             }
+        }
+    }
+    lines
+}
+
+/// Lines that stand between two found ones, where all of them are lines of the found records, in any
+/// order: the parts of a forgotten text may have changed places.
+pub(super) fn enclosed(
+    text: &[Line],
+    found: &BTreeSet<usize>,
+    of_records: &HashSet<u64>,
+) -> Vec<usize> {
+    let mut lines = Vec::new();
+    for (start, end) in found.iter().zip(found.iter().skip(1)) {
+        let between = text.get(start + 1..*end).unwrap_or_default();
+        if between.iter().all(|line| of_records.contains(&line.hash)) {
+            lines.extend(start + 1..*end);
         }
     }
     lines
