@@ -48,6 +48,8 @@ fn fill(path: &std::path::Path) -> Attempt<()> {
     // The file counts only once it is complete, so no journal is needed.
     sql.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     sql.pragma_update(None, "page_size", schema::PAGE_SIZE)?;
+    // As on every connection: nothing of what a migration replaced stays in the pages.
+    sql.pragma_update(None, "secure_delete", true)?;
     add_terms_function(&sql)?;
     sql.execute_batch("BEGIN IMMEDIATE")?;
     bring_up(&sql)?;
