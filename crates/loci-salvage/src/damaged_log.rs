@@ -4,8 +4,8 @@
 //! Commits behind a bad frame are no proof of a loss. A writer that dies before it publishes its
 //! commit leaves frames behind the published end of the log. If other processes have the database
 //! open, the next writer starts at that end again and overwrites some of those frames: the others
-//! stay, with the same salts, behind a frame that does not lead to them. Nobody was ever told that
-//! they were committed. Only the wal-index knows which frames were published.
+//! stay, with the same salts, behind a frame that does not lead to them. Their commit was never
+//! acknowledged. Only the wal-index knows which frames were published.
 
 use crate::wal::{self, Found, Wal};
 use crate::wal_index::{WAL_INDEX_HEADER_BYTES, published_frames};
