@@ -12,6 +12,7 @@
 
 mod bench;
 mod distill;
+mod fuzz;
 mod peers;
 mod test;
 mod torture;
@@ -40,6 +41,8 @@ enum Command {
     },
     /// Attacks the release binary with kills, full disks, damaged files and more, and counts losses.
     Torture(torture::Options),
+    /// Runs the fuzz targets of `fuzz/` with cargo-fuzz.
+    Fuzz(fuzz::Options),
     /// Side-by-side benchmarks.
     Bench {
         #[command(subcommand)]
@@ -64,6 +67,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Test { long } => test::run(long),
         Command::Torture(options) => torture::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
         Command::Bench { what } => bench::run(what),
         Command::Peers => peers(),
         Command::Distill { model } => distill::run(&model),

@@ -7,6 +7,9 @@ mod disconnect;
 mod document;
 mod entry;
 mod files;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod journal;
 mod json_text;
 mod mempalace;
@@ -18,7 +21,7 @@ mod written;
 
 use std::path::{Path, PathBuf};
 
-use loci_palace::{Error, Result};
+use loci_palace::{Error, Result, serialize_optional_path, serialize_paths};
 use serde::Serialize;
 
 pub use self::connect::{Connect, Plan, connect, plan};
@@ -58,8 +61,10 @@ pub struct AgentState {
     /// The hooks.
     pub hooks: Wired,
     /// The configuration files that say so.
+    #[serde(serialize_with = "serialize_paths")]
     pub files: Vec<PathBuf>,
     /// Those of them that cannot be read.
+    #[serde(serialize_with = "serialize_paths")]
     pub unreadable: Vec<PathBuf>,
     /// What its entries for Loci run, each once.
     pub entries: Vec<Entry>,
@@ -81,6 +86,7 @@ pub struct Entry {
     /// Whether there is no such program any more.
     pub gone: bool,
     /// The palace that it names; `None` for the usual one.
+    #[serde(serialize_with = "serialize_optional_path")]
     pub palace: Option<PathBuf>,
 }
 

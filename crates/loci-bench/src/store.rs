@@ -31,7 +31,8 @@ impl Place {
                 made.map_err(|source| Error::io("cannot make a directory in", parent, source))?;
             return Ok(Self::Temporary(made));
         };
-        fs::create_dir_all(keep).map_err(|source| Error::io("cannot create", keep, source))?;
+        loci_files::create_directory_with(keep, 0o777)
+            .map_err(|source| Error::io("cannot create", keep, source))?;
         let mut inside =
             fs::read_dir(keep).map_err(|source| Error::io("cannot read", keep, source))?;
         if inside.next().is_some() {

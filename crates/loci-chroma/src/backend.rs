@@ -98,9 +98,10 @@ impl ChromaBackend {
     /// The palace, open in this process; nothing is read yet.
     fn palace(&self, palace: &PalaceRef) -> Result<Arc<OpenPalace>> {
         self.ensure_open()?;
-        if !is_chroma(&palace.path) {
+        let directory = palace.directory()?;
+        if !is_chroma(directory) {
             return Err(Error::PalaceNotFound {
-                path: palace.path.clone(),
+                path: directory.to_path_buf(),
             });
         }
         let key = key(palace)?;
@@ -195,7 +196,7 @@ impl Backend for ChromaBackend {
         validate_collection_name(name)?;
         let opened = match self.palace(palace) {
             Err(Error::PalaceNotFound { .. }) if create => {
-                return Err(refusal("creating a palace", &palace.path));
+                return Err(refusal("creating a palace", palace.directory()?));
             }
             opened => opened?,
         };
@@ -222,7 +223,7 @@ impl Backend for ChromaBackend {
     ) -> Result<Arc<dyn Collection>> {
         self.ensure_open()?;
         validate_collection_name(name)?;
-        Err(refusal("creating a collection", &palace.path))
+        Err(refusal("creating a collection", palace.directory()?))
     }
 
     fn delete_collection(&self, palace: &PalaceRef, _name: &str) -> Result<()> {
@@ -262,8 +263,20 @@ impl Backend for ChromaBackend {
         }
     }
 
-    fn detect(&self, path: &Path) -> bool {
-        is_chroma(path)
+    fn detect(&self, palace: &PalaceRef) -> bool {
+        palace.as_directory().is_some_and(is_chroma)
+    }
+
+    fn lacks(&self, capability: Capability) -> Error {
+        Error::UnsupportedCapability {
+            capability: capability.words().into(),
+            reason: "ChromaDB directories are only read; `loci import` brings everything into a palace that offers it"
+                .into(),
+        }
+    }
+
+    fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
+        Err(refusal("creating a palace", palace.directory()?))
     }
 }
 
@@ -295,12 +308,11 @@ fn embedder_of(
 }
 
 fn is_chroma(path: &Path) -> bool {
-    path.join(DATABASE).is_file() && !SqliteBackend::default().detect(path)
+    path.join(DATABASE).is_file() && !SqliteBackend::default().detect(&PalaceRef::local(path))
 }
 
 fn key(palace: &PalaceRef) -> Result<PathBuf> {
-    std::path::absolute(&palace.path)
-        .map_err(|source| Error::io("cannot resolve", &palace.path, source))
+    Ok(palace.absolute()?.directory()?.to_path_buf())
 }
 
 fn closed() -> Error {

@@ -1,5 +1,9 @@
 //! What chroma.sqlite3 says of itself: the version that wrote it, its collections, their segments and watermarks.
 
+mod adoption;
+
+use std::path::Path;
+
 use loci_core::{MetaValue, Metadata, Metric, Result};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -104,6 +108,8 @@ pub struct CollectionRow {
     pub embedding_function: Option<String>,
     /// UUID of the segment of records.
     pub metadata_segment: Option<String>,
+    /// The segment that holds its records, where the catalog has lost the row that says so.
+    pub adopted_segment: Option<String>,
     /// UUID of the segment of vectors; also the name of its directory.
     pub vector_segment: Option<String>,
     /// Up to where the records have taken the queue over.
@@ -131,6 +137,7 @@ impl CollectionRow {
             metadata,
             embedding_function: None,
             metadata_segment: None,
+            adopted_segment: None,
             vector_segment: None,
             metadata_seq: None,
             vector_seq: None,
@@ -162,6 +169,14 @@ impl CollectionRow {
         Ok(())
     }
 
+    /// The segment that holds its records.
+    pub(crate) fn record_segment(&self) -> Option<&str> {
+        let segment = self.metadata_segment.as_ref();
+        segment
+            .or(self.adopted_segment.as_ref())
+            .map(String::as_str)
+    }
+
     /// Whether it lies where ChromaDB puts everything unless told.
     pub fn is_in_default_database(&self) -> bool {
         self.tenant == DEFAULT_TENANT && self.database == DEFAULT_DATABASE
@@ -176,11 +191,12 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn read(snapshot: &Snapshot) -> Result<Self> {
+    /// Reads the catalog of the database of `directory`.
+    pub(crate) fn read(snapshot: &Snapshot, directory: &Path) -> Result<Self> {
         let read = || -> rusqlite::Result<Self> {
             Ok(Self {
                 version: Version::read(snapshot)?,
-                collections: with_lost(snapshot, collections(snapshot)?)?,
+                collections: with_lost(snapshot, directory, collections(snapshot)?)?,
             })
         };
         read().map_err(|error| unreadable(snapshot.path(), &error))
@@ -241,6 +257,7 @@ fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
             name,
             metadata,
             metadata_segment: None,
+            adopted_segment: None,
             vector_segment: None,
             metadata_seq: None,
             vector_seq: None,
@@ -252,9 +269,11 @@ fn collections(snapshot: &Snapshot) -> rusqlite::Result<Vec<CollectionRow>> {
     Ok(found)
 }
 
-/// Adds what has records and no row in the catalog: collections that segments name, and records of segments that nobody names.
+/// Adds what has records but no row in the catalog: collections that segments name, and records of
+/// segments that no row names and whose collection is not certain.
 fn with_lost(
     snapshot: &Snapshot,
+    directory: &Path,
     mut found: Vec<CollectionRow>,
 ) -> rusqlite::Result<Vec<CollectionRow>> {
     let names = |sql: &str| -> rusqlite::Result<Vec<String>> {
@@ -276,19 +295,18 @@ fn with_lost(
             }
         }
     }
-    // A collection whose own segment row is missing takes such records itself.
-    let all_at_home = found.iter().all(|row| row.metadata_segment.is_some());
-    if all_at_home && snapshot.has_table("embeddings") {
-        for segment in names("SELECT DISTINCT segment_id FROM embeddings ORDER BY segment_id")? {
-            let claimed = found
-                .iter()
-                .any(|row| row.metadata_segment.as_ref() == Some(&segment));
-            if !claimed {
-                let mut row = CollectionRow::lost(&segment, Metadata::default());
-                row.metadata_seq = watermark(snapshot, &segment)?;
-                row.metadata_segment = Some(segment);
-                found.push(row);
-            }
+    if snapshot.has_table("embeddings") {
+        let mut unclaimed =
+            names("SELECT DISTINCT segment_id FROM embeddings ORDER BY segment_id")?;
+        unclaimed.retain(|segment| {
+            let mut claims = found.iter().filter_map(|row| row.metadata_segment.as_ref());
+            claims.all(|claimed| claimed != segment)
+        });
+        for segment in adoption::adopt(snapshot, directory, &mut found, unclaimed)? {
+            let mut row = CollectionRow::lost(&segment, Metadata::default());
+            row.metadata_seq = watermark(snapshot, &segment)?;
+            row.metadata_segment = Some(segment);
+            found.push(row);
         }
     }
     Ok(found)

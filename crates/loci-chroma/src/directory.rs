@@ -1,10 +1,12 @@
 //! A ChromaDB directory, open for reading.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use loci_core::{Error, Result};
 
 use crate::catalog::{Catalog, CollectionRow, Version};
+use crate::lost_rows::{Candidate, LostRows};
 use crate::quoting::shell_quoted;
 use crate::snapshot::Snapshot;
 use crate::tables::TABLES;
@@ -22,6 +24,7 @@ pub struct Directory {
     path: PathBuf,
     snapshot: Snapshot,
     catalog: Catalog,
+    lost_rows: OnceLock<LostRows>,
 }
 
 impl Directory {
@@ -37,9 +40,10 @@ impl Directory {
 
     fn from(path: &Path, snapshot: Snapshot) -> Result<Self> {
         Ok(Self {
-            catalog: Catalog::read(&snapshot)?,
+            catalog: Catalog::read(&snapshot, path)?,
             path: path.to_owned(),
             snapshot,
+            lost_rows: OnceLock::new(),
         })
     }
 
@@ -63,6 +67,20 @@ impl Directory {
         &self.catalog.collections
     }
 
+    /// Records whose rows are gone, looked for once.
+    pub(crate) fn lost_rows(&self) -> Result<&LostRows> {
+        if let Some(found) = self.lost_rows.get() {
+            return Ok(found);
+        }
+        let found = LostRows::find(self)?;
+        Ok(self.lost_rows.get_or_init(|| found))
+    }
+
+    /// Texts that may belong to records whose rows are gone.
+    pub fn candidates(&self) -> Result<&[Candidate]> {
+        Ok(&self.lost_rows()?.candidates)
+    }
+
     /// Its path as a shell takes it.
     pub(crate) fn quoted_path(&self) -> String {
         shell_quoted(&self.path)
@@ -82,15 +100,24 @@ impl Directory {
         names
     }
 
-    /// Index directories that no collection uses: those set aside of `segment` first, the latest of them first.
+    /// Index directories that no collection uses: those set aside of `segment` first, the latest of them first. Those that were set aside
+    /// of another collection hold other vectors, also where the ids are the same; they are left out where `segment` is given.
     pub(crate) fn set_aside(&self, segment: Option<&str>) -> Vec<String> {
         let mut names: Vec<String> = self
             .index_directories()
             .into_iter()
             .filter(|name| {
-                self.collections()
+                let mut segments = self
+                    .collections()
                     .iter()
-                    .all(|row| row.vector_segment.as_deref() != Some(name))
+                    .filter_map(|row| row.vector_segment.as_deref());
+                segments.all(|other| {
+                    let of_other = segment.is_some_and(|segment| segment != other)
+                        && name
+                            .strip_prefix(other)
+                            .is_some_and(|rest| rest.starts_with(DRIFT));
+                    other != name && !of_other
+                })
             })
             .collect();
         names.sort_by_key(|name| {

@@ -5,6 +5,7 @@
 
 mod header;
 mod layout;
+mod lengths;
 mod links;
 mod report;
 mod scan;
@@ -13,6 +14,7 @@ mod tests;
 
 use loci_files::foreign::ForeignFile;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -40,8 +42,6 @@ const TOLERANCE: f64 = 1e-5;
 const TOLERANCE_PER_NUMBER: f64 = 5e-8;
 /// Entries of link lists that are looked at however short the data are: a file that was cut has more entries than data.
 const FEW_ENTRIES: u64 = 1 << 20;
-/// Lengths that a vector may have had. Outside of them multiplying would cost the direction.
-const LENGTHS: std::ops::RangeInclusive<f32> = 1e-12..=1e12;
 /// Bytes that are read at once when vectors are asked for one after the other.
 const READ_AHEAD: usize = 256 << 10;
 
@@ -77,6 +77,8 @@ pub(crate) struct Segment {
     count: usize,
     elements: Vec<Element>,
     lengths: Vec<f32>,
+    /// Lengths that can be true.
+    plausible: RangeInclusive<f32>,
     findings: Vec<Finding>,
     window: Mutex<Window>,
 }
@@ -164,10 +166,9 @@ impl Segment {
             .map_err(|source| Error::io("cannot read", self.directory.join(FILES[1]), source))?;
         let length = self.lengths.get(index).copied();
         // Judged again: another program may have written since.
-        let Some(record) = layout
-            .record(bytes)
-            .filter(|record| judge(record.vector, self.metric, length) == element.vector)
-        else {
+        let Some(record) = layout.record(bytes).filter(|record| {
+            judge(record.vector, self.metric, length, &self.plausible) == element.vector
+        }) else {
             return Ok(None);
         };
         let scale = match (self.metric, element.vector) {
@@ -223,6 +224,7 @@ impl Segment {
             count,
             elements: scan.elements,
             lengths: scan.lengths,
+            plausible: scan.plausible,
             findings,
             window: Mutex::new(Window {
                 data: found.data.0,
@@ -348,7 +350,12 @@ impl Window {
 }
 
 /// What a vector is worth, given the recorded original length.
-fn judge(vector: &[u8], metric: Metric, length: Option<f32>) -> VectorState {
+fn judge(
+    vector: &[u8],
+    metric: Metric,
+    length: Option<f32>,
+    plausible: &RangeInclusive<f32>,
+) -> VectorState {
     let squares: f64 = floats(vector)
         .map(|value| f64::from(value) * f64::from(value))
         .sum();
@@ -369,7 +376,7 @@ fn judge(vector: &[u8], metric: Metric, length: Option<f32>) -> VectorState {
         return VectorState::NormOff;
     }
     match length {
-        Some(length) if LENGTHS.contains(&length) => VectorState::Good,
+        Some(length) if plausible.contains(&length) => VectorState::Good,
         _ => VectorState::LengthBad,
     }
 }

@@ -13,7 +13,11 @@ mod catalog;
 mod diagnosis;
 mod directory;
 mod finding;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hnsw;
+mod lost_rows;
 mod openers;
 mod pickle;
 mod quarantine;
@@ -22,7 +26,6 @@ mod quoting;
 mod records;
 mod repair;
 mod seq;
-mod shown;
 mod snapshot;
 mod survey;
 mod tables;
@@ -32,11 +35,15 @@ pub use catalog::{CollectionRow, Version};
 pub use diagnosis::{Diagnosis, STALE};
 pub use directory::{DATABASE, Directory};
 pub use finding::{Finding, SAMPLE, Severity};
+pub use lost_rows::{Candidate, Evidence};
 pub use openers::Opener;
 pub use quarantine::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
 pub use quoting::shell_quoted;
-pub use records::Record;
-pub use repair::{Change, CollectionRepair, RepairOptions, RepairReport, SetAside, repair};
+pub use records::{Gone, Record};
+pub use repair::{
+    Change, CollectionRepair, Models, RepairOptions, RepairReport, SetAside, repair,
+    write_candidates,
+};
 pub use seq::SeqId;
 pub use snapshot::{Access, Rebuilt, Snapshot, Table};
 pub use survey::{Live, Origin, Survey, VectorCounts};

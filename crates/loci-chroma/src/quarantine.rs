@@ -8,13 +8,13 @@ mod candidates;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use loci_core::{ErrorKind, Result};
+use loci_core::clock::file_stamp;
+use loci_core::{ErrorKind, Result, serialize_optional_path, serialize_path};
 use serde::Serialize;
 
 use crate::directory::{DATABASE, Directory};
 use crate::finding::counted;
-use crate::repair::{Choice, Prepared, refuse_while_open, set_aside, timestamp};
-use crate::shown;
+use crate::repair::{Choice, Prepared, refuse_while_open, set_aside};
 use crate::survey::Origin;
 use candidates::Candidate;
 
@@ -50,7 +50,7 @@ pub struct QuarantineReport {
     /// The directories.
     pub directories: Vec<Quarantined>,
     /// The database as it was before vectors were written into its queue.
-    #[serde(serialize_with = "shown::option")]
+    #[serde(serialize_with = "serialize_optional_path")]
     pub backup: Option<PathBuf>,
     /// Things to know.
     pub warnings: Vec<String>,
@@ -60,10 +60,10 @@ pub struct QuarantineReport {
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Quarantined {
     /// Its path before.
-    #[serde(serialize_with = "shown::path")]
+    #[serde(serialize_with = "serialize_path")]
     pub from: PathBuf,
     /// Its path now; absent in a dry run and when the rename failed.
-    #[serde(serialize_with = "shown::option")]
+    #[serde(serialize_with = "serialize_optional_path")]
     pub to: Option<PathBuf>,
     /// How much older its vectors are than the database, in seconds.
     pub gap_seconds: u64,
@@ -219,7 +219,7 @@ fn entry_of<'a>(
 }
 
 fn rename_all(report: &mut QuarantineReport) {
-    let stamp = timestamp();
+    let stamp = file_stamp();
     for directory in &mut report.directories {
         match set_aside(&directory.from, &stamp) {
             Ok(moved) => {

@@ -102,6 +102,13 @@ pub(crate) fn metadata(connection: &Connection, seq: u64) -> rusqlite::Result<Op
     Ok(stored.flatten())
 }
 
+/// When an entry was written, in milliseconds since 1970.
+pub(crate) fn time(connection: &Connection, seq: u64) -> Option<i64> {
+    let sql = "SELECT CAST(strftime('%s', created_at) AS INTEGER) * 1000 FROM embeddings_queue WHERE seq_id = ?1";
+    let mut statement = connection.prepare_cached(sql).ok()?;
+    statement.query_row([seq as i64], |row| row.get(0)).ok()
+}
+
 /// Entries after `watermark` that say the text is null, as releases up to 0.6 wrote it.
 pub(crate) fn null_documents(
     snapshot: &Snapshot,

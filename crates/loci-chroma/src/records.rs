@@ -1,6 +1,6 @@
 //! Records with everything they have, streamed in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{MetaValue, Metadata, Result};
 use rusqlite::types::ValueRef;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::catalog::scalar;
 use crate::directory::Directory;
 use crate::queue::{self, Entry, Operation};
-use crate::snapshot::unreadable;
+use crate::snapshot::{Snapshot, unreadable};
 use crate::survey::{Live, Origin, Survey};
 
 /// Keys that ChromaDB reserves.
@@ -36,6 +36,65 @@ pub struct Record {
     pub added: Option<i64>,
     /// Keys whose value could not be read.
     pub unreadable: Vec<String>,
+    /// What of its metadata is known to be gone.
+    pub gone: Option<Gone>,
+}
+
+/// Metadata of a record whose rows are gone and that nothing else has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gone {
+    /// The values of these keys. An index of the table still has the keys.
+    Keys(Vec<String>),
+    /// All rows. Its text came from the full-text index, and single values may have come from the queue.
+    Metadata,
+    /// Its text and its metadata, if it had any.
+    Everything,
+}
+
+impl Gone {
+    /// What is lost, as a reason.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Keys(keys) => format!(
+                "the record is here without the metadata `{}`, whose rows are lost",
+                keys.join("`, `")
+            ),
+            Self::Metadata => {
+                "the rows of its metadata are lost; the record is here with what the \
+                 full-text index and the queue have of it"
+                    .to_owned()
+            }
+            Self::Everything => "the record is here without text and metadata: \
+                 their rows are lost, if it had any"
+                .to_owned(),
+        }
+    }
+}
+
+impl Record {
+    /// A record that nothing is known of but its id.
+    pub(crate) fn empty(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            document: None,
+            uri: None,
+            metadata: Metadata::default(),
+            vector: None,
+            origin: Origin::Missing,
+            added: None,
+            unreadable: Vec::new(),
+            gone: None,
+        }
+    }
+
+    /// Whether it has a value for a key of the tables.
+    fn has(&self, key: &str) -> bool {
+        match key {
+            DOCUMENT => self.document.is_some(),
+            URI => self.uri.is_some(),
+            key => self.metadata.0.contains_key(key),
+        }
+    }
 }
 
 impl Directory {
@@ -48,14 +107,7 @@ impl Directory {
         take: &mut dyn FnMut(Vec<Record>) -> Result<()>,
     ) -> Result<()> {
         let failed = |error: rusqlite::Error| unreadable(self.snapshot().path(), &error);
-        let id = self
-            .collections()
-            .get(collection)
-            .map_or("", |row| row.id.as_str());
-        let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
-        for entry in queue::read(self.snapshot(), id).map_err(failed)? {
-            entries.entry(entry.id.clone()).or_default().push(entry);
-        }
+        let entries = self.entries(collection).map_err(failed)?;
         let mut reader = Reader::new(self).map_err(failed)?;
         let mut full = Vec::new();
         for live in &survey.live {
@@ -77,10 +129,99 @@ impl Directory {
         }
         Ok(())
     }
+
+    /// The ids of records of a collection that have lost metadata for good.
+    pub(crate) fn without_metadata(
+        &self,
+        collection: usize,
+        survey: &Survey,
+    ) -> Result<Vec<String>> {
+        let failed = |error: rusqlite::Error| unreadable(self.snapshot().path(), &error);
+        let keys = self.snapshot().lost_keys();
+        let bare = bare_rows(self).map_err(failed)?;
+        let live: Vec<&Live> = survey
+            .live
+            .iter()
+            .filter(|live| {
+                let row = live.row.as_ref();
+                live.restored.is_some()
+                    || row.is_some_and(|row| bare.contains(row) || keys.contains_key(row))
+            })
+            .collect();
+        let mut ids = Vec::new();
+        if live.is_empty() {
+            return Ok(ids);
+        }
+        self.for_each_text(
+            collection,
+            &live,
+            survey.metadata_watermark,
+            &mut |record| {
+                ids.extend(record.gone.is_some().then_some(record.id));
+                Ok(())
+            },
+        )?;
+        Ok(ids)
+    }
+
+    /// Hands over some records of a collection without their vectors, one by one.
+    pub(crate) fn for_each_text(
+        &self,
+        collection: usize,
+        live: &[&Live],
+        watermark: u64,
+        take: &mut dyn FnMut(Record) -> Result<()>,
+    ) -> Result<()> {
+        let failed = |error: rusqlite::Error| unreadable(self.snapshot().path(), &error);
+        let entries = self.entries(collection).map_err(failed)?;
+        let mut reader = Reader::new(self).map_err(failed)?;
+        live.iter().try_for_each(|live| {
+            let entries = entries.get(&live.id).map_or(&[][..], |entries| entries);
+            take(reader.record(live, entries, watermark).map_err(failed)?)
+        })
+    }
+
+    /// The queue of a collection, by id.
+    fn entries(&self, collection: usize) -> rusqlite::Result<BTreeMap<String, Vec<Entry>>> {
+        let id = self
+            .collections()
+            .get(collection)
+            .map_or("", |row| row.id.as_str());
+        let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+        for entry in queue::read(self.snapshot(), id)? {
+            entries.entry(entry.id.clone()).or_default().push(entry);
+        }
+        Ok(entries)
+    }
 }
 
-struct Reader<'a> {
+/// Which rows of metadata a record has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rows {
+    None,
+    /// Entries of lists alone.
+    Lists,
+    /// Single values, of which the text is one.
+    Values,
+}
+
+/// Numbers of the rows of `embeddings` that have no metadata.
+fn bare_rows(directory: &Directory) -> rusqlite::Result<HashSet<i64>> {
+    let snapshot = directory.snapshot();
+    if !snapshot.has_table("embeddings") || !snapshot.has_table("embedding_metadata") {
+        return Ok(HashSet::new());
+    }
+    let mut statement = snapshot
+        .connection()
+        .prepare("SELECT id FROM embeddings WHERE id NOT IN (SELECT id FROM embedding_metadata)")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    rows.collect()
+}
+
+/// Reads records out of the tables.
+pub(crate) struct Reader<'a> {
     connection: &'a Connection,
+    snapshot: &'a Snapshot,
     metadata: Option<CachedStatement<'a>>,
     lists: Option<CachedStatement<'a>>,
     texts: Option<CachedStatement<'a>>,
@@ -88,7 +229,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(directory: &'a Directory) -> rusqlite::Result<Self> {
+    pub(crate) fn new(directory: &'a Directory) -> rusqlite::Result<Self> {
         let snapshot = directory.snapshot();
         let connection = snapshot.connection();
         let prepare = |table: &str, order: &str| -> rusqlite::Result<Option<CachedStatement<'a>>> {
@@ -123,6 +264,7 @@ impl<'a> Reader<'a> {
         };
         Ok(Self {
             connection,
+            snapshot,
             metadata: prepare("embedding_metadata", "")?,
             lists: prepare("embedding_metadata_array", " ORDER BY rowid")?,
             texts,
@@ -137,21 +279,21 @@ impl<'a> Reader<'a> {
         watermark: u64,
     ) -> rusqlite::Result<Record> {
         let mut record = Record {
-            id: live.id.clone(),
-            document: None,
-            uri: None,
-            metadata: Metadata::default(),
-            vector: None,
             origin: live.origin,
-            added: None,
-            unreadable: Vec::new(),
+            ..Record::empty(&live.id)
         };
-        let found = match live.row {
+        let rows = match live.row {
             Some(row) => self.stored(row, &mut record)?,
-            None => false,
+            None => Rows::None,
         };
+        let found = rows != Rows::None;
+        if live.restored.is_some() {
+            record.added = self.day_of_neighbour(live.row.unwrap_or(i64::MAX))?;
+        }
         // Rows that have lost all their metadata may still have it in the queue.
+        let from_tables = record.document.is_some();
         let mut gone = false;
+        let mut made = false;
         for entry in entries
             .iter()
             .filter(|entry| !found || entry.seq > watermark)
@@ -169,25 +311,73 @@ impl<'a> Reader<'a> {
                 Operation::Add
                     if entry.seq <= watermark && !gone && live.seq != Some(entry.seq) => {}
                 Operation::Add | Operation::Update | Operation::Upsert => {
+                    // Other entries change some keys and leave the rest as it was.
+                    made |= entry.operation == Operation::Add || gone;
                     if let Some(json) = queue::metadata(self.connection, entry.seq)? {
                         merge(&mut record, &json);
                     }
                 }
             }
         }
+        if let Some(row) = live.row.filter(|_| !made) {
+            record.gone = self.gone(row, rows, from_tables, &record);
+        }
+        if record.added.is_none() {
+            let first = entries
+                .iter()
+                .find(|entry| entry.operation != Operation::Delete);
+            record.added = first.and_then(|entry| queue::time(self.connection, entry.seq));
+        }
         Ok(record)
     }
 
-    /// What the tables have under a row number; whether there was any metadata.
-    fn stored(&mut self, row: i64, record: &mut Record) -> rusqlite::Result<bool> {
-        let mut any = false;
+    /// What of a record's metadata is gone. `text`: the tables have its text.
+    fn gone(&self, row: i64, rows: Rows, text: bool, record: &Record) -> Option<Gone> {
+        if let Some(keys) = self.snapshot.lost_keys().get(&row) {
+            let keys: Vec<String> = keys
+                .iter()
+                .filter(|key| !record.has(key))
+                .cloned()
+                .collect();
+            return (!keys.is_empty()).then_some(Gone::Keys(keys));
+        }
+        match (rows, text) {
+            (Rows::Values, _) | (Rows::Lists, false) => None,
+            // Every text has a row of metadata too.
+            (Rows::Lists | Rows::None, true) => Some(Gone::Metadata),
+            (Rows::None, false) => {
+                let whole = self.snapshot.is_whole("embedding_metadata");
+                (!whole).then_some(Gone::Everything)
+            }
+        }
+    }
+
+    /// When the record before a row was added: rows are in the order of time.
+    fn day_of_neighbour(&self, row: i64) -> rusqlite::Result<Option<i64>> {
+        if self.times.is_none() {
+            return Ok(None);
+        }
+        let day = self
+            .connection
+            .prepare_cached(
+                "SELECT CAST(strftime('%s', created_at) AS INTEGER) * 1000 FROM embeddings WHERE id < ?1 \
+                 ORDER BY id DESC LIMIT 1",
+            )?
+            .query_row([row], |found| found.get(0))
+            .optional()?;
+        Ok(day.flatten())
+    }
+
+    /// Takes what the tables have under a row number, and tells which rows of metadata there were.
+    pub(crate) fn stored(&mut self, row: i64, record: &mut Record) -> rusqlite::Result<Rows> {
+        let mut any = Rows::None;
         if let Some(statement) = &mut self.metadata {
             let mut rows = statement.query([row])?;
             while let Some(found) = rows.next()? {
                 let ValueRef::Text(key) = found.get_ref(0)? else {
                     continue;
                 };
-                any = true;
+                any = Rows::Values;
                 let key = String::from_utf8_lossy(key).into_owned();
                 match scalar(found, 1) {
                     Some(value) => put(record, key, value),
@@ -202,7 +392,7 @@ impl<'a> Reader<'a> {
                 let ValueRef::Text(key) = found.get_ref(0)? else {
                     continue;
                 };
-                any = true;
+                any = any.max(Rows::Lists);
                 let key = String::from_utf8_lossy(key).into_owned();
                 match scalar(found, 1) {
                     Some(value) => lists.entry(key).or_default().push(value),
@@ -248,7 +438,7 @@ fn put(record: &mut Record, key: String, value: MetaValue) {
 }
 
 /// Applies the metadata of an entry as ChromaDB does: keys are merged, null removes one.
-fn merge(record: &mut Record, json: &str) {
+pub(crate) fn merge(record: &mut Record, json: &str) {
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(json) else {
         record.unreadable.push("metadata in the queue".to_owned());
         return;

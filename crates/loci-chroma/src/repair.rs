@@ -9,13 +9,17 @@ mod backup;
 mod copy;
 mod database;
 mod fresh;
+mod lines;
 mod mending;
+mod models;
 mod pending;
 mod plan;
 mod queue;
 mod records;
+mod removed;
 mod report;
 mod restore;
+mod rows;
 mod sequence;
 mod spool;
 mod tables;
@@ -27,9 +31,12 @@ mod verify;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use loci_core::clock::file_stamp;
 use loci_core::{Error, Result};
 
-pub(crate) use aside::{set_aside, timestamp};
+pub(crate) use aside::set_aside;
+pub use lines::write_candidates;
+pub use models::Models;
 pub(crate) use plan::{Choice, Plan, Work, is_damaged};
 pub use report::{Change, CollectionRepair, RepairReport, SetAside};
 
@@ -48,8 +55,10 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 pub struct RepairOptions {
     /// Only say what would be done.
     pub dry_run: bool,
-    /// Copy the directory there first and mend the copy.
+    /// Copy the directory there first and repair the copy.
     pub output: Option<PathBuf>,
+    /// The models of the collections. With one, records without a vector get a new one from their text; all others are moved into a file.
+    pub models: Models,
 }
 
 /// Repairs the ChromaDB directory at `path`.
@@ -62,14 +71,14 @@ pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
         ));
     }
     if options.dry_run {
-        return repair_in(path, true);
+        return repair_in(path, true, &options.models);
     }
     refuse_while_open(&database)?;
     let Some(output) = &options.output else {
-        return repair_in(path, false);
+        return repair_in(path, false, &options.models);
     };
     copy::copy_directory(path, output)?;
-    let mut report = repair_in(output, false)?;
+    let mut report = repair_in(output, false, &options.models)?;
     // The directory that was copied is the backup.
     if let Some(backup) = report.backup.take() {
         backup::remove(&backup)?;
@@ -77,8 +86,8 @@ pub fn repair(path: &Path, options: &RepairOptions) -> Result<RepairReport> {
     Ok(report)
 }
 
-fn repair_in(path: &Path, dry_run: bool) -> Result<RepairReport> {
-    let prepared = Prepared::of(path, Choice::Damaged)?;
+fn repair_in(path: &Path, dry_run: bool, models: &Models) -> Result<RepairReport> {
+    let prepared = Prepared::of(path, Choice::Damaged(models))?;
     let mut report = prepared.report(dry_run)?;
     if report.changed && !dry_run {
         prepared.write(&mut report)?;
@@ -159,6 +168,7 @@ impl Prepared {
             report.changes.insert(0, fresh::change());
         }
         report.changed = !report.changes.is_empty();
+        report.candidates = self.directory.candidates()?.len() as u64;
         if dry_run && report.changed {
             report.changes = self.rehearse()?;
         }
@@ -183,12 +193,13 @@ impl Prepared {
 
     /// Backup, transaction, renames, and the comparison of what is there with what was recovered.
     pub(crate) fn write(self, report: &mut RepairReport) -> Result<()> {
-        let stamp = timestamp();
+        let stamp = file_stamp();
         let (work, backup) = self.commit(report, &stamp)?;
         let finished = rename_segments(&work, report, &stamp).and_then(|()| verify::verify(&work));
         if let Err(error) = finished {
             aside::put_back(&report.set_aside)?;
             backup::restore(&backup, &work.path.join(DATABASE))?;
+            report.remove_files();
             return Err(error);
         }
         report.backup = Some(backup);
@@ -197,7 +208,7 @@ impl Prepared {
 
     /// The write-back alone: the caller sets the segments aside.
     pub(crate) fn write_back(self, report: &mut RepairReport) -> Result<()> {
-        let (work, backup) = self.commit(report, &timestamp())?;
+        let (work, backup) = self.commit(report, &file_stamp())?;
         if let Err(error) = verify::verify(&work) {
             backup::restore(&backup, &work.path.join(DATABASE))?;
             return Err(error);
@@ -212,20 +223,40 @@ impl Prepared {
         if !self.directory.snapshot().still_holds() {
             return Err(database::changed(&database));
         }
+        // Both files are durable before a row goes. A crash from here on leaves the rows, the files, or both.
+        report.moved_file = lines::write_moved(&self.directory, &self.work, &database, stamp)?;
+        if !self.work.only_vectors {
+            let candidates = self.directory.candidates()?;
+            report.candidates_file = lines::write_beside(candidates, &database, stamp)?;
+        }
+        let committed = self.commit_database(report, &database, stamp);
+        if committed.is_err() {
+            report.remove_files();
+        }
+        committed
+    }
+
+    /// Backup and transaction.
+    fn commit_database(
+        self,
+        report: &mut RepairReport,
+        database: &Path,
+        stamp: &str,
+    ) -> Result<(Work, PathBuf)> {
         if self.is_salvaged() {
-            let path = aside::free_name(&database, &format!(".mending-{stamp}"))?;
+            let path = aside::free_name(database, &format!(".mending-{stamp}"))?;
             let made = fresh::write(&self.directory, &self.work, &path)?;
             drop(self.directory);
             report.changes = made;
-            let backup = backup::second_name(&database, stamp)?;
-            backup::put_in_place(&path, &database)?;
+            let backup = backup::second_name(database, stamp)?;
+            backup::put_in_place(&path, database)?;
             return Ok((self.work, backup));
         }
         let expected = database::fingerprint(self.directory.snapshot().connection())?;
         // Where an open file cannot be written, the reader must be gone.
         drop(self.directory);
-        let backup = backup::make(&database, stamp)?;
-        match transact(&database, &expected, &self.work) {
+        let backup = backup::make(database, stamp)?;
+        match transact(database, &expected, &self.work) {
             Ok(changes) => {
                 report.changes = changes;
                 Ok((self.work, backup))

@@ -9,15 +9,18 @@ mod rebuild;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::Metadata as FileInfo;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use loci_core::{Error, Result};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
+pub(crate) use rebuild::IndexedRow;
 pub use rebuild::{Rebuilt, Table};
 
 /// Copies of a file that changes meanwhile are made again so often.
@@ -142,6 +145,34 @@ impl Snapshot {
     /// How the content is read.
     pub fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// Rows of `embeddings` that are gone and that an index of the table still names; only where the content was salvaged.
+    pub(crate) fn indexed_rows(&self) -> &[IndexedRow] {
+        match &self.access {
+            Access::Salvaged(rebuilt) => &rebuilt.indexed,
+            Access::InPlace | Access::Copied { .. } => &[],
+        }
+    }
+
+    /// Keys of metadata that are gone and that an index of the table still names, by the number of their record; only where the content
+    /// was salvaged.
+    pub(crate) fn lost_keys(&self) -> &HashMap<i64, Vec<String>> {
+        match &self.access {
+            Access::Salvaged(rebuilt) => &rebuilt.lost_keys,
+            Access::InPlace | Access::Copied { .. } => {
+                static NONE: LazyLock<HashMap<i64, Vec<String>>> = LazyLock::new(HashMap::new);
+                &NONE
+            }
+        }
+    }
+
+    /// Whether every row of a table could be read.
+    pub(crate) fn is_whole(&self, table: &str) -> bool {
+        match &self.access {
+            Access::Salvaged(rebuilt) => rebuilt.whole.contains(&table),
+            Access::InPlace | Access::Copied { .. } => true,
+        }
     }
 
     /// What SQLite's check found wrong; then the content is what could be salvaged.

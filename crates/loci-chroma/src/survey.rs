@@ -4,9 +4,10 @@
 //! at theirs. Times of files decide nothing.
 
 mod checks;
-mod files;
+pub(crate) mod files;
+mod foreign;
 mod labels;
-mod live;
+pub(crate) mod live;
 mod replay;
 mod siblings;
 
@@ -19,6 +20,7 @@ use crate::catalog::CollectionRow;
 use crate::directory::Directory;
 use crate::finding::{Finding, Severity};
 use crate::hnsw::{Segment, VectorState};
+use crate::lost_rows::Evidence;
 use crate::queue;
 use crate::seq::SeqId;
 use crate::snapshot::unreadable;
@@ -61,6 +63,15 @@ pub struct Live {
     pub seq: Option<u64>,
     /// The queue makes or changes it after the records' watermark.
     pub pending: bool,
+    /// Its row of `embeddings` is gone; this tells that it was there.
+    pub restored: Option<Evidence>,
+}
+
+impl Live {
+    /// Whether the tables have it, or will have it again. All others are only in the queue.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.row.is_some() || self.restored.is_some()
+    }
 }
 
 /// Vectors by where they are.
@@ -103,6 +114,8 @@ pub struct Survey {
     pub siblings: Vec<String>,
     /// Numbers of the queue's entries that wait to be applied to the records.
     pub pending: Vec<u64>,
+    /// Ids whose row is gone and whose text is among the candidates, if it is anywhere.
+    pub unresolved: Vec<String>,
     segment: Option<Segment>,
     aside: Vec<Segment>,
 }
@@ -135,12 +148,15 @@ impl Directory {
         };
         let failed = |error: rusqlite::Error| unreadable(self.snapshot().path(), &error);
         let queue = queue::read(self.snapshot(), &row.id).map_err(failed)?;
-        let metadata_segment =
-            live::segment_of(self.snapshot(), row, self.collections()).map_err(failed)?;
+        let metadata_segment = row.record_segment().map(str::to_owned);
         let mut records = match &metadata_segment {
             Some(segment) => live::rows(self.snapshot(), segment).map_err(failed)?,
             None => live::Records::default(),
         };
+        let lost = self.lost_rows()?;
+        if let Some(restored) = lost.restored.get(collection) {
+            records.restore(restored);
+        }
         let metadata_watermark = row
             .metadata_seq
             .as_ref()
@@ -148,11 +164,24 @@ impl Directory {
             .unwrap_or(records.highest);
 
         let lengths = lengths(&queue);
+        let files = self.index_files(row, &lengths);
+        let foreign = foreign::judge(
+            &files,
+            row,
+            most_common(&lengths),
+            &queue,
+            &records,
+            |seq| queue::vector(self.snapshot().connection(), seq),
+        )
+        .map_err(failed)?;
         let IndexFiles {
             segment,
             map,
             problem,
-        } = self.index_files(row, &lengths);
+        } = match foreign {
+            Some(_) => IndexFiles::default(),
+            None => files,
+        };
         let dimension = segment
             .as_ref()
             .filter(|segment| segment.is_header_sound() && segment.count() > 0)
@@ -203,6 +232,10 @@ impl Directory {
             metadata_segment,
             siblings: Vec::new(),
             pending,
+            unresolved: match lost.unresolved.get(collection) {
+                Some(ids) if !lost.candidates.is_empty() => ids.clone(),
+                _ => Vec::new(),
+            },
             segment: None,
             aside: Vec::new(),
         };
@@ -230,6 +263,7 @@ impl Directory {
                 origin,
                 seq: record.seq,
                 pending: record.pending,
+                restored: record.restored,
             });
         }
         let ids: HashSet<&str> = records
@@ -259,8 +293,11 @@ impl Directory {
             segment: segment.as_ref(),
             map: map.as_ref(),
             problem: problem.as_deref(),
+            foreign: foreign.as_ref(),
             base: &base,
             lengths: &lengths,
+            lost,
+            collection,
         };
         scene.check(&mut survey).map_err(failed)?;
         survey.segment = segment;

@@ -6,6 +6,7 @@ mod keeping;
 mod mining;
 mod rescue;
 mod serving;
+mod wings;
 mod wiring;
 
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ pub(crate) use self::rescue::{
     ConflictArgument, DoctorArguments, ImportArguments, QuarantineArguments, RepairArguments,
 };
 pub(crate) use self::serving::{HookArguments, McpArguments, ToolsArgument};
+pub(crate) use self::wings::{SplitArguments, WingsArguments, WingsCommand};
 pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 
 /// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
@@ -48,8 +50,8 @@ pub(crate) struct Arguments {
 /// Flags that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArguments {
-    /// Directory of the palace [env: LOCI_PALACE] [default: `palace` in config.toml, else
-    /// $XDG_DATA_HOME/loci/palace]
+    /// The palace: a directory (`~/` is the home directory) or a URL [env: LOCI_PALACE]
+    /// [default: `palace` in config.toml, else $XDG_DATA_HOME/loci/palace]
     #[arg(
         long,
         value_name = "DIR",
@@ -119,6 +121,9 @@ pub(crate) enum Command {
     /// Take back what a run did
     #[command(after_help = mining::UNDO)]
     Undo(UndoArguments),
+    /// List wings with their projects, and split one that several projects share
+    #[command(after_help = wings::WINGS)]
+    Wings(WingsArguments),
     /// Show drawers by id
     #[command(after_help = GET)]
     Get(GetArguments),
@@ -288,6 +293,17 @@ pub(crate) struct AddArguments {
     /// Similarity from which a drawer says nearly the same, from 0 to 1
     #[arg(long, value_name = "N", default_value_t = loci_palace::NEAR_DUPLICATE)]
     pub(crate) threshold: f32,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
+}
+
+/// What is done with secrets in the text that a command writes.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct SecretArguments {
+    /// Keep keys, tokens and passwords as they are instead of masking them; `secrets = "keep"` in
+    /// config.toml or palace.toml does so always
+    #[arg(long)]
+    pub(crate) keep_secrets: bool,
 }
 
 #[derive(Debug, Args)]
@@ -338,6 +354,8 @@ pub(crate) struct UpdateArguments {
     /// Collection of the drawer
     #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
     pub(crate) collection: String,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Args)]
@@ -390,6 +408,9 @@ pub(crate) struct SearchArguments {
     /// Mine what is new in this file or folder first, and search only there
     #[arg(long = "in", value_name = "PATH")]
     pub(crate) within: Vec<PathBuf>,
+    /// With --in, take links to files outside of its paths too
+    #[arg(long, requires = "within")]
+    pub(crate) follow: bool,
     /// Show each arm's list, the fusion and what each stage did
     #[arg(long)]
     pub(crate) explain: bool,
@@ -491,12 +512,12 @@ pub(crate) struct VerifyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// File to write; `-` or nothing writes to stdout
+    /// File to write; `-`, `/dev/stdout` or nothing writes to stdout
     pub(crate) file: Option<PathBuf>,
     /// Only this collection [default: all]
     #[arg(long, value_name = "NAME")]
     pub(crate) collection: Option<String>,
-    /// Replace the file if it exists
+    /// Replace the file if it exists; only regular files are replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -645,7 +666,12 @@ Examples:
 
 `loci import jsonl` restores it exactly: ids, text, metadata, vectors, order, when each drawer was
 added, and what was mined from where, so that the next mine reads unchanged files no more. Recorded
-runs and the hashes of forgotten texts do not leave the palace; the answer lists them as left out.";
+runs and the hashes of forgotten texts do not leave the palace; the answer lists them as left out.
+
+A file appears when it is complete. With `--force` a replaced file keeps its owner and mode. A
+symbolic link stays, and the file that it leads to is replaced. A pipe or a character device such as
+`/dev/null` is written to and never replaced. Directories, other devices and files of a palace are
+refused.";
 
 const BACKUP: &str = "\
 Examples:

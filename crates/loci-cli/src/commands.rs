@@ -35,6 +35,7 @@ mod verify;
 mod wake_up;
 mod watch;
 mod why_not;
+mod wings;
 
 use crate::args::{BenchCommand, Command};
 use crate::failure::Result;
@@ -51,6 +52,7 @@ pub(crate) fn run(command: &Command, session: &Session<'_>) -> Result<Reply> {
         Command::Sync(arguments) => sync::run(arguments, session),
         Command::Runs(arguments) => runs::run(arguments, session),
         Command::Undo(arguments) => runs::undo(arguments, session),
+        Command::Wings(arguments) => wings::run(arguments, session),
         Command::Get(arguments) => get::run(arguments, session),
         Command::List(arguments) => list::run(arguments, session),
         Command::Update(arguments) => update::run(arguments, session),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use loci_palace::Error;
+use loci_palace::{Error, message_line};
 
 /// How a process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Failure {
                     }
                     cause = inner.source();
                 }
-                message
+                message_line(&message)
             }
         }
     }

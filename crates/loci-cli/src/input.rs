@@ -67,7 +67,7 @@ pub(crate) fn vector(path: &Path) -> Result<Vec<f32>> {
     let bytes = if path == Path::new("-") {
         read_all(&mut std::io::stdin().lock(), "stdin", limit)?
     } else {
-        let mut file = loci_files::foreign::open(path)
+        let mut file = loci_files::foreign::open_stream(path)
             .map_err(|source| Error::io("cannot read", path, source))?;
         read_all(&mut file, &path.to_string_lossy(), limit)?
     };

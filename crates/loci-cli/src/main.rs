@@ -13,11 +13,13 @@ mod print;
 mod reply;
 mod session;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use loci_palace::PalaceRef;
 
 use crate::args::{Arguments, Command};
 use crate::print::Printer;
@@ -33,20 +35,31 @@ fn main() -> ExitCode {
         }
         Err(error) => return print::usage(&error).into(),
     };
+    hide_url(&arguments);
     // Agents show what a hook writes to stderr.
     if !matches!(arguments.command, Command::Hook(_)) {
         print::start_logs(arguments.global.json);
     }
+    // A server handles signals by itself.
+    if !matches!(arguments.command, Command::Mcp(_)) {
+        loci_palace::before_private_copy(remove_private_copies_at_a_signal);
+    }
     let printer = Printer::new(arguments.global.json);
     let session = Session::new(&arguments.global, printer);
     match commands::run(&arguments.command, &session) {
-        Ok(reply) => {
+        Ok(mut reply) => {
+            if let Some(path) = session.created_palace() {
+                reply.json = print::with_key(&reply.json, "created_palace", &path);
+            }
+            session.warn_if_read_only();
             let exit = printer.reply(&reply);
             // The answer is out; what follows is housekeeping that may build an index.
             session.close();
             exit.into()
         }
-        Err(failure) => printer.failure(&failure).into(),
+        Err(failure) => printer
+            .failure_after(&failure, session.created_palace().as_deref())
+            .into(),
     }
 }
 
@@ -57,4 +70,53 @@ fn keep_running_past_file_size_limit() {
     if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen) {
         tracing::debug!("cannot handle SIGXFSZ: {error}");
     }
+}
+
+/// Ctrl-C ends a command as ever, but no copy of a palace that can only be read stays behind.
+fn remove_private_copies_at_a_signal() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = match signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) {
+        Ok(signals) => signals,
+        Err(error) => {
+            tracing::debug!("cannot handle signals: {error}");
+            return;
+        }
+    };
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            loci_palace::remove_private_copies();
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+}
+
+/// Starts this program again with the URL of `--palace` in a variable: every user of the machine sees
+/// the arguments of a process, and a URL may hold a password.
+fn hide_url(arguments: &Arguments) {
+    use std::os::unix::process::CommandExt as _;
+    let Some(PalaceRef::Url(url)) = arguments.global.palace.as_ref().map(PalaceRef::from) else {
+        return;
+    };
+    let mut given = std::env::args_os();
+    let (Some(name), Ok(program)) = (given.next(), std::env::current_exe()) else {
+        return;
+    };
+    let mut kept: Vec<OsString> = Vec::new();
+    while let Some(argument) = given.next() {
+        if argument == "--" {
+            kept.push(argument);
+            kept.extend(given);
+            break;
+        } else if argument == "--palace" {
+            given.next();
+        } else if !argument.as_encoded_bytes().starts_with(b"--palace=") {
+            kept.push(argument);
+        }
+    }
+    let failed = std::process::Command::new(program)
+        .arg0(name)
+        .args(kept)
+        .env(session::PALACE_VARIABLE, url.expose())
+        .exec();
+    tracing::debug!("cannot start again without the URL: {failed}");
 }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::error::ErrorKind as ClapErrorKind;
 use indicatif::{ProgressBar, ProgressStyle};
-use loci_palace::Warning;
+use loci_palace::{Warning, is_unprintable, printable_json, single_line};
 use serde_json::json;
 use tracing_subscriber::EnvFilter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -58,8 +58,12 @@ impl Printer {
                 to_stderr(&self.told(note));
             }
         }
-        let body = if self.json { &reply.json } else { &reply.text };
-        match to_stdout(body) {
+        let body = if self.json {
+            printable_json(reply.json.clone())
+        } else {
+            reply.text.clone()
+        };
+        match to_stdout(&body) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 self.failure(&loci_palace::Error::io("cannot write to", "stdout", error).into())
             }
@@ -69,17 +73,22 @@ impl Printer {
 
     /// Shows why a command failed; stdout stays as it is.
     pub(crate) fn failure(self, failure: &Failure) -> Exit {
+        self.failure_after(failure, None)
+    }
+
+    /// The same for a command that had created a palace by then.
+    pub(crate) fn failure_after(self, failure: &Failure, created_palace: Option<&str>) -> Exit {
         if failure.is_broken_pipe() {
             return Exit::Done;
         }
         let (message, help) = (failure.message(), failure.help());
         if self.json {
-            to_stderr(&error_object(
-                failure.kind(),
-                failure.code(),
-                &message,
-                help.as_deref(),
-            ));
+            let mut object =
+                error_object(failure.kind(), failure.code(), &message, help.as_deref());
+            if let Some(path) = created_palace {
+                object = with_key(&object, "created_palace", path);
+            }
+            to_stderr(&object);
         } else {
             let (label, message) = (self.painted_error("error:", "31"), self.told(&message));
             to_stderr(&format!("{label} {message}"));
@@ -94,6 +103,13 @@ impl Printer {
     /// Says something on stderr at once: the command goes on.
     pub(crate) fn note(self, words: &str) {
         to_stderr(&self.told(words));
+    }
+
+    /// The same, unless programs read the answer.
+    pub(crate) fn note_for_people(self, words: &str) {
+        if !self.json {
+            self.note(words);
+        }
     }
 
     /// Tells people what to know before something is done; programs find it in the answer.
@@ -111,6 +127,15 @@ impl Printer {
             return text.to_owned();
         }
         harmless(text)
+    }
+
+    /// A name or another short text that was stored by somebody: one line, whoever reads it.
+    #[expect(
+        clippy::unused_self,
+        reason = "what is stored is shown by the printer alone, whatever it needs to know for that"
+    )]
+    pub(crate) fn name(self, name: &str) -> String {
+        single_line(name)
     }
 
     /// The same for what goes to stderr: it may name what is stored.
@@ -139,9 +164,9 @@ impl Printer {
         format!("{}…", self.stored(cut.trim_end()))
     }
 
-    /// What stands out on a terminal.
+    /// A name that stands out on a terminal.
     pub(crate) fn strong(self, text: &str) -> String {
-        let text = self.stored(text);
+        let text = self.name(text);
         if self.stdout == Reader::PersonWithColor {
             format!("\x1b[1m{text}\x1b[0m")
         } else {
@@ -162,8 +187,8 @@ impl Printer {
     /// A source with its line; on a terminal, a file that exists can be clicked.
     pub(crate) fn path(self, source: &str, line: Option<i64>) -> String {
         let shown = match line {
-            Some(line) => format!("{}:{line}", self.stored(source)),
-            None => self.stored(source),
+            Some(line) => format!("{}:{line}", self.name(source)),
+            None => self.name(source),
         };
         let safe = source
             .chars()
@@ -222,7 +247,7 @@ impl Printer {
     /// One line of an answer that goes on: an object for programs, words for people.
     pub(crate) fn line(self, json: &serde_json::Value, words: &str) {
         let line = if self.json {
-            json.to_string()
+            printable_json(json.to_string())
         } else {
             self.stored(words)
         };
@@ -247,8 +272,7 @@ impl Printer {
 fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if turns || (c.is_control() && c != '\n' && c != '\t') {
+        if is_unprintable(c) && c != '\n' && c != '\t' {
             let _ = write!(shown, "{}", c.escape_default());
         } else {
             shown.push(c);
@@ -301,7 +325,18 @@ pub(crate) fn start_logs(json: bool) {
 }
 
 fn error_object(kind: &str, code: &str, message: &str, help: Option<&str>) -> String {
-    json!({"error": {"kind": kind, "code": code, "message": message, "help": help}}).to_string()
+    let error = json!({"kind": kind, "code": code, "message": message, "help": help});
+    printable_json(json!({ "error": error }).to_string())
+}
+
+/// A JSON object with one more key, a text, at its end. What is there keeps its order.
+pub(crate) fn with_key(object: &str, key: &str, text: &str) -> String {
+    let addition = format!("{}:{}", json!(key), json!(text));
+    match object.trim_end().strip_suffix('}') {
+        Some(rest) if rest.trim_end().ends_with('{') => format!("{rest}{addition}}}"),
+        Some(rest) => format!("{rest},{addition}}}"),
+        None => object.to_owned(),
+    }
 }
 
 fn to_stdout(text: &str) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! What a command answers, for programs and for people.
 
-use loci_palace::{Error, Metadata, Warning};
+use loci_palace::{Error, MaskTally, Metadata, Warning, describe_masked};
 use serde::Serialize;
 
 use crate::failure::{Exit, Result};
@@ -51,9 +51,24 @@ impl Reply {
         self
     }
 
+    /// A line about secrets that were masked; nothing if there were none.
+    pub(crate) fn masked(mut self, masked: &MaskTally) -> Self {
+        if let Some(line) = describe_masked(masked) {
+            let newline = if self.text.is_empty() || self.text.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            self.text = format!("{}{newline}{line}; --keep-secrets keeps them\n", self.text);
+        }
+        self
+    }
+
     pub(crate) fn warnings(mut self, warnings: &[Warning]) -> Self {
+        // That the palace is read-only is printed once, for every command.
         let lines = warnings
             .iter()
+            .filter(|warning| warning.code != "read_only")
             .map(|warning| format!("warning: {}", warning.message));
         self.notes.extend(lines);
         self

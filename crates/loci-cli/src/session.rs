@@ -1,19 +1,19 @@
 //! One run of the program: the palace it is about, opened when a command first needs it.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use loci_palace::{
-    Durability, Error, ForeignKind, OpenOptions, Palace, default_palace_path, recognise,
-    shell_quoted,
+    Durability, Error, ForeignKind, OpenOptions, Palace, PalaceRef, SecretPolicy, default_palace,
+    palace_of, path_text, recognise, secret_policy, shell_quoted,
 };
 
-use crate::args::{DurabilityArgument, GlobalArguments};
+use crate::args::{DurabilityArgument, GlobalArguments, SecretArguments};
 use crate::failure::Result;
 use crate::print::Printer;
 
-const PALACE_VARIABLE: &str = "LOCI_PALACE";
+pub(crate) const PALACE_VARIABLE: &str = "LOCI_PALACE";
 
 /// What every command works with.
 pub(crate) struct Session<'a> {
@@ -21,6 +21,7 @@ pub(crate) struct Session<'a> {
     /// How to show things.
     pub(crate) printer: Printer,
     palace: OnceCell<Palace>,
+    keeps_secrets: Cell<bool>,
 }
 
 impl<'a> Session<'a> {
@@ -29,23 +30,60 @@ impl<'a> Session<'a> {
             global,
             printer,
             palace: OnceCell::new(),
+            keeps_secrets: Cell::new(false),
         }
+    }
+
+    /// What `--keep-secrets` of a command says. Set before the palace is opened.
+    pub(crate) fn secrets(&self, arguments: SecretArguments) {
+        self.keeps_secrets.set(arguments.keep_secrets);
+    }
+
+    /// What is done with secrets in text that this run writes.
+    pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
+        Ok(secret_policy(&self.place()?, &self.options(false))?)
     }
 
     /// Opens the palace; creates nothing.
     pub(crate) fn existing(&self) -> Result<&Palace> {
-        let path = self.path()?;
-        refuse_foreign(&path)?;
-        let palace = Palace::open(&path, &self.options(false))?;
+        let place = self.place()?;
+        refuse_foreign(&place)?;
+        let palace = Palace::open(place, &self.options(false))?;
         Ok(self.palace.get_or_init(|| palace))
     }
 
-    /// Opens the palace, making it if it is missing.
+    /// Opens the palace, making it if it is missing. People are told at once where it was made;
+    /// programs find it in the answer.
     pub(crate) fn created(&self) -> Result<&Palace> {
-        let path = self.path()?;
-        refuse_foreign(&path)?;
-        let palace = Palace::open(&path, &self.options(true))?;
+        let palace = self.open_or_create(false)?;
+        if palace.was_created() {
+            let place = shown_place(palace);
+            self.printer
+                .note_for_people(&format!("note: created a palace at `{place}`"));
+        }
+        Ok(palace)
+    }
+
+    /// The same for `init`, which says so itself and is allowed to use a directory with other files.
+    pub(crate) fn initialised(&self) -> Result<&Palace> {
+        self.open_or_create(true)
+    }
+
+    fn open_or_create(&self, among_other_files: bool) -> Result<&Palace> {
+        let place = self.place()?;
+        refuse_foreign(&place)?;
+        let options = OpenOptions {
+            among_other_files,
+            ..self.options(true)
+        };
+        let palace = Palace::open(place, &options)?;
         Ok(self.palace.get_or_init(|| palace))
+    }
+
+    /// The directory of the palace that this run created, if it did.
+    pub(crate) fn created_palace(&self) -> Option<String> {
+        let created = self.palace.get().filter(|palace| palace.was_created());
+        created.map(shown_place)
     }
 
     /// Makes another palace with the same settings, for what must leave the named one alone.
@@ -55,33 +93,30 @@ impl<'a> Session<'a> {
 
     /// Looks whether the palace can be opened; creates nothing and keeps nothing open.
     pub(crate) fn look(&self) -> Result<()> {
-        let path = self.path()?;
-        refuse_foreign(&path)?;
-        Palace::open(&path, &self.options(false))?.close()?;
+        let place = self.place()?;
+        refuse_foreign(&place)?;
+        Palace::open(place, &self.options(false))?.close()?;
         Ok(())
     }
 
     /// Names the palace without opening it, for commands that deal with broken or missing ones.
     pub(crate) fn named(&self) -> Result<&Palace> {
-        let palace = Palace::connect(&self.path()?, &self.options(false))?;
+        let palace = Palace::connect(self.place()?, &self.options(false))?;
         Ok(self.palace.get_or_init(|| palace))
-    }
-
-    /// The directory of the palace, for what opens it by itself and at its own time.
-    pub(crate) fn place(&self) -> Result<PathBuf> {
-        self.path()
     }
 
     /// How `--backend`, `--durability` and `--embedder` open palaces.
     pub(crate) fn options(&self, create: bool) -> OpenOptions {
         OpenOptions {
             create,
+            among_other_files: false,
             backend: self.global.backend.clone(),
             durability: self.global.durability.map(|durability| match durability {
                 DurabilityArgument::Normal => Durability::Normal,
                 DurabilityArgument::Full => Durability::Full,
             }),
             embedder: self.global.embedder.clone(),
+            keep_secrets: self.keeps_secrets.get(),
         }
     }
 
@@ -104,27 +139,39 @@ impl<'a> Session<'a> {
             .collect()
     }
 
-    /// The directory of the palace. An empty variable counts as not set; an empty flag does not,
-    /// since a script that lost the name must not fall back to another palace.
-    pub(crate) fn path(&self) -> Result<PathBuf> {
-        match self.asked() {
-            Some((path, _)) => Ok(path),
-            None => Ok(default_palace_path()?),
+    /// Where the palace is. An empty variable counts as not set; an empty flag does not, since a script
+    /// that lost the name must not fall back to another palace.
+    pub(crate) fn place(&self) -> Result<PalaceRef> {
+        match self.asked()? {
+            Some((place, _)) => Ok(place),
+            None => Ok(default_palace()?),
         }
     }
 
     /// The palace that was named for this run, and how; else the configuration decides.
-    pub(crate) fn asked(&self) -> Option<(PathBuf, &'static str)> {
-        if let Some(path) = &self.global.palace {
-            return Some((path.clone(), "--palace"));
-        }
-        let path = std::env::var_os(PALACE_VARIABLE).filter(|path| !path.is_empty())?;
-        Some((path.into(), PALACE_VARIABLE))
+    pub(crate) fn asked(&self) -> Result<Option<(PalaceRef, &'static str)>, Error> {
+        let (written, how) = match &self.global.palace {
+            Some(path) => (path.clone(), "--palace"),
+            None => match std::env::var_os(PALACE_VARIABLE).filter(|path| !path.is_empty()) {
+                Some(path) => (path.into(), PALACE_VARIABLE),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some((palace_of(how, &written)?, how)))
     }
 
     /// Keeps a palace open until the answer is out.
     pub(crate) fn keep(&self, palace: Palace) -> &Palace {
         self.palace.get_or_init(|| palace)
+    }
+
+    /// Tells people that the palace of this run can only be read. Programs find it in the answer.
+    pub(crate) fn warn_if_read_only(&self) {
+        if let Some(palace) = self.palace.get()
+            && let Ok(Some(warning)) = palace.read_only()
+        {
+            self.printer.warn(&[warning]);
+        }
     }
 
     /// Lets go of the palace; a process that wrote much builds the index here.
@@ -139,7 +186,10 @@ impl<'a> Session<'a> {
 
 /// Refuses the directory of another program: it is no palace that can be opened, and none may be made inside it. A ChromaDB
 /// directory has a backend that reads it.
-pub(crate) fn refuse_foreign(path: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_foreign(place: &PalaceRef) -> Result<(), Error> {
+    let Some(path) = place.as_directory() else {
+        return Ok(());
+    };
     let found = match recognise(path) {
         Ok(Some(found)) if path.is_dir() => found,
         _ => return Ok(()),
@@ -154,4 +204,17 @@ pub(crate) fn refuse_foreign(path: &Path) -> Result<(), Error> {
         shell_quoted(path)
     );
     Err(Error::invalid(format!("`{}`", path.display()), problem))
+}
+
+/// Where a palace is, so that it means the same wherever it is read.
+fn shown_place(palace: &Palace) -> String {
+    match palace.directory() {
+        Some(directory) => path_text(&absolute(directory)),
+        None => palace.place().to_string(),
+    }
+}
+
+/// A path that means the same wherever it is read.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

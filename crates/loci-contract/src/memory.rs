@@ -7,14 +7,14 @@
 //! [`Filter::matches`]: loci_core::Filter::matches
 
 mod collection;
+mod projects;
 mod relations;
 mod search;
 mod state;
 mod write;
 mod written;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
@@ -48,7 +48,7 @@ pub struct MemoryBackend {
 #[derive(Default)]
 struct Store {
     closed: bool,
-    palaces: BTreeMap<PathBuf, Palace>,
+    palaces: HashMap<PalaceRef, Palace>,
 }
 
 impl MemoryBackend {
@@ -82,7 +82,7 @@ impl MemoryBackend {
     ) -> Result<Arc<dyn Collection>> {
         let mut store = self.open()?;
         validate_collection_name(name)?;
-        let known = store.palaces.get(&palace.path);
+        let known = store.palaces.get(palace);
         match (known.and_then(|palace| palace.collections.get(name)), mode) {
             (Some(_), Open::New) => {
                 return Err(Error::Conflict {
@@ -91,21 +91,18 @@ impl MemoryBackend {
             }
             (Some(state), Open::Existing | Open::Either) => state.check_options(name, options)?,
             (None, Open::New | Open::Either) => {
-                let palace = store.palaces.entry(palace.path.clone()).or_default();
+                let palace = store.palaces.entry(palace.clone()).or_default();
                 palace.create(name, options);
             }
             (None, Open::Existing) if known.is_none() => return Err(no_palace(palace)),
             (None, Open::Existing) => return Err(no_collection(name)),
         }
-        let palace_state = store
-            .palaces
-            .get(&palace.path)
-            .ok_or_else(|| no_palace(palace))?;
+        let palace_state = store.palaces.get(palace).ok_or_else(|| no_palace(palace))?;
         let state = palace_state.collection(name)?;
         Ok(Arc::new(MemoryCollection {
             backend: self.name,
             store: Arc::clone(&self.store),
-            path: palace.path.clone(),
+            place: palace.clone(),
             session: palace_state.session,
             name: name.into(),
             number: state.number,
@@ -133,8 +130,13 @@ impl Backend for MemoryBackend {
         self.name
     }
 
+    fn schemes(&self) -> &'static [&'static str] {
+        &["memory"]
+    }
+
     fn capabilities(&self) -> Capabilities {
         [
+            Capability::Writing,
             Capability::EmbeddingsIn,
             Capability::EmbeddingsOut,
             Capability::EstimatedCount,
@@ -144,6 +146,8 @@ impl Backend for MemoryBackend {
             Capability::RecencyOrder,
             Capability::MetadataFacets,
             Capability::ChangeFeed,
+            Capability::Relations,
+            Capability::Projects,
         ]
         .into()
     }
@@ -172,7 +176,7 @@ impl Backend for MemoryBackend {
         let mut store = self.open()?;
         let state = store
             .palaces
-            .get_mut(&palace.path)
+            .get_mut(palace)
             .ok_or_else(|| no_palace(palace))?;
         match state.collections.remove(name) {
             Some(_) => {
@@ -185,10 +189,7 @@ impl Backend for MemoryBackend {
 
     fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
         let store = self.open()?;
-        let state = store
-            .palaces
-            .get(&palace.path)
-            .ok_or_else(|| no_palace(palace))?;
+        let state = store.palaces.get(palace).ok_or_else(|| no_palace(palace))?;
         Ok(state
             .collections
             .iter()
@@ -197,7 +198,7 @@ impl Backend for MemoryBackend {
     }
 
     fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
-        if let Some(palace) = self.open()?.palaces.get_mut(&palace.path) {
+        if let Some(palace) = self.open()?.palaces.get_mut(palace) {
             palace.session += 1;
         }
         Ok(())
@@ -221,20 +222,24 @@ impl Backend for MemoryBackend {
         }
     }
 
-    fn detect(&self, _path: &Path) -> bool {
-        false
+    fn detect(&self, palace: &PalaceRef) -> bool {
+        lock(&self.store).palaces.contains_key(palace)
+    }
+
+    fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
+        let mut store = self.open()?;
+        let missing = !store.palaces.contains_key(palace);
+        store.palaces.entry(palace.clone()).or_default();
+        Ok(missing)
     }
 
     fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
         let store = self.open()?;
-        let state = store
-            .palaces
-            .get(&palace.path)
-            .ok_or_else(|| no_palace(palace))?;
+        let state = store.palaces.get(palace).ok_or_else(|| no_palace(palace))?;
         Ok(Some(Arc::new(MemoryRelations {
             backend: self.name,
             store: Arc::clone(&self.store),
-            path: palace.path.clone(),
+            place: palace.clone(),
             session: state.session,
         })))
     }
@@ -244,6 +249,12 @@ impl Palace {
     fn collection(&self, name: &str) -> Result<&State> {
         self.collections
             .get(name)
+            .ok_or_else(|| no_collection(name))
+    }
+
+    fn collection_mut(&mut self, name: &str) -> Result<&mut State> {
+        self.collections
+            .get_mut(name)
             .ok_or_else(|| no_collection(name))
     }
 }
@@ -260,7 +271,7 @@ fn closed(backend: &str) -> Error {
 
 fn no_palace(palace: &PalaceRef) -> Error {
     Error::PalaceNotFound {
-        path: palace.path.clone(),
+        path: palace.to_string().into(),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod lexical;
 pub mod limits;
 pub mod merge;
 pub mod palaces;
+pub mod projects;
 pub mod query;
 pub mod read_only;
 pub mod reads;
@@ -358,6 +359,8 @@ macro_rules! __sentences {
             registry "13.6" s13_6_what_is_on_disk_decides_when_nothing_is_named read;
             registry "13.7" s13_7_a_name_beats_what_is_on_disk read;
             registry "13.8" s13_8_the_default_serves_when_nothing_else_decides;
+            registry "13.9" s13_9_a_url_is_served_by_the_backend_of_its_scheme_unless_one_is_named;
+            registry "13.10" s13_10_a_url_of_an_unknown_scheme_is_an_error_that_shows_no_password;
             limits "14.1" s14_1_a_call_takes_at_most_so_many_records;
             limits "14.2" s14_2_an_id_is_neither_empty_nor_too_long_nor_holds_nul;
             limits "14.3" s14_3_a_text_has_at_most_so_many_bytes;
@@ -414,6 +417,23 @@ macro_rules! __sentences {
             relations "17.29" s17_29_links_are_removed_by_ends_and_label;
             relations "17.30" s17_30_drawers_come_with_their_facts_and_links_or_not_at_all;
             relations "17.31" s17_31_what_names_a_duplicate_names_the_drawer_that_is_there;
+            projects "18.1" s18_1_looking_up_a_wing_records_nothing;
+            projects "18.2" s18_2_a_claim_records_the_project_once;
+            projects "18.3" s18_3_another_project_of_the_name_gets_a_wing_of_its_own;
+            projects "18.4" s18_4_folders_with_one_remote_are_one_project;
+            projects "18.5" s18_5_forks_are_two_projects;
+            projects "18.6" s18_6_a_folder_is_the_recorded_project_unless_that_is_contradicted;
+            projects "18.7" s18_7_without_remotes_one_first_commit_is_one_project;
+            projects "18.8" s18_8_a_wing_with_mined_drawers_is_for_the_folder_they_are_of;
+            projects "18.9" s18_9_a_project_inside_another_keeps_its_drawers_to_itself;
+            projects "18.10" s18_10_a_folder_that_is_gone_is_the_repository_recorded_above_it;
+            projects "18.11" s18_11_claims_of_several_threads_never_share_a_wing;
+            projects "18.12" s18_12_projects_that_share_a_wing_can_leave_it;
+            projects "18.13" s18_13_moving_a_group_changes_the_wing_and_nothing_else;
+            projects "18.14" s18_14_records_of_another_palace_keep_their_wings_unless_known;
+            projects "18.15" s18_15_collections_keep_their_projects_apart;
+            projects "18.16" s18_16_projects_survive_the_instance_and_are_seen_by_others;
+            projects "18.17" s18_17_projects_of_an_import_get_wings_that_no_other_project_has;
         }
     };
 }

@@ -182,8 +182,8 @@ impl Backend for ThroughBackend {
         self.reader.health()
     }
 
-    fn detect(&self, path: &Path) -> bool {
-        self.scribe.lay_out(&PalaceRef::local(path));
-        self.reader.detect(path)
+    fn detect(&self, palace: &PalaceRef) -> bool {
+        self.scribe.lay_out(palace);
+        self.reader.detect(palace)
     }
 }

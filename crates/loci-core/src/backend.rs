@@ -1,62 +1,20 @@
 //! The contract of a backend: something that stores collections.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use crate::collection::{Collection, Metric};
+use crate::capability::{Capabilities, Capability};
+use crate::collection::{Collection, Metric, Selection};
 use crate::embedder::Embedder;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::maintenance::{
+    ForgetOutcome, PalaceState, ReembedProgress, Reembedded, Rehearsal, RepairOptions,
+    RepairReport, Restored, VerifyReport,
+};
+use crate::palace_ref::PalaceRef;
 use crate::relations::Relations;
-use crate::result::Health;
-
-/// Names a palace: a local directory now, a remote database later.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PalaceRef {
-    /// The directory.
-    pub path: PathBuf,
-}
-
-impl PalaceRef {
-    /// The palace in this directory.
-    pub fn local(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
-    }
-}
-
-/// Something a backend can do beyond the required calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Capability {
-    /// Takes vectors that the caller made.
-    EmbeddingsIn,
-    /// Returns stored vectors.
-    EmbeddingsOut,
-    /// `estimated_count` is cheap.
-    EstimatedCount,
-    /// Metadata filters.
-    MetadataFilters,
-    /// `$gt` and its kin.
-    RangeFilters,
-    /// `lexical_search`.
-    LexicalSearch,
-    /// `recall` and access counts.
-    Recall,
-    /// `get_recent` orders by sequence number.
-    RecencyOrder,
-    /// `facet_counts`.
-    MetadataFacets,
-    /// `changes_since`.
-    ChangeFeed,
-    /// Several processes may read and write at once.
-    ManyProcesses,
-    /// Works on a local directory.
-    LocalMode,
-}
-
-/// The capabilities of a backend.
-pub type Capabilities = BTreeSet<Capability>;
+use crate::result::{Health, Warning};
 
 /// How a collection is opened or created.
 #[derive(Clone, Default)]
@@ -96,12 +54,27 @@ pub struct CollectionInfo {
     pub embedder: Option<String>,
 }
 
-/// Something that stores collections. After `close`, every call but `health` is `BackendClosed`.
+/// Something that stores palaces and their collections. After `close`, every call but `health` is
+/// `BackendClosed`.
+///
+/// The first part is what every backend does. The second part is maintenance: a backend implements what
+/// it can and lists it in `capabilities`. By default, these calls return `UnsupportedCapability`.
 pub trait Backend: Send + Sync {
     /// Its name in the registry.
     fn name(&self) -> &'static str;
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+    /// The schemes of URLs that name its palaces. Empty for a backend that serves directories.
+    fn schemes(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Whether there is a palace of this backend. Looks, never opens or creates.
+    fn detect(&self, palace: &PalaceRef) -> bool;
+    /// Makes the palace unless it exists; gives whether it was made.
+    fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
+        let _ = palace;
+        Err(self.lacks(Capability::Writing))
+    }
     /// Opens a collection; with `create`, makes palace and collection when missing. Without it,
     /// nothing is created.
     fn get_collection(
@@ -122,17 +95,93 @@ pub trait Backend: Send + Sync {
     fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()>;
     /// All collections, by name.
     fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>>;
+    /// Facts and links of a palace; nothing where the backend keeps none.
+    fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
+        let _ = palace;
+        Ok(None)
+    }
     /// Lets go of one palace. It can be opened again.
     fn close_palace(&self, palace: &PalaceRef) -> Result<()>;
     /// Lets go of everything, for good.
     fn close(&self) -> Result<()>;
     /// Whether the backend serves. Never an error, also when closed.
     fn health(&self) -> Health;
-    /// Whether the directory holds a palace of this backend. Looks, never opens or creates.
-    fn detect(&self, path: &Path) -> bool;
-    /// Facts and links of a palace; nothing where the backend keeps none.
-    fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
+
+    /// Changes whenever the palace is replaced by another state, such as a backup.
+    fn generation(&self, palace: &PalaceRef) -> Result<u64> {
+        let _ = palace;
+        Ok(0)
+    }
+    /// The warning for readers of a palace that this process cannot write. Checks permissions only and
+    /// opens nothing.
+    fn read_only(&self, palace: &PalaceRef) -> Result<Option<Warning>> {
         let _ = palace;
         Ok(None)
+    }
+    /// Counts and sizes of the palace as a whole, and what is pending.
+    fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
+        let _ = palace;
+        Err(self.lacks(Capability::Status))
+    }
+    /// Removes the selected drawers of a collection and every trace of their text, with the facts taken
+    /// from them and the links that end at them. If a drawer is already gone, the facts of its id are
+    /// still removed.
+    fn forget(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        selection: &Selection,
+    ) -> Result<ForgetOutcome> {
+        let _ = (palace, collection, selection);
+        Err(self.lacks(Capability::Forgetting))
+    }
+    /// Compares everything derived with the truth; with `deep`, recomputes it. Data that cannot be read
+    /// is a finding, not an error.
+    fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
+        let _ = (palace, deep);
+        Err(self.lacks(Capability::Verification))
+    }
+    /// Repairs what `verify` finds. Running it on a healthy palace changes nothing.
+    fn repair(&self, palace: &PalaceRef, options: RepairOptions) -> Result<RepairReport> {
+        let _ = (palace, options);
+        Err(self.lacks(Capability::Repair))
+    }
+    /// Writes a copy of the palace as of one moment to `target`, which must not exist, and returns its
+    /// size in bytes. Readers and writers continue in the meantime.
+    fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
+        let _ = (palace, target);
+        Err(self.lacks(Capability::Backups))
+    }
+    /// Replaces the palace by the state in a backup. With `replace`, an existing palace is kept beside
+    /// it; without, an existing palace is a `Conflict`.
+    fn restore(&self, palace: &PalaceRef, backup: &Path, replace: bool) -> Result<Restored> {
+        let _ = (palace, backup, replace);
+        Err(self.lacks(Capability::Backups))
+    }
+    /// Recomputes all vectors of a collection. Searches use the old vectors until all new ones exist. A
+    /// run that was interrupted is resumed by the next one.
+    fn reembed(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        embedder: &dyn Embedder,
+        progress: &mut dyn FnMut(ReembedProgress),
+    ) -> Result<Reembedded> {
+        let _ = (palace, collection, embedder, progress);
+        Err(self.lacks(Capability::Reembedding))
+    }
+    /// Writes, reads, finds and forgets a drawer, and leaves no trace. No other drawer should have its
+    /// text.
+    fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
+        let _ = (palace, text, vector);
+        Err(self.lacks(Capability::Rehearsal))
+    }
+
+    /// The error of a call that this backend does not offer.
+    fn lacks(&self, capability: Capability) -> Error {
+        Error::UnsupportedCapability {
+            capability: capability.words().into(),
+            reason: format!("the backend `{}` does not offer it", self.name()),
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::error::{Error, Result};
 use crate::metadata::{MetaValue, Metadata, MetadataPatch};
+use crate::quote::quoted;
 
 /// Records per write call. A call is one transaction, and other writers wait for it.
 pub const MAX_BATCH_RECORDS: usize = 500;
@@ -129,7 +130,7 @@ impl Batch {
             if !seen.insert(id.as_str()) {
                 return Err(Error::invalid(
                     "ids",
-                    format!("`{id}` stands twice in one call"),
+                    format!("{} stands twice in one call", quoted(id)),
                 ));
             }
         }
@@ -173,7 +174,7 @@ impl Batch {
             total += length;
             if length > MAX_DOCUMENT_BYTES {
                 return Err(Error::invalid(
-                    format!("document of `{id}`"),
+                    format!("document of {}", quoted(id)),
                     format!(
                         "{length} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}, split it"
                     ),
@@ -210,10 +211,10 @@ impl Batch {
         let mut dimension = None;
         for (id, vector) in self.ids.iter().zip(self.embeddings.iter().flatten()) {
             let Some(vector) = vector else { continue };
-            validate_vector(&format!("embedding of `{id}`"), vector)?;
+            validate_vector(&format!("embedding of {}", quoted(id)), vector)?;
             if *dimension.get_or_insert(vector.len()) != vector.len() {
                 return Err(Error::invalid(
-                    format!("embedding of `{id}`"),
+                    format!("embedding of {}", quoted(id)),
                     format!(
                         "{} numbers, others in this call have {}",
                         vector.len(),
@@ -281,7 +282,7 @@ pub fn validate_collection_name(name: &str) -> Result<()> {
     let refuse = |problem: &str| {
         Err(Error::invalid(
             "collection name",
-            format!("`{}` {problem}", name.escape_debug()),
+            format!("{} {problem}", quoted(name)),
         ))
     };
     if name.is_empty() || name.len() > 512 {
@@ -298,7 +299,7 @@ pub fn validate_metadata(id: &str, metadata: &Metadata) -> Result<()> {
     let length = metadata.to_json_text().len();
     if length > MAX_METADATA_BYTES {
         return Err(Error::invalid(
-            format!("metadata of `{id}`"),
+            format!("metadata of {}", quoted(id)),
             format!("{length} bytes as JSON; at most {MAX_METADATA_BYTES}"),
         ));
     }
@@ -309,7 +310,7 @@ pub fn validate_metadata(id: &str, metadata: &Metadata) -> Result<()> {
 pub(crate) fn validate_patch(id: &str, patch: &MetadataPatch) -> Result<()> {
     let mut size = 0;
     for (key, value) in &patch.0 {
-        let what = || format!("metadata of `{id}`, key `{}`", key.escape_debug());
+        let what = || format!("metadata of {}, key {}", quoted(id), quoted(key));
         if key.is_empty() || key.len() > MAX_KEY_BYTES {
             return Err(Error::invalid(
                 what(),
@@ -329,7 +330,7 @@ pub(crate) fn validate_patch(id: &str, patch: &MetadataPatch) -> Result<()> {
     }
     if size > MAX_METADATA_BYTES {
         return Err(Error::invalid(
-            format!("metadata of `{id}`"),
+            format!("metadata of {}", quoted(id)),
             format!("over {MAX_METADATA_BYTES} bytes"),
         ));
     }

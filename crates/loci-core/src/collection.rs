@@ -7,6 +7,7 @@ use crate::filter::{DocumentFilter, Filter};
 use crate::history::{Existing, History};
 use crate::ledger::Ledger;
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
+use crate::project::Projects;
 use crate::recall::{Judge, Probe, RecallResult};
 use crate::relations::{Fact, Link, Related};
 use crate::result::{
@@ -225,6 +226,9 @@ pub trait Collection: Send + Sync {
     fn dimension(&self) -> Result<Option<usize>>;
     /// The embedder pinned in it.
     fn embedder(&self) -> Result<Option<EmbedderIdentity>>;
+    /// Pins the embedder that made the vectors which the collection is about to get. Does nothing if one is pinned, or if
+    /// there are vectors.
+    fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()>;
 
     /// Adds records. An id that exists keeps its old record, and the outcome says so.
     fn add(&self, batch: &Batch) -> Result<WriteResult>;
@@ -312,10 +316,12 @@ pub trait Collection: Send + Sync {
     /// What changed after `seq`.
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes>;
 
-    /// What was mined into it; nothing where the backend keeps no ledger.
-    fn ledger(&self) -> Option<&dyn Ledger> {
-        None
-    }
+    /// What was mined into it; nothing where the backend keeps no ledger. It has no default, so that
+    /// a wrapper cannot leave it out.
+    fn ledger(&self) -> Option<&dyn Ledger>;
+
+    /// The projects that its wings belong to; nothing where the backend keeps none.
+    fn projects(&self) -> Option<&dyn Projects>;
 
     /// Whether the collection can be read and written. Never an error.
     fn health(&self) -> Health;

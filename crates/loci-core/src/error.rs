@@ -4,6 +4,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::quote::quoted;
+use crate::quoted_path;
+
 /// Result of every contract call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -12,20 +15,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// There is no palace at this place, and the call may not create one.
-    #[error("no palace at `{}`", path.display())]
+    #[error("no palace at {}", quoted_path(path))]
     PalaceNotFound {
         /// The directory that was looked at.
         path: PathBuf,
     },
     /// The palace was moved or deleted while it was open. A new one is not made in its place.
-    #[error("palace `{}` was moved or deleted while it was open", path.display())]
+    #[error("palace {} was moved or deleted while it was open", quoted_path(path))]
     PalaceGone {
         /// Where it was.
         path: PathBuf,
     },
     /// The palace exists, the collection in it does not. A special case of "palace not found":
     /// its kind is the same.
-    #[error("collection `{collection}` does not exist in this palace")]
+    #[error("collection {} does not exist in this palace", quoted(collection))]
     CollectionNotInitialized {
         /// The name that was asked for.
         collection: String,
@@ -37,7 +40,7 @@ pub enum Error {
         backend: String,
     },
     /// A filter holds an operator that this contract or this backend does not have.
-    #[error("unsupported filter operator `{operator}` in {place}")]
+    #[error("unsupported filter operator {} in {place}", quoted(operator))]
     UnsupportedFilter {
         /// The operator as written.
         operator: String,
@@ -53,7 +56,10 @@ pub enum Error {
         reason: String,
     },
     /// A vector's length differs from the collection's dimension.
-    #[error("collection `{collection}` holds vectors of dimension {expected}, got {got}")]
+    #[error(
+        "collection {} holds vectors of dimension {expected}, got {got}",
+        quoted(collection)
+    )]
     DimensionMismatch {
         /// The collection.
         collection: String,
@@ -63,7 +69,12 @@ pub enum Error {
         got: usize,
     },
     /// The embedder given is not the one whose vectors the collection holds.
-    #[error("collection `{collection}` holds vectors of embedder `{pinned}`, not `{given}`")]
+    #[error(
+        "collection {} holds vectors of embedder {}, not {}",
+        quoted(collection),
+        quoted(pinned),
+        quoted(given)
+    )]
     EmbedderMismatch {
         /// The collection.
         collection: String,
@@ -73,7 +84,7 @@ pub enum Error {
         given: String,
     },
     /// The palace on disk belongs to another backend than the one asked for.
-    #[error("`{}` is a `{found}` palace, not `{asked}`", path.display())]
+    #[error("{} is a `{found}` palace, not `{asked}`", quoted_path(path))]
     BackendMismatch {
         /// The palace.
         path: PathBuf,
@@ -116,7 +127,7 @@ pub enum Error {
         waited: Duration,
     },
     /// Bytes on disk are not what was written.
-    #[error("{what} in `{}` is damaged: {detail}", path.display())]
+    #[error("{what} in {} is damaged: {detail}", quoted_path(path))]
     Corrupt {
         /// What is damaged.
         what: String,
@@ -126,7 +137,10 @@ pub enum Error {
         detail: String,
     },
     /// The palace was written by a newer version of Loci.
-    #[error("palace `{}` has format {found}; this version of loci reads up to {supported}", path.display())]
+    #[error(
+        "palace {} has format {found}; this version of loci reads up to {supported}",
+        quoted_path(path)
+    )]
     NewerFormat {
         /// The palace.
         path: PathBuf,
@@ -144,7 +158,7 @@ pub enum Error {
         problem: String,
     },
     /// The operating system refused: disk full, no permission, …
-    #[error("{action} `{}`: {source}", path.display())]
+    #[error("{action} {}: {source}", quoted_path(path))]
     Io {
         /// What was being done, for example "cannot create".
         action: &'static str,
@@ -153,8 +167,16 @@ pub enum Error {
         /// The system's answer.
         source: std::io::Error,
     },
+    /// The palace can be read and not written: another user's, or on a read-only file system.
+    #[error("the palace `{}` is read-only: {reason}", path.display())]
+    ReadOnly {
+        /// The palace.
+        path: PathBuf,
+        /// What forbids writing.
+        reason: String,
+    },
     /// The store has no room left (full disk or file-size limit). Nothing of the write remains.
-    #[error("no room left in `{}`", path.display())]
+    #[error("no room left in {}", quoted_path(path))]
     Full {
         /// The palace.
         path: PathBuf,
@@ -247,9 +269,10 @@ impl Error {
             | Self::Conflict { .. } => ErrorKind::Conflict,
             Self::Busy { .. } | Self::Locked { .. } => ErrorKind::Busy,
             Self::Corrupt { .. } => ErrorKind::Corrupt,
-            Self::BackendClosed { .. } | Self::Io { .. } | Self::Full { .. } => {
-                ErrorKind::Unavailable
-            }
+            Self::BackendClosed { .. }
+            | Self::Io { .. }
+            | Self::ReadOnly { .. }
+            | Self::Full { .. } => ErrorKind::Unavailable,
             Self::Internal { .. } => ErrorKind::Internal,
         }
     }
@@ -273,6 +296,7 @@ impl Error {
             Self::NewerFormat { .. } => "newer_format",
             Self::InvalidInput { .. } => "invalid_input",
             Self::Io { .. } => "io",
+            Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",
             Self::Internal { .. } => "internal",
         }
@@ -315,6 +339,11 @@ impl Error {
                 "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
             }
             Self::NewerFormat { .. } => "upgrade loci; nothing was changed".into(),
+            Self::ReadOnly { .. } => {
+                "it can be read; to write, run the command as the user who owns the palace, or \
+                 restore that user's rights with `chown` and `chmod`"
+                    .into()
+            }
             Self::Full { .. } => "free some space and try again; nothing was lost".into(),
             Self::UnsupportedCapability { .. }
             | Self::Conflict { .. }

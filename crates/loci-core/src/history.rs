@@ -32,6 +32,16 @@ pub struct History {
 }
 
 impl History {
+    /// Of a drawer that was added at this moment and not changed since. A moment that no calendar has counts as unknown.
+    pub fn added(moment: Option<i64>) -> Self {
+        let moment = moment.filter(|moment| (0..=LAST_MOMENT).contains(moment));
+        Self {
+            created_at: moment,
+            updated_at: moment,
+            ..Self::default()
+        }
+    }
+
     /// Refuses moments that no calendar has, counts that no column holds and sources without a
     /// name.
     pub fn validate(&self) -> Result<()> {

@@ -1,15 +1,19 @@
-//! JSON in which no key stands twice: the usual reading keeps the last of them and drops a
-//! condition or a value without a word.
+//! JSON in which nothing is lost silently: no key stands twice, of which the usual reading keeps only
+//! the last, and no integer becomes a float with fewer digits.
+
+mod integers;
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+pub use self::integers::{LargeInteger, large_integer, refuse_large_integers};
 use crate::error::{Error, Result};
 
 /// Reads JSON text; `what` names it in errors.
 pub fn parse_json(what: &str, text: &str) -> Result<Value> {
+    refuse_large_integers(what, text, None)?;
     serde_json::from_str::<Strict>(text)
         .map(|strict| strict.0)
         .map_err(|error| Error::invalid(what, format!("not valid JSON: {error}")))

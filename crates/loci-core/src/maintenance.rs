@@ -1,6 +1,20 @@
-//! Housekeeping that a backend offers and the state that says whether it is due.
+//! Housekeeping that a backend offers, the state that says whether it is due, and what the care of a palace reports.
+
+mod forget;
+mod reembed;
+mod rehearsal;
+mod repair;
+mod state;
+mod verify;
 
 use std::collections::BTreeMap;
+
+pub use forget::{ForgetOutcome, PurgePending};
+pub use reembed::{ReembedProgress, Reembedded};
+pub use rehearsal::{Rehearsal, RehearsalStep};
+pub use repair::{KnownBy, LostDrawer, LostRelation, RepairOptions, RepairReport, SalvageReport};
+pub use state::{PalaceState, Restored};
+pub use verify::{Finding, VerifyReport};
 
 use serde::Serialize;
 
@@ -57,4 +71,14 @@ pub struct MaintenanceState {
     pub tombstones: u64,
     /// Why no automatic rebuild happens, when that is so.
     pub held_back: Option<String>,
+}
+
+/// How hard a commit tries to reach the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Survives the death of any process. A power cut may take the last commits, never consistency.
+    #[default]
+    Normal,
+    /// Survives a power cut too: every commit waits for the disk.
+    Full,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::quote::quoted;
 
 /// Metadata of one drawer. Keys are sorted, so equal metadata has one serialised form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -54,8 +55,10 @@ impl MetaValue {
                 (None, Some(f)) if f.is_finite() && !n.is_u64() => Self::Float(f),
                 _ => {
                     return Err(Error::invalid(
-                        format!("metadata key `{key}`"),
-                        format!("number {n} does not fit a 64-bit integer or float"),
+                        format!("metadata key {}", quoted(key)),
+                        format!(
+                            "number {n} does not fit a 64-bit integer or float; pass it as a string"
+                        ),
                     ));
                 }
             },
@@ -67,7 +70,7 @@ impl MetaValue {
                         Some(scalar) => list.push(scalar),
                         None => {
                             return Err(Error::invalid(
-                                format!("metadata key `{key}`"),
+                                format!("metadata key {}", quoted(key)),
                                 "a list may not hold null",
                             ));
                         }
@@ -77,7 +80,7 @@ impl MetaValue {
             }
             Value::Object(_) => {
                 return Err(Error::invalid(
-                    format!("metadata key `{key}`"),
+                    format!("metadata key {}", quoted(key)),
                     "nested objects are not supported; use flat keys or a string",
                 ));
             }
@@ -86,7 +89,12 @@ impl MetaValue {
 
     /// Refuses what no backend can store: non-finite floats, nested or mixed lists.
     pub fn validate(&self, key: &str) -> Result<()> {
-        let refuse = |problem: &str| Err(Error::invalid(format!("metadata key `{key}`"), problem));
+        let refuse = |problem: &str| {
+            Err(Error::invalid(
+                format!("metadata key {}", quoted(key)),
+                problem,
+            ))
+        };
         match self {
             Self::Float(f) if !f.is_finite() => refuse("a number must be finite"),
             Self::List(items) => {
@@ -108,11 +116,20 @@ impl MetaValue {
 /// Keys that tell when a drawer was said or written, the first that is there counts.
 const DATE_KEYS: [&str; 3] = ["authored_at", "date", "timestamp"];
 
+/// Keys under which MemPalace and others note when a record was added, the first that is there counts.
+const ADDED_KEYS: [&str; 2] = ["filed_at", "created_at"];
+
 impl Metadata {
     /// When it was said or written, in milliseconds since 1970: the first readable date among `authored_at`, `date`
     /// and `timestamp`.
     pub fn authored_at(&self) -> Option<i64> {
         DATE_KEYS.iter().find_map(|key| self.moment(key))
+    }
+
+    /// When another program added it, in milliseconds since 1970: the first readable date among
+    /// `filed_at` and `created_at`.
+    pub fn added_at(&self) -> Option<i64> {
+        ADDED_KEYS.iter().find_map(|key| self.moment(key))
     }
 
     /// The date that stands under a key, in milliseconds since 1970.

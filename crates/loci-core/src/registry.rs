@@ -1,10 +1,10 @@
 //! Backends by name, and which one serves a palace.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::palace_ref::PalaceRef;
 
 /// Backend used when nothing else decides.
 pub const DEFAULT_BACKEND: &str = "sqlite";
@@ -61,15 +61,52 @@ impl Registry {
             })
     }
 
-    /// Explicit value, then palace configuration, then environment, then what is on disk, then
-    /// [`DEFAULT_BACKEND`]. A name that is not registered is an error, never skipped.
-    pub fn resolve(&self, choice: BackendChoice<'_>, path: &Path) -> Result<Arc<dyn Backend>> {
-        if let Some(name) = choice.explicit.or(choice.config).or(choice.environment) {
+    /// Explicit value, then scheme of the URL, then palace configuration, then environment, then what
+    /// is on disk, then [`DEFAULT_BACKEND`]. A name or a scheme that is not registered is an error,
+    /// never skipped.
+    pub fn resolve(
+        &self,
+        choice: BackendChoice<'_>,
+        palace: &PalaceRef,
+    ) -> Result<Arc<dyn Backend>> {
+        if let Some(name) = choice.explicit {
             return self.get(name);
         }
-        match self.backends.iter().find(|backend| backend.detect(path)) {
+        if let Some(scheme) = palace.scheme() {
+            return self.of_scheme(scheme, palace);
+        }
+        if let Some(name) = choice.config.or(choice.environment) {
+            return self.get(name);
+        }
+        match self.backends.iter().find(|backend| backend.detect(palace)) {
             Some(backend) => Ok(Arc::clone(backend)),
             None => self.get(DEFAULT_BACKEND),
         }
+    }
+
+    fn of_scheme(&self, scheme: &str, palace: &PalaceRef) -> Result<Arc<dyn Backend>> {
+        let serves = |backend: &&Arc<dyn Backend>| {
+            let mut schemes = backend.schemes().iter();
+            schemes.any(|known| known.eq_ignore_ascii_case(scheme))
+        };
+        self.backends.iter().find(serves).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self
+                .backends
+                .iter()
+                .flat_map(|backend| backend.schemes())
+                .copied()
+                .collect();
+            let opens = match known.as_slice() {
+                [] => "this build opens directories only".to_owned(),
+                known => format!("this build opens directories and {}", known.join(", ")),
+            };
+            Error::invalid(
+                "palace",
+                format!(
+                    "`{palace}` has the scheme `{scheme}`, and {opens}; a directory of that name is \
+                     written `./{scheme}:…`"
+                ),
+            )
+        })
     }
 }

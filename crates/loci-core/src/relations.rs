@@ -16,6 +16,7 @@ pub use self::validity::DateSpan;
 use crate::error::{Error, Result};
 use crate::json::deserialize_strict;
 use crate::metadata::Metadata;
+use crate::quote::quoted;
 
 /// A statement: subject, predicate, object, and when it holds.
 ///
@@ -244,7 +245,7 @@ pub trait Relations: Send + Sync {
 pub fn validate_end(valid_to: &str) -> Result<DateSpan> {
     DateSpan::parse(valid_to).ok_or_else(|| {
         Error::invalid(
-            format!("end `{valid_to}`"),
+            format!("end {}", quoted(valid_to)),
             "is no date; write a year, month, day or RFC 3339 moment",
         )
     })
@@ -266,7 +267,7 @@ pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
     let named: Vec<String> = holding
         .iter()
         .take(3)
-        .map(|fact| format!("{} (fact `{}`)", fact.statement(), fact.id))
+        .map(|fact| format!("{} (fact {})", fact.statement(), quoted(&fact.id)))
         .collect();
     let now = match named.as_slice() {
         [] => "nothing holds in its place".to_owned(),
@@ -281,9 +282,9 @@ pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
 pub fn ended_already(fact: &Fact) -> Error {
     Error::Conflict {
         what: format!(
-            "{} is there as fact `{}` and ended {}; say from another date on",
+            "{} is there as fact {} and ended {}; say from another date on",
             fact.statement(),
-            fact.id,
+            quoted(&fact.id),
             fact.valid_to.as_deref().unwrap_or_default()
         ),
     }

@@ -59,11 +59,12 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning with this code and sentence.
+    /// A warning with this code and sentence. The sentence is one printable line, whatever the
+    /// names that it quotes hold.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
-            message: message.into(),
+            message: crate::quote::message_line(&message.into()),
         }
     }
 }
@@ -163,6 +164,9 @@ pub struct WriteResult {
     pub seq: u64,
     /// What the caller should know, for example a vector that no longer fits its text.
     pub warnings: Vec<Warning>,
+    /// Secrets that were masked in the texts of this call, by kind. Backends leave it empty: the
+    /// palace masks before it writes.
+    pub masked: std::collections::BTreeMap<String, u64>,
 }
 
 impl WriteResult {

@@ -101,12 +101,14 @@ impl ModelStore {
             dimension: identity.dimension,
             bytes: weights.len() as u64,
             source: source.to_owned(),
-            added_at: jiff::Timestamp::now().strftime("%FT%TZ").to_string(),
+            added_at: loci_core::clock::now().strftime("%FT%TZ").to_string(),
             damage: None,
         };
         let new = self.hidden(&stored.name, "new");
         let failed = |error| Error::io("cannot create", &new, error);
-        fs::create_dir(&new).map_err(failed)?;
+        fs::create_dir(&new)
+            .and_then(|()| loci_files::owner::hand_over_directory(&new))
+            .map_err(failed)?;
         swap::write(&new.join(WEIGHTS), &weights)?;
         stored.write(&new)?;
         swap::sync_directory(&new)?;
@@ -235,7 +237,7 @@ impl ModelStore {
     }
 
     fn lock(&self) -> Result<FileLock> {
-        fs::create_dir_all(&self.directory)
+        loci_files::create_directory_with(&self.directory, 0o777)
             .map_err(|error| Error::io("cannot create", &self.directory, error))?;
         FileLock::exclusive(&self.lock_path())
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::own;
+use crate::{own, owner};
 
 /// Makes renames, new files and removals in a directory durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
@@ -13,20 +13,34 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a directory of mode 0700 and its missing parents, unless they exist, and makes each new
-/// name durable: the parent of every directory that was created is synced, innermost last.
+/// name durable: the parent of every directory that was created is synced, innermost last. As root
+/// each new directory belongs to the owner of the one that it is made in.
 pub fn create_directory(path: &Path) -> io::Result<()> {
+    create_directory_with(path, 0o700)
+}
+
+/// [`create_directory`] with another mode, of which the process's umask is taken off.
+pub fn create_directory_with(path: &Path, mode: u32) -> io::Result<()> {
     let mut missing: Vec<PathBuf> = path
         .ancestors()
         .take_while(|ancestor| !ancestor.as_os_str().is_empty() && !ancestor.is_dir())
         .map(Path::to_path_buf)
         .collect();
     missing.reverse();
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)?;
-    for created in missing {
-        sync_parent(&created)?;
+    let mut builder = fs::DirBuilder::new();
+    builder.mode(mode);
+    for directory in missing {
+        match builder.create(&directory) {
+            Ok(()) => owner::hand_over_directory(&directory)?,
+            // Another process made it meanwhile. Anything else at the name is an error.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
+            // A file stands where a parent should be.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory != path => {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
+            Err(error) => return Err(error),
+        }
+        sync_parent(&directory)?;
     }
     Ok(())
 }

@@ -11,12 +11,16 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::own;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+
 use crate::palace::{FileId, is_file_of_open_palace, is_held, refused};
+use crate::{linkless, own};
 
 /// An open foreign file, for reading.
 #[derive(Debug)]
@@ -26,16 +30,127 @@ pub struct ForeignFile {
     id: FileId,
 }
 
+/// How long a named pipe may be without a program that writes into it.
+const WRITER_PATIENCE: Duration = Duration::from_secs(10);
+
 /// Opens a file that does not belong to a palace. A file of a palace that this process has open is
-/// refused with [`io::ErrorKind::PermissionDenied`] and stays as it is, locks included.
+/// refused with [`io::ErrorKind::PermissionDenied`] and stays as it is, locks included. Pipes, devices
+/// and sockets are refused with [`io::ErrorKind::InvalidInput`]: some have no end, and some block.
+pub fn open(path: &Path) -> io::Result<ForeignFile> {
+    let (file, metadata) = open_anything(path)?;
+    if metadata.is_file() || metadata.is_dir() {
+        return Ok(file);
+    }
+    Err(not_regular(&metadata))
+}
+
+/// The same for input that is read once from its beginning to its end: a pipe is accepted, too, and
+/// `/dev/null`, which is empty. A named pipe into which nobody writes is an error after ten seconds.
+pub fn open_stream(path: &Path) -> io::Result<ForeignFile> {
+    let (file, metadata) = open_anything(path)?;
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        wait_for_writer(&file.file)?;
+        let flags = rustix::fs::fcntl_getfl(&*file.file)?;
+        rustix::fs::fcntl_setfl(&*file.file, flags.difference(OFlags::NONBLOCK))?;
+    } else if !kind.is_file() && !kind.is_dir() && !is_null_device(&metadata) {
+        return Err(not_regular(&metadata));
+    }
+    Ok(file)
+}
+
+/// Opens whatever is at `path` without waiting: the open of a named pipe would block until a program
+/// writes into it. Of regular files the flag says nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the function that others must use"
 )]
-pub fn open(path: &Path) -> io::Result<ForeignFile> {
+fn open_anything(path: &Path) -> io::Result<(ForeignFile, Metadata)> {
     check(path)?;
-    let file = ForeignFile::of(File::open(path)?)?;
+    // A device may do something when it is opened.
+    let before = fs::metadata(path)?;
+    let kind = before.file_type();
+    if (kind.is_char_device() && !is_null_device(&before))
+        || kind.is_block_device()
+        || kind.is_socket()
+    {
+        return Err(not_regular(&before));
+    }
+    let mut options = fs::OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32);
+    let file = ForeignFile::of(options.open(path)?)?;
     // The path may lead elsewhere since the check. Dropping the file leaves it open if need be.
+    if is_held(file.id) {
+        return Err(refused());
+    }
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+fn is_null_device(metadata: &Metadata) -> bool {
+    metadata.file_type().is_char_device()
+        && fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == metadata.rdev())
+}
+
+fn not_regular(metadata: &Metadata) -> io::Error {
+    let kind = metadata.file_type();
+    let what = if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    };
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!("it is {what}, not a regular file"),
+    )
+}
+
+/// Waits until there is something to read, or a program has written and gone.
+fn wait_for_writer(file: &File) -> io::Result<()> {
+    let until = Instant::now() + WRITER_PATIENCE;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let patience = Timespec::try_from(left).unwrap_or_default();
+        let mut polled = [PollFd::new(file, PollFlags::IN)];
+        match poll(&mut polled, Some(&patience)) {
+            Ok(0) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!(
+                        "no program writes into this pipe; waited {} s",
+                        WRITER_PATIENCE.as_secs()
+                    ),
+                ));
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// [`open`] for a real path, absolute and without links, as a walk gives it: a path in which a link
+/// stands by now is refused. A pipe is not waited for.
+pub fn open_real(path: &Path) -> io::Result<ForeignFile> {
+    let root = Path::new("/");
+    match path.strip_prefix(root) {
+        Ok(inside) => open_below(root, inside),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path is not absolute",
+        )),
+    }
+}
+
+/// [`open`] for a path below a folder, in which no link is followed. The path of the folder itself
+/// may have links.
+pub fn open_below(folder: &Path, inside: &Path) -> io::Result<ForeignFile> {
+    check(&folder.join(inside))?;
+    let file = ForeignFile::of(linkless::open(folder, inside)?)?;
     if is_held(file.id) {
         return Err(refused());
     }

@@ -6,6 +6,9 @@
 //!   recognised before it is opened: see [`foreign::open`].
 //! * [`palace`] knows which palaces this process has open, and which files its connections hold.
 //! * [`FileLock`] is an advisory lock with a deadline; its error names the process that holds it.
+//! * [`output`] writes a file that a user names: whole, and never in the place of a device.
+//! * [`owner`] decides who owns a new file when root makes it in another user's directory.
+//! * [`scratch`] knows the directories that must not outlive the process.
 //! * [`sync_directory`] and [`create_directory`] make names durable.
 //!
 //! This crate is the only place that calls `File::open` and its relatives on paths from outside;
@@ -23,9 +26,13 @@
 mod directory;
 pub mod foreign;
 pub mod holders;
+mod linkless;
 mod lock;
+pub mod output;
 pub mod own;
+pub mod owner;
 pub mod palace;
+pub mod scratch;
 
-pub use directory::{create_directory, sync_directory, sync_parent};
+pub use directory::{create_directory, create_directory_with, sync_directory, sync_parent};
 pub use lock::{FileLock, LOCK_LIMIT};

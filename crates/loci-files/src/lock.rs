@@ -73,6 +73,17 @@ impl FileLock {
         }
     }
 
+    /// [`FileLock::exclusive_within`] on a lock file that this process may only read. `None` where
+    /// there is none, where it may not be read, or where the file system needs the right to write for
+    /// an exclusive lock.
+    pub fn exclusive_if_present(path: &Path, limit: Duration) -> Result<Option<Self>> {
+        match take(path, Mode::Exclusive, limit, &open_existing) {
+            Ok(file) => Ok(Some(Self { file })),
+            Err(Error::Io { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Takes the lock together with others that share it, without waiting. Creates the file.
     pub fn try_shared(path: &Path) -> Result<Option<Self>> {
         none_if_busy(take(path, Mode::Shared, Duration::ZERO, &open))
@@ -180,11 +191,10 @@ fn open(path: &Path) -> std::io::Result<File> {
     options
         .read(true)
         .write(true)
-        .create(true)
         .truncate(false)
         .mode(0o600)
         .custom_flags(FLAGS);
-    own::open_with(path, &options)
+    own::open_or_create(path, &options)
 }
 
 fn open_existing(path: &Path) -> std::io::Result<File> {

@@ -2,7 +2,9 @@
 //!
 //! Two things are registered: the directory of each open palace ([`OpenPalace`]), and the identity
 //! of each file that a connection holds ([`HeldFiles`]). The second stays right when a directory is
-//! moved or a file is renamed: an inode number is not used again while a descriptor is open.
+//! moved or a file is renamed: an inode number is not used again while a descriptor is open. Between
+//! the close of a connection and the end of its registration another file may get the number; so the
+//! close is announced, and who asks about such a number waits until it is done.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -52,6 +54,8 @@ struct Registry {
     palaces: Vec<Entry>,
     /// Files that connections hold, with the number of connections.
     held: BTreeMap<FileId, usize>,
+    /// Those of them whose connection is being closed, counted likewise.
+    closing: BTreeMap<FileId, usize>,
     /// The files of each connection.
     connections: Vec<Vec<FileId>>,
 }
@@ -66,9 +70,11 @@ struct Entry {
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     palaces: Vec::new(),
     held: BTreeMap::new(),
+    closing: BTreeMap::new(),
     connections: Vec::new(),
 });
 static RAW_ENDED: Condvar = Condvar::new();
+static CLOSED: Condvar = Condvar::new();
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -195,6 +201,7 @@ impl Drop for RawAccess {
 #[derive(Debug, Default)]
 pub struct HeldFiles {
     ids: Vec<FileId>,
+    closing: bool,
 }
 
 impl HeldFiles {
@@ -214,7 +221,22 @@ impl HeldFiles {
             *registry.held.entry(*id).or_default() += 1;
         }
         registry.connections.push(ids.clone());
-        Self { ids }
+        Self {
+            ids,
+            closing: false,
+        }
+    }
+
+    /// Announces that the connection will now be closed. Dropping this must follow soon.
+    pub fn close_begins(&mut self) {
+        if self.closing {
+            return;
+        }
+        self.closing = true;
+        let mut registry = registry();
+        for id in &self.ids {
+            *registry.closing.entry(*id).or_default() += 1;
+        }
     }
 }
 
@@ -226,12 +248,20 @@ impl Drop for HeldFiles {
             registry.connections.swap_remove(at);
         }
         for id in &self.ids {
-            if let Some(count) = registry.held.get_mut(id) {
-                *count -= 1;
-                if *count == 0 {
-                    registry.held.remove(id);
-                }
+            count_down(&mut registry.held, *id);
+            if self.closing {
+                count_down(&mut registry.closing, *id);
             }
+        }
+        CLOSED.notify_all();
+    }
+}
+
+fn count_down(counts: &mut BTreeMap<FileId, usize>, id: FileId) {
+    if let Some(count) = counts.get_mut(&id) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&id);
         }
     }
 }
@@ -247,7 +277,20 @@ pub fn holds_with_others(files: &[FileId]) -> bool {
 
 /// Whether a connection of this process holds this file.
 pub(crate) fn is_held(id: FileId) -> bool {
-    registry().held.contains_key(&id)
+    holding(id).held.contains_key(&id)
+}
+
+/// The registry, when no connection is just giving up this file: its number may be that of a new file
+/// by then.
+fn holding(id: FileId) -> MutexGuard<'static, Registry> {
+    let is_going = |registry: &mut Registry| {
+        let held = registry.held.get(&id);
+        held.is_some() && held == registry.closing.get(&id)
+    };
+    let (registry, _) = CLOSED
+        .wait_timeout_while(registry(), LOCK_LIMIT, is_going)
+        .unwrap_or_else(PoisonError::into_inner);
+    registry
 }
 
 /// Whether the file at `path`, with `metadata` from `stat`, belongs to a palace that this process
@@ -255,7 +298,7 @@ pub(crate) fn is_held(id: FileId) -> bool {
 pub fn is_file_of_open_palace(path: &Path, metadata: &Metadata) -> bool {
     let id = FileId::of(metadata);
     let directories: Vec<PathBuf> = {
-        let registry = registry();
+        let registry = holding(id);
         if registry.held.contains_key(&id) {
             return true;
         }

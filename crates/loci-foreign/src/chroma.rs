@@ -1,14 +1,14 @@
 //! A ChromaDB directory as a foreign palace, with what MemPalace keeps beside it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use loci_chroma::{Access, CollectionRow, Diagnosis, Finding, Origin, Record};
+use loci_chroma::{Access, Candidate, CollectionRow, Diagnosis, Finding, Origin, Record};
 use loci_core::{EmbedderIdentity, Fact, Link, MetaValue, Result, validate_collection_name};
 
 use crate::mempalace::{self, Companions};
 use crate::palace::{
-    ForeignCollection, ForeignPalace, ForeignRecord, Kind, Readout, Take, VectorCounts,
+    ForeignCollection, ForeignPalace, ForeignRecord, Kind, LostRecord, Readout, Take, VectorCounts,
     VectorOrigin, added,
 };
 use crate::stamp::Stamps;
@@ -189,11 +189,18 @@ impl ForeignPalace for ChromaPalace {
                         .collect(),
                 )
             })?;
+        for id in &survey.unresolved {
+            readout.lose(
+                Some(id.clone()),
+                "its row is gone, and no text can be given to it with certainty",
+            );
+        }
         if matches!(
             self.diagnosis.directory.snapshot().access(),
             Access::Salvaged(_)
         ) {
-            for id in &survey.ghosts {
+            let uncertain: HashSet<&String> = survey.unresolved.iter().collect();
+            for id in survey.ghosts.iter().filter(|id| !uncertain.contains(id)) {
                 readout.lose(
                     Some(id.clone()),
                     "its record went with damaged pages of the database; only its vector is left",
@@ -209,6 +216,11 @@ impl ForeignPalace for ChromaPalace {
             self.companions.count_unmapped(&mut readout);
         }
         Ok(readout)
+    }
+
+    fn candidates(&self) -> &[Candidate] {
+        // They were looked for when the directory was diagnosed.
+        self.diagnosis.directory.candidates().unwrap_or_default()
     }
 
     fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout> {
@@ -245,6 +257,12 @@ fn foreign(record: Record, readout: &mut Readout) -> ForeignRecord {
     }
     for key in &record.unreadable {
         readout.leave(&format!("metadata `{key}` without a readable value"));
+    }
+    if let Some(gone) = &record.gone {
+        readout.partial.push(LostRecord {
+            id: Some(record.id.clone()),
+            reason: gone.reason(),
+        });
     }
     ForeignRecord {
         id: record.id,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use loci_chroma::Finding;
+use loci_chroma::{Candidate, Finding};
 use loci_core::{EmbedderIdentity, Error, Fact, Link, Metadata, Metric, Result};
 use serde::Serialize;
 
@@ -135,9 +135,7 @@ pub struct ForeignRecord {
 
 /// When MemPalace and others say that a record was added.
 pub(crate) fn added(metadata: &Metadata) -> Option<i64> {
-    ["filed_at", "created_at"]
-        .iter()
-        .find_map(|key| metadata.moment(key))
+    metadata.added_at()
 }
 
 /// What reading brought besides what was handed over.
@@ -147,6 +145,8 @@ pub struct Readout {
     pub read: u64,
     /// What is known to have been there and could not be read.
     pub lost: Vec<LostRecord>,
+    /// Records that were handed over without something that they had, each with what is missing.
+    pub partial: Vec<LostRecord>,
     /// Fields and tables that have no place in Loci, with how often they occur.
     pub unmapped: BTreeMap<String, u64>,
 }
@@ -209,6 +209,10 @@ pub trait ForeignPalace {
         batch: usize,
         take: Take<'_, ForeignRecord>,
     ) -> Result<Readout>;
+    /// Texts that may belong to records whose id is lost. Only ChromaDB directories have them.
+    fn candidates(&self) -> &[Candidate] {
+        &[]
+    }
     /// Hands over its facts.
     fn for_each_fact(&self, batch: usize, take: Take<'_, Fact>) -> Result<Readout>;
     /// Hands over its links.

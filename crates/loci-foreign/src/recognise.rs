@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use loci_chroma::DATABASE;
-use loci_core::{Error, Result};
+use loci_core::{Error, Result, serialize_path};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
@@ -39,6 +39,7 @@ pub struct Recognised {
     /// Whose it is.
     pub kind: Kind,
     /// What to open: the directory or file that was given, or the palace inside it.
+    #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// The program that probably wrote it.
     pub writer: String,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use loci_core::{Error, Result};
+use loci_core::{Error, Result, clock};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -17,7 +17,7 @@ const MARK: &str = ".drift-";
 /// with the new name; `None` if nothing is there. Whatever stands there is moved: file, directory,
 /// symlink, FIFO. The caller holds the lock that builders hold, and has checked again under it.
 pub fn set_aside(directory: &Path, name: &str) -> Result<Option<String>> {
-    set_aside_at(directory, name, Timestamp::now(), rename_without_replacing)
+    set_aside_at(directory, name, clock::now(), rename_without_replacing)
 }
 
 /// Everything that [`set_aside`] left in the directory, by name.
@@ -136,7 +136,7 @@ mod tests {
         for rename in RENAMES {
             let dir = tempfile::tempdir().unwrap();
             assert_eq!(
-                set_aside_at(dir.path(), "x", Timestamp::now(), rename).unwrap(),
+                set_aside_at(dir.path(), "x", clock::now(), rename).unwrap(),
                 None
             );
         }

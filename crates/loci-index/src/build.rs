@@ -62,8 +62,8 @@ impl Builder {
         let name = new_name(spec.identity.collection, spec.covered);
         let path = directory.join(temporary_name(&name));
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let file = loci_files::own::open_with(&path, &options)
+        options.write(true).mode(0o600);
+        let file = loci_files::own::create_with(&path, &options)
             .map_err(|source| Error::io("cannot create", &path, source))?;
         let mut builder = Self {
             directory: directory.to_path_buf(),

@@ -38,6 +38,9 @@ mod damage;
 mod digest;
 mod distance;
 mod flat;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod kernels;
 mod layout;

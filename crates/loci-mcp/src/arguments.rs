@@ -274,11 +274,12 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The beginning of a text that somebody else chose, for a message.
+/// The beginning of a text that somebody else chose, for a message that puts it in backticks.
 pub(crate) fn shortened(text: &str) -> String {
     const MOST_CHARACTERS: usize = 60;
-    let mut short: String = text.chars().take(MOST_CHARACTERS).collect();
-    if short.len() < text.len() {
+    let cut: String = text.chars().take(MOST_CHARACTERS).collect();
+    let mut short = loci_palace::single_line(&cut).replace('`', "\\u{60}");
+    if cut.len() < text.len() {
         short.push('…');
     }
     short

@@ -11,7 +11,7 @@ mod update;
 
 use std::fmt::Write as _;
 
-use loci_palace::{Filter, Result, Selection, Warning};
+use loci_palace::{Filter, MaskTally, Result, Selection, Warning, describe_masked, message_line};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
@@ -75,11 +75,17 @@ pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
     })
 }
 
+/// A line about secrets that were masked; nothing if there were none. An agent cannot have them
+/// kept: that is the owner's choice, in the configuration or by a flag of the server.
+pub(crate) fn masked_line(masked: &MaskTally) -> String {
+    describe_masked(masked).map_or_else(String::new, |line| format!("{line}\n"))
+}
+
 /// Warnings as lines for models.
 pub(crate) fn warned(warnings: &[Warning]) -> String {
     let mut text = String::new();
     for warning in warnings {
-        let _ = writeln!(text, "warning: {}", warning.message);
+        let _ = writeln!(text, "warning: {}", message_line(&warning.message));
     }
     text
 }

@@ -31,6 +31,7 @@ pub(crate) fn end_after_signal() -> Result<()> {
             if signals.forever().next().is_some() {
                 std::thread::sleep(DEADLINE);
                 tracing::warn!("calls still wait; the server ends without them");
+                loci_palace::remove_private_copies();
                 std::process::exit(0);
             }
         })
@@ -83,6 +84,7 @@ pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Sign
     std::mem::forget(Arc::clone(shared));
     // A call that opens the palace right now holds the lock that `if_open` waits for.
     if hurry {
+        loci_palace::remove_private_copies();
         return;
     }
     let Some(palace) = shared.house.if_open() else {

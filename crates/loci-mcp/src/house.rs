@@ -1,27 +1,40 @@
 //! The palace of a server, opened when a call first needs it and kept open for the next ones.
 
-use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_palace::{Error, OpenOptions, Palace, Result};
+use loci_palace::{Error, OpenOptions, Palace, PalaceRef, Result, SecretPolicy, secret_policy};
 
 /// Where the palace is, and the palace once it is open.
 pub(crate) struct House {
-    path: PathBuf,
+    place: PalaceRef,
     options: OpenOptions,
     /// Refuses directories that are no palace of Loci's.
-    guard: fn(&Path) -> Result<()>,
+    guard: fn(&PalaceRef) -> Result<()>,
     open: Mutex<Option<Arc<Palace>>>,
+    /// The palace was created by this server, and no answer has said so yet.
+    unreported: AtomicBool,
 }
 
 impl House {
-    pub(crate) fn new(path: PathBuf, options: OpenOptions, guard: fn(&Path) -> Result<()>) -> Self {
+    pub(crate) fn new(
+        place: PalaceRef,
+        options: OpenOptions,
+        guard: fn(&PalaceRef) -> Result<()>,
+    ) -> Self {
         Self {
-            path,
+            place,
             options,
             guard,
             open: Mutex::new(None),
+            unreported: AtomicBool::new(false),
         }
+    }
+
+    /// Where this server created the palace; given to the first answer that asks.
+    pub(crate) fn take_created(&self) -> Option<String> {
+        let unreported = self.unreported.swap(false, Ordering::Relaxed);
+        unreported.then(|| self.place.to_string())
     }
 
     /// The palace; creates nothing.
@@ -41,6 +54,11 @@ impl House {
         self.existing()
     }
 
+    /// What is done with secrets in text that is written.
+    pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
+        secret_policy(&self.place, &self.options)
+    }
+
     /// The palace if a call has opened it.
     pub(crate) fn if_open(&self) -> Option<Arc<Palace>> {
         self.lock().clone()
@@ -50,20 +68,25 @@ impl House {
         let mut open = self.lock();
         if let Some(palace) = open.as_ref() {
             // A new, empty palace in its place would hide that the old one is gone.
-            if !palace.path().is_dir() {
+            if let Some(directory) = palace.directory()
+                && !directory.is_dir()
+            {
                 return Err(Error::PalaceGone {
-                    path: self.path.clone(),
+                    path: directory.to_path_buf(),
                 });
             }
             return Ok(Arc::clone(palace));
         }
-        (self.guard)(&self.path)?;
+        (self.guard)(&self.place)?;
         let options = OpenOptions {
             create,
             ..self.options.clone()
         };
-        let palace = Arc::new(Palace::open(&self.path, &options)?);
+        let palace = Arc::new(Palace::open(&self.place, &options)?);
         *open = Some(Arc::clone(&palace));
+        if palace.was_created() {
+            self.unreported.store(true, Ordering::Relaxed);
+        }
         Ok(palace)
     }
 

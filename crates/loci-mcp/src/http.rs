@@ -1,84 +1,82 @@
-//! Many clients over streamable HTTP: hyper takes connections, a [`gate::Gate`] decides who may pass, rmcp speaks the protocol.
+//! Many clients over streamable HTTP: hyper serves connections, a [`gate::Gate`] decides which
+//! requests pass, [`limits`] bounds what clients hold, rmcp speaks the protocol.
 
+mod auth;
 mod gate;
+mod limits;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use loci_palace::{Error, Result};
+use loci_palace::{Error, Result, large_integer};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::gate::{Gate, Pass};
+pub use self::auth::{Auth, MIN_TOKEN_BYTES};
+use self::gate::{ENDPOINT, Gate, Pass};
+use self::limits::{Busy, Connections, Held, Seat, StreamSeat, Streams};
 use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::server::Server;
+use crate::servers::Registration;
 use crate::{MAX_MESSAGE_BYTES, Settings};
 
-/// A token has at least so many bytes.
-pub const MIN_TOKEN_BYTES: usize = 16;
-
-/// Connections at the same time; others wait to be taken.
-const CONNECTIONS: usize = 512;
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
 /// Sessions at the same time; a client that wants one more is told to come back.
 const SESSIONS: usize = 1_024;
 /// A session without a word for so long is over.
 const SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
-/// The head of a request comes within this time.
+/// The head of a request comes within this time, also on a connection that was used before.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// And for its body: whoever sends a byte now and then must not keep others out.
+/// The body of a request comes within this time: a slow client must not keep others out.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers under way may take so long when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// A connection whose place is needed may finish sending for so long.
+const LAST_BYTES: Duration = Duration::from_millis(250);
+/// Connections that are refused at the same time; others are closed without an answer.
+const REFUSALS: usize = 64;
+/// A refused connection is read for so long. Closing it with unread bytes would reset it, and the
+/// client might not see the answer.
+const LAST_REQUEST: Duration = Duration::from_millis(500);
+
+/// What a connection gets when no more are taken.
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
+    Content-Type: text/plain; charset=utf-8\r\nContent-Length: 20\r\n\r\ntoo many connections";
 
 /// Where and for whom a server listens.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// The address; port 0 takes any that is free.
     pub address: SocketAddr,
-    /// What clients must show; needed unless the address is a loopback one.
-    pub token: Option<String>,
+    /// What clients must send.
+    pub auth: Auth,
     /// Names by which clients may call this server, besides loopback names and its addresses.
     pub hosts: Vec<String>,
 }
 
-impl std::fmt::Debug for HttpSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpSettings")
-            .field("address", &self.address)
-            .field("token", &self.token.as_ref().map(|_| "…"))
-            .field("hosts", &self.hosts)
-            .finish()
-    }
-}
-
-impl HttpSettings {
-    /// Refuses to be open to others without a token, and tokens that can be guessed.
-    fn check(&self) -> Result<()> {
-        match &self.token {
-            None if !self.address.ip().is_loopback() => Err(Error::invalid(
-                format!("address {}", self.address),
-                "can be reached from other machines; set a token with `--token` or `LOCI_MCP_TOKEN`",
-            )),
-            Some(token) if token.len() < MIN_TOKEN_BYTES => Err(Error::invalid(
-                "the token",
-                format!("is too short; give at least {MIN_TOKEN_BYTES} characters"),
-            )),
-            _ => Ok(()),
-        }
-    }
+/// A server that takes connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Listening<'a> {
+    /// Its address, with the port that was taken.
+    pub address: SocketAddr,
+    /// The file that holds its token, readable by its user alone.
+    pub file: &'a Path,
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
@@ -88,15 +86,17 @@ struct Site {
     gate: Gate,
     service: StreamableHttpService<Server, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
+    streams: Arc<Streams>,
 }
 
-/// Serves until a signal comes. `ready` is told the address once connections are taken.
+/// Serves until a signal comes. `ready` is called once connections are taken and the file with the
+/// token is written; a server whose file cannot be written does not start.
 pub fn serve_http(
     settings: &Settings,
     http: &HttpSettings,
-    ready: &mut dyn FnMut(SocketAddr),
+    ready: &mut dyn FnMut(Listening<'_>),
 ) -> Result<()> {
-    http.check()?;
+    http.auth.check(http.address)?;
     end_after_signal()?;
     let runtime = runtime()?;
     runtime.block_on(serve(settings, http, ready))?;
@@ -107,28 +107,32 @@ pub fn serve_http(
 async fn serve(
     settings: &Settings,
     http: &HttpSettings,
-    ready: &mut dyn FnMut(SocketAddr),
+    ready: &mut dyn FnMut(Listening<'_>),
 ) -> Result<()> {
     let mut signals = Signals::new()?;
     let refused = |error| Error::io("cannot listen at", http.address.to_string(), error);
     let listener = TcpListener::bind(http.address).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
+    let registration = Registration::new(&settings.palace, address, &http.auth)?;
     let closing = CancellationToken::new();
     let server = settings.server(closing.clone());
     let shared = server.shared.clone();
     let site = Arc::new(site(server, http, &closing));
-    ready(address);
-    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    ready(Listening {
+        address,
+        file: registration.path(),
+    });
+    let connections = Arc::new(Connections::default());
     tokio::select! {
         () = take_connections(&listener, &site, &connections, &closing) => {}
         () = signals.next() => {}
     }
+    // Clients stop finding this server before it stops answering.
+    drop(registration);
     drop(listener);
     closing.cancel();
-    // All connections are closed when all permits are back.
-    let closed = connections.acquire_many(CONNECTIONS as u32);
     tokio::select! {
-        _ = closed => {}
+        () = all_closed(&connections) => {}
         () = tokio::time::sleep(LAST_ANSWERS) => {}
         () = signals.next() => {}
     }
@@ -153,43 +157,66 @@ fn site(server: Server, http: &HttpSettings, closing: &CancellationToken) -> Sit
         gate: Gate::new(http),
         service,
         sessions,
+        streams: Arc::default(),
+    }
+}
+
+async fn all_closed(connections: &Connections) {
+    while !connections.is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 async fn take_connections(
     listener: &TcpListener,
     site: &Arc<Site>,
-    connections: &Arc<Semaphore>,
+    connections: &Arc<Connections>,
     closing: &CancellationToken,
 ) {
+    let refusals = Arc::new(Semaphore::new(REFUSALS));
     loop {
-        let Ok(permit) = Arc::clone(connections).acquire_owned().await else {
-            return;
-        };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let (site, closing) = (Arc::clone(site), closing.clone());
-                tokio::spawn(async move {
-                    serve_connection(stream, &site, &closing).await;
-                    drop(permit);
-                });
-            }
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
             Err(error) => {
                 // Out of file descriptors, mostly: others must end first.
                 tracing::warn!("cannot take a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
             }
+        };
+        if let Some(seat) = connections.admit() {
+            let (site, closing) = (Arc::clone(site), closing.clone());
+            tokio::spawn(async move { serve_connection(stream, seat, &site, &closing).await });
+        } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(LAST_REQUEST, refuse(stream)).await;
+                drop(permit);
+            });
         }
     }
 }
 
-async fn serve_connection(stream: TcpStream, site: &Arc<Site>, closing: &CancellationToken) {
+/// Answers that there are too many connections, and reads until the client closes.
+async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.write_all(BUSY).await?;
+    stream.shutdown().await?;
+    let mut rest = [0; 4_096];
+    while stream.read(&mut rest).await? > 0 {}
+    Ok(())
+}
+
+async fn serve_connection(
+    stream: TcpStream,
+    seat: Seat,
+    site: &Arc<Site>,
+    closing: &CancellationToken,
+) {
     let Ok(local) = stream.local_addr() else {
         return;
     };
     let service = service_fn(|request| {
-        let site = Arc::clone(site);
-        async move { Ok::<_, Infallible>(site.answer(request, local).await) }
+        let (site, busy) = (Arc::clone(site), seat.busy());
+        async move { Ok::<_, Infallible>(site.answer(request, local, busy).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -197,6 +224,18 @@ async fn serve_connection(stream: TcpStream, site: &Arc<Site>, closing: &Cancell
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
+        // A connection whose place is needed begins no request that is not read yet.
+        biased;
+        () = seat.close.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            let last = tokio::time::timeout(LAST_BYTES, connection.as_mut()).await;
+            match last {
+                Ok(ended) => ended,
+                Err(_) if seat.is_idle() => Ok(()),
+                // A request was already read: it is answered, and then the connection ends.
+                Err(_) => connection.await,
+            }
+        }
         ended = connection.as_mut() => ended,
         () = closing.cancelled() => {
             connection.as_mut().graceful_shutdown();
@@ -209,27 +248,35 @@ async fn serve_connection(stream: TcpStream, site: &Arc<Site>, closing: &Cancell
 }
 
 impl Site {
-    async fn answer(&self, request: Request<Incoming>, local: SocketAddr) -> Answer {
-        match self.gate.admit(&request, local.ip()) {
-            Pass::Healthy => said(StatusCode::OK, "ok"),
-            Pass::Enter if self.is_full(&request).await => said(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "too many sessions; try again later",
-            ),
+    async fn answer(&self, request: Request<Incoming>, local: SocketAddr, busy: Busy) -> Answer {
+        let is_stream = request.method() == Method::GET && request.uri().path() == ENDPOINT;
+        let mut stream = None;
+        let answer = match self.gate.admit(&request, local.ip()) {
+            Pass::Healthy => plain(StatusCode::OK, "ok"),
+            Pass::Enter if self.is_full(&request).await => {
+                later("too many sessions; try again later")
+            }
+            Pass::Enter if is_stream && !self.has_room(&request, &mut stream) => {
+                later("too many event streams; requests are still answered")
+            }
             Pass::Enter => {
                 let ends_session = request.method() == Method::DELETE;
                 let (head, body) = request.into_parts();
                 let body = Limited::new(body, MAX_MESSAGE_BYTES).collect();
                 let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
-                    Ok(Ok(body)) => Full::new(body.to_bytes()),
+                    Ok(Ok(body)) => body.to_bytes(),
                     Ok(Err(_)) => {
-                        return said(StatusCode::PAYLOAD_TOO_LARGE, "too large, or cut off");
+                        return plain(StatusCode::PAYLOAD_TOO_LARGE, "too large, or cut off");
                     }
                     Err(_) => {
-                        return said(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+                        return plain(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
                     }
                 };
-                let mut answer = self.service.handle(Request::from_parts(head, body)).await;
+                if let Some(integer) = large_integer(&body, None) {
+                    return plain_bytes(StatusCode::BAD_REQUEST, Bytes::from(integer.problem()));
+                }
+                let request = Request::from_parts(head, Full::new(body));
+                let mut answer = self.service.handle(request).await;
                 // Official clients take 202 here for a failure and warn their users.
                 if ends_session && answer.status() == StatusCode::ACCEPTED {
                     *answer.status_mut() = StatusCode::NO_CONTENT;
@@ -237,27 +284,55 @@ impl Site {
                 answer
             }
             Pass::Refused(status, why) => {
-                let mut answer = said(status, why);
+                let mut answer = plain(status, why);
                 if status == StatusCode::UNAUTHORIZED {
                     let challenge = HeaderValue::from_static("Bearer realm=\"loci\"");
                     answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
                 }
                 answer
             }
-        }
+        };
+        answer.map(|body| {
+            let held = Held {
+                body,
+                _busy: busy,
+                _stream: stream,
+            };
+            held.boxed()
+        })
+    }
+
+    /// Takes a place for an event stream. A request without a session is refused elsewhere.
+    fn has_room(&self, request: &Request<Incoming>, stream: &mut Option<StreamSeat>) -> bool {
+        let session = request.headers().get(SESSION).map(HeaderValue::as_bytes);
+        let session = String::from_utf8_lossy(session.unwrap_or_default());
+        *stream = self.streams.admit(&session);
+        stream.is_some()
     }
 
     /// Whether the request could begin a session where no more are taken.
     async fn is_full(&self, request: &Request<Incoming>) -> bool {
-        !request.headers().contains_key("mcp-session-id")
+        !request.headers().contains_key(SESSION)
             && self.sessions.sessions.read().await.len() >= SESSIONS
     }
 }
 
-fn said(status: StatusCode, words: &'static str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(words.as_bytes())).boxed());
+/// An answer to a client that may try again in some seconds.
+fn later(words: &'static str) -> Answer {
+    let mut answer = plain(StatusCode::SERVICE_UNAVAILABLE, words);
+    let seconds = HeaderValue::from_static("5");
+    answer.headers_mut().insert(RETRY_AFTER, seconds);
+    answer
+}
+
+fn plain(status: StatusCode, words: &'static str) -> Answer {
+    plain_bytes(status, Bytes::from_static(words.as_bytes()))
+}
+
+fn plain_bytes(status: StatusCode, words: Bytes) -> Answer {
+    let mut answer = Response::new(Full::new(words).boxed());
     *answer.status_mut() = status;
-    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, plain);
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, text);
     answer
 }

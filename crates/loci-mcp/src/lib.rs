@@ -9,25 +9,31 @@ mod core;
 mod drawer;
 mod ending;
 mod full;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod house;
 mod http;
 mod lines;
 mod mempalace;
+mod mine_roots;
 mod prompts;
 mod resources;
 mod server;
+pub mod servers;
 mod skim;
 mod stdio;
 mod tool;
 mod work;
 
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
 
-use loci_palace::{OpenOptions, Result};
+use loci_palace::{OpenOptions, PalaceRef, Result};
 use rmcp::model::ListToolsResult;
 use serde_json::{Value, json};
 
-pub use self::http::{HttpSettings, MIN_TOKEN_BYTES, serve_http};
+pub use self::http::{Auth, HttpSettings, Listening, MIN_TOKEN_BYTES, serve_http};
+pub use self::mine_roots::MineRoots;
 pub use self::stdio::serve_stdio;
 
 /// Bytes of a message that a client sends, at most.
@@ -48,14 +54,16 @@ pub enum ToolSet {
 /// What a server serves.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The directory of the palace.
-    pub palace: PathBuf,
+    /// The palace.
+    pub palace: PalaceRef,
     /// How it is opened; `create` does not count: the first write makes it.
     pub options: OpenOptions,
     /// The tools.
     pub tools: ToolSet,
+    /// What clients may have mined.
+    pub mine_roots: MineRoots,
     /// Refuses directories that are no palace of Loci's, before one is opened or made.
-    pub guard: fn(&Path) -> Result<()>,
+    pub guard: fn(&PalaceRef) -> Result<()>,
 }
 
 impl ToolSet {
@@ -81,6 +89,14 @@ impl ToolSet {
 impl Settings {
     fn server(&self, closing: tokio_util::sync::CancellationToken) -> server::Server {
         let house = house::House::new(self.palace.clone(), self.options.clone(), self.guard);
-        server::Server::new(house, self.tools.tools(), closing)
+        server::Server::new(house, self.tools.tools(), self.mine_roots.clone(), closing)
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }

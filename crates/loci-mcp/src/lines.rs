@@ -6,6 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
+use loci_palace::{large_integer, printable_json};
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, JsonRpcMessage, RequestId,
@@ -186,6 +187,13 @@ where
             .get("id")
             .and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
         let is_notification = value.get("method").is_some() && value.get("id").is_none();
+        if let Some(integer) = large_integer(line, None) {
+            // An id that does not fit is answered, too: with `null`, as JSON-RPC asks.
+            if !is_notification {
+                self.refuse(ErrorCode::INVALID_PARAMS, integer.problem(), id);
+            }
+            return None;
+        }
         match serde_json::from_value::<ClientJsonRpcMessage>(value) {
             Ok(message) => Some(message),
             // A notification gets no answer, whatever is wrong with it.
@@ -281,14 +289,29 @@ where
     }
 }
 
+/// The message as JSON. An error that belongs to no request has the id `null`.
+fn to_json(message: &ServerJsonRpcMessage) -> serde_json::Result<String> {
+    match message {
+        JsonRpcMessage::Error(error) if error.id.is_none() => {
+            let mut value = serde_json::to_value(message)?;
+            if let Value::Object(fields) = &mut value {
+                fields.insert("id".to_owned(), Value::Null);
+            }
+            serde_json::to_string(&value)
+        }
+        _ => serde_json::to_string(message),
+    }
+}
+
 /// Writes a message and a newline. If that fails, the client is gone.
 async fn write<W: AsyncWrite + Unpin>(
     writer: Arc<Mutex<W>>,
     client_gone: CancellationToken,
     message: ServerJsonRpcMessage,
 ) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(&message).map_err(io::Error::other)?;
+    let json = to_json(&message).map_err(io::Error::other)?;
     drop(message);
+    let mut bytes = printable_json(json).into_bytes();
     bytes.push(b'\n');
     let mut writer = writer.lock().await;
     let written = match writer.write_all(&bytes).await {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Error, FactSearch, Fence, Filter, Palace, Period, Result, Selection, count_tokens, parse_moment,
+    Error, FactSearch, Fence, Filter, Palace, Period, Result, Selection, count_tokens,
+    parse_moment, quoted,
 };
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 
@@ -81,7 +82,7 @@ fn recap(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
     let fence = Fence::new();
     let lately = drawers(palace, &fence, wing, since)?;
     let what = match wing {
-        Some(wing) => format!(" in wing `{}`", one_line(wing)),
+        Some(wing) => format!(" in wing {}", quoted(wing)),
         None => String::new(),
     };
     if lately.is_empty() {
@@ -106,7 +107,7 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
             one_line(&entry.agent),
             one_line(&entry.written_at)
         );
-        let _ = writeln!(notes, "{}", fence.around(&about, &entry.text));
+        let _ = writeln!(notes, "{}", fence.recalled(&about, &entry.text));
     }
     let facts = palace.facts(&FactSearch {
         limit: FACTS,
@@ -116,13 +117,16 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
         .facts
         .iter()
         .map(|state| &state.fact)
-        .map(|fact| format!("{} | {} | {}", fact.subject, fact.predicate, fact.object))
+        .map(|fact| {
+            let parts = [&fact.subject, &fact.predicate, &fact.object];
+            parts.map(|part| one_line(part)).join(" | ")
+        })
         .collect();
     if !facts.is_empty() {
         let _ = writeln!(
             notes,
             "{}",
-            fence.around("facts that hold", &facts.join("\n"))
+            fence.recalled("facts that hold", &facts.join("\n"))
         );
     }
     let before = if notes.is_empty() {

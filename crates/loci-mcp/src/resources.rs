@@ -1,10 +1,9 @@
 //! Resources: a drawer by its name, and the state of the palace.
 
-use loci_palace::{Error, Fence, Get, Result, Selection};
+use loci_palace::{Error, Fence, Get, Result, Selection, printable_json, quoted};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
-use crate::arguments::shortened;
 use crate::core;
 use crate::drawer::{of_result, parse_uri};
 use crate::house::House;
@@ -34,7 +33,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
     if uri == STATUS_URI {
         let status = core::status(&*house.existing()?)?;
-        let contents = ResourceContents::text(status.structured.to_string(), uri)
+        let contents = ResourceContents::text(printable_json(status.structured.to_string()), uri)
             .with_mime_type("application/json");
         return Ok(ReadResourceResult::new(vec![contents]));
     }
@@ -55,7 +54,7 @@ pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
 /// The error of the protocol for a name that cannot be read.
 pub(crate) fn refused(uri: &str, error: &Error) -> ErrorData {
     ErrorData::resource_not_found(
-        format!("cannot read `{}`: {}", shortened(uri), message(error)),
+        format!("cannot read {}: {}", quoted(uri), message(error)),
         None,
     )
 }

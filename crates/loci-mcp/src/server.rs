@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use loci_palace::Error;
+use loci_palace::{Error, message_line, printable_json};
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Arguments, shortened};
 use crate::house::House;
+use crate::mine_roots::MineRoots;
 use crate::tool::{Answer, Call, Kind, Tool};
 use crate::work::{self, Ticket};
 use crate::{drawer, prompts, resources};
@@ -39,6 +40,7 @@ const INSTRUCTIONS: &str = "Long-term memory. Search it before answering about e
 pub(crate) struct Shared {
     pub(crate) house: House,
     pub(crate) tools: Vec<Tool>,
+    pub(crate) mine_roots: MineRoots,
     /// Cancelled when the server ends: long calls stop.
     pub(crate) closing: CancellationToken,
     pub(crate) slots: Semaphore,
@@ -51,11 +53,17 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(house: House, tools: Vec<Tool>, closing: CancellationToken) -> Self {
+    pub(crate) fn new(
+        house: House,
+        tools: Vec<Tool>,
+        mine_roots: MineRoots,
+        closing: CancellationToken,
+    ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 house,
                 tools,
+                mine_roots,
                 closing,
                 slots: Semaphore::new(CALLS_AT_ONCE),
             }),
@@ -134,10 +142,18 @@ impl ServerHandler for Server {
             let call = Call::new(
                 Arguments::new(&arguments),
                 &shared.house,
+                &shared.mine_roots,
                 desk.progress,
                 desk.stop,
             );
-            (tool.run)(&call)
+            let mut answer = (tool.run)(&call)?;
+            // MemPalace's tools answer as MemPalace does, without keys of Loci's.
+            if tool.name.starts_with("loci_")
+                && let Some(path) = shared.house.take_created()
+            {
+                answer.note_created_palace(&path);
+            }
+            Ok(answer)
         })
         .await;
         Ok(to_result(answer).into())
@@ -298,18 +314,18 @@ fn to_result(answer: Result<Answer, Error>) -> CallToolResult {
         Err(error) => return CallToolResult::error(vec![ContentBlock::text(message(&error))]),
     };
     let text = if answer.text.is_empty() {
-        answer.structured.to_string()
+        printable_json(answer.structured.to_string())
     } else {
         answer.text
     };
     let mut content = vec![ContentBlock::text(text)];
     content.extend(answer.links.iter().map(|link| {
-        let resource = Resource::new(drawer::uri(&link.collection, &link.id), link.id.as_str())
-            .with_mime_type("text/plain");
+        let uri = drawer::uri(&link.collection, &link.id);
+        let resource = Resource::new(uri, drawer::name(&link.id)).with_mime_type("text/plain");
         ContentBlock::resource_link(if link.title.is_empty() {
             resource
         } else {
-            resource.with_title(link.title.as_str())
+            resource.with_title(drawer::name(&link.title))
         })
     }));
     let mut result = CallToolResult::success(content);
@@ -319,7 +335,8 @@ fn to_result(answer: Result<Answer, Error>) -> CallToolResult {
 
 /// An error with its causes and with what can be done.
 pub(crate) fn message(error: &Error) -> String {
-    let mut message = error.to_string();
+    // An error may quote what is stored or what was given: it is one line, whatever that holds.
+    let mut message = message_line(&error.to_string());
     let help = match error {
         Error::PalaceNotFound { .. } => Some("`loci_add` makes it".to_owned()),
         Error::CollectionNotInitialized { .. } => {

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use loci_palace::{Error, Palace, Result};
+use loci_palace::{Error, Palace, Result, SecretPolicy};
 use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::house::House;
+use crate::mine_roots::MineRoots;
 
 /// One tool.
 pub(crate) struct Tool {
@@ -52,6 +53,7 @@ pub(crate) struct Call<'a> {
     /// What was given.
     pub(crate) arguments: Arguments<'a>,
     house: &'a House,
+    mine_roots: &'a MineRoots,
     progress: &'a (dyn Fn(Progress) + Sync),
     stop: &'a AtomicBool,
 }
@@ -93,12 +95,14 @@ impl<'a> Call<'a> {
     pub(crate) fn new(
         arguments: Arguments<'a>,
         house: &'a House,
+        mine_roots: &'a MineRoots,
         progress: &'a (dyn Fn(Progress) + Sync),
         stop: &'a AtomicBool,
     ) -> Self {
         Self {
             arguments,
             house,
+            mine_roots,
             progress,
             stop,
         }
@@ -114,9 +118,19 @@ impl<'a> Call<'a> {
         self.house.created()
     }
 
+    /// What is done with secrets in text that is written. The owner chooses, never the caller.
+    pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
+        self.house.secret_policy()
+    }
+
     /// The palace, opened anew: for whoever thinks that the one at hand is stale.
     pub(crate) fn reopened(&self) -> Result<Arc<Palace>> {
         self.house.reopened()
+    }
+
+    /// What the owner allows clients to have mined.
+    pub(crate) fn mine_roots(&self) -> &MineRoots {
+        self.mine_roots
     }
 
     /// Says how far it has come, to a client that asked for it.
@@ -157,6 +171,16 @@ impl Answer {
             structured,
             text: text.into(),
             links: Vec::new(),
+        }
+    }
+
+    /// Says that the call created the palace, and where.
+    pub(crate) fn note_created_palace(&mut self, path: &str) {
+        if let Some(structured) = self.structured.as_object_mut() {
+            structured.insert("created_palace".into(), path.into());
+        }
+        if !self.text.is_empty() {
+            self.text = format!("{}\ncreated a palace at `{path}`", self.text.trim_end());
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a source gives its sections to. Knows what the ledger has of them, collects small ones into one transaction,
 //! files the sections of large ones one by one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,9 +9,10 @@ use std::time::Duration;
 use loci_core::{
     Error, Filed, LEFTOVERS, Result, SourceChange, SourceHash, SourceRecord, Stat, TextPlace,
 };
+use loci_secrets::Setting;
 
 use crate::outbox::{Outbox, Shared, file};
-use crate::place::Place;
+use crate::place::{Located, Place};
 use crate::source::{Before, Item, Section};
 
 /// The first half of BLAKE3, as everywhere in the ledger.
@@ -83,6 +85,21 @@ impl Intake<'_> {
         }
     }
 
+    /// Where the drawers of a source belong. A source that is new goes to the wing of its project, which is claimed if it
+    /// was not.
+    pub fn settle(&mut self, before: &Before, located: Located) -> Result<Place> {
+        let mut place = located.place;
+        if before.head().is_none()
+            && let (Some(projects), Some(found)) = (self.shared.projects, &located.project)
+        {
+            let dry_run = self.shared.options.dry_run;
+            let (wing, distinct) = self.shared.wings.of(projects, found, dry_run)?;
+            place.wing = wing;
+            self.out.report.wings.extend(distinct);
+        }
+        Ok(self.place(before, place))
+    }
+
     /// Whether everything is to be filed again, whatever the ledger says.
     pub fn reads_all(&self) -> bool {
         self.shared.reads_all && !self.afresh
@@ -152,6 +169,45 @@ impl Intake<'_> {
         }
         let lines = text.lines().count().max(1) as u32;
         Ok(self.forgotten(text, TextPlace::Unknown)? == [(1, lines)])
+    }
+
+    /// Masks secrets of a text and counts them; a text whose secrets are kept stays as it is.
+    pub(crate) fn masking<'t>(
+        &mut self,
+        text: &'t str,
+        setting: Setting,
+        keep_secrets: bool,
+    ) -> Cow<'t, str> {
+        if keep_secrets {
+            return Cow::Borrowed(text);
+        }
+        let masked = loci_secrets::mask(text, setting);
+        self.masked(&masked.found);
+        masked.text
+    }
+
+    /// Lines of a text that were forgotten, whether it was forgotten with its secrets or with
+    /// their masks: `filed` is the text as it would be filed. Both forms have the same lines.
+    pub(crate) fn forgotten_in_any_form(
+        &mut self,
+        given: &str,
+        filed: &str,
+        setting: Setting,
+        place: TextPlace<'_>,
+    ) -> Result<Vec<(u32, u32)>> {
+        let mut lines = self.forgotten(filed, place)?;
+        let looked = self.shared.options.allow_again || self.has_forgotten()?;
+        if !looked {
+            return Ok(lines);
+        }
+        if given != filed {
+            lines.extend(self.forgotten(given, place)?);
+        } else if let Cow::Owned(masked) = loci_secrets::mask(given, setting).text {
+            lines.extend(self.forgotten(&masked, place)?);
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        Ok(lines)
     }
 
     /// Lines that were forgotten and must not come back.

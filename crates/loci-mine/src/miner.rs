@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use loci_core::{Error, Ledger, Result};
+use loci_core::{Error, Ledger, Projects, Result};
 
 use crate::intake::Intake;
 use crate::known::Known;
@@ -14,6 +14,7 @@ use crate::place::Chosen;
 use crate::report::{Meter, Report};
 use crate::run::Run;
 use crate::source::{Description, Item, Listed, Read, Since, Source};
+use crate::wings::Wings;
 
 /// Items listed ahead of the threads that read them.
 const AHEAD: usize = 256;
@@ -49,6 +50,8 @@ impl Options {
 pub struct Errand<'a> {
     /// Where sources are recorded and drawers filed.
     pub ledger: &'a dyn Ledger,
+    /// Where the wings of projects are recorded; without it a wing is the name of its project.
+    pub projects: Option<&'a dyn Projects>,
     /// What is mined.
     pub source: &'a dyn Source,
     /// The run it belongs to.
@@ -92,6 +95,8 @@ impl Errand<'_> {
             stop: self.stop,
             fatal: Mutex::new(None),
             halted: AtomicBool::new(false),
+            projects: self.projects,
+            wings: Wings::default(),
         };
         let mut report = self.run_threads(&shared)?;
         if let Some(error) = shared
@@ -104,6 +109,7 @@ impl Errand<'_> {
         report.stopped = self.stop.load(Ordering::Relaxed);
         report.dry_run = self.options.dry_run;
         report.run = self.run.id();
+        report.warnings.extend(self.source.warnings());
         Ok(report)
     }
 

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
-    Counts, Error, ErrorKind, Filed, Ledger, Result, SourceChange, SourceHash, SourceRecord,
+    Counts, Error, ErrorKind, Filed, Ledger, Projects, Result, SourceChange, SourceHash,
+    SourceRecord,
 };
 
 use crate::intake::hash_of;
@@ -14,6 +15,7 @@ use crate::miner::Options;
 use crate::report::{Meter, Report};
 use crate::run::Run;
 use crate::source::Item;
+use crate::wings::Wings;
 
 /// Pieces and bytes of small sources that are filed in one transaction.
 const BATCH_PIECES: usize = 256;
@@ -36,6 +38,9 @@ pub(crate) struct Shared<'a> {
     /// The first error that ends the run: the palace cannot be written to.
     pub(crate) fatal: Mutex<Option<Error>>,
     pub(crate) halted: AtomicBool,
+    /// Nothing where the backend keeps no projects.
+    pub(crate) projects: Option<&'a dyn Projects>,
+    pub(crate) wings: Wings,
 }
 
 impl Shared<'_> {

@@ -1,27 +1,30 @@
 //! Where drawers belong: the wing and room of a file or conversation.
 //!
-//! What the user says comes first, then the nearest `.loci.toml`, then the project and the folder. A project has one name in all its
-//! working trees. Only reads; the same files give the same places.
+//! What the user names comes first, then the nearest `.loci.toml`, then the project and the folder. A project has one
+//! name in all its working trees. Its wing is that name, unless the palace has recorded another one with it. Only reads;
+//! the same files give the same places.
 
+mod config;
+mod first_commit;
 mod name;
+mod project;
+mod remote;
 pub(crate) mod repository;
 mod settings;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::Result;
 
-pub use name::MAX_NAME_BYTES;
+pub use name::{GENERAL, MAX_NAME_BYTES};
+pub use project::{FoundProject, owner_of};
 pub use settings::SETTINGS_FILE;
 
 use name::{checked, made_valid};
-use repository::{folder_name, is_top, normal, project_name};
+use repository::{is_top, normal};
 use settings::Settings;
-
-/// The room of files that lie in the project's top folder, and the wing of what has no project.
-pub const GENERAL: &str = "general";
 
 /// The room of conversations.
 pub const CONVERSATIONS: &str = "conversations";
@@ -36,6 +39,15 @@ pub struct Place {
     pub wing: String,
     /// The topic in it.
     pub room: String,
+}
+
+/// A place, and the project that its wing is named after.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Located {
+    /// The wing is the project's name: the palace may have recorded another one.
+    pub place: Place,
+    /// Nothing if somebody chose the wing, or if there is no project.
+    pub project: Option<Arc<FoundProject>>,
 }
 
 /// What the user said about the place. What is said here wins over everything else.
@@ -66,20 +78,24 @@ pub struct Places {
     root: PathBuf,
     chosen: Chosen,
     folders: HashMap<PathBuf, Arc<Folder>>,
+    /// What the root is outside of every repository.
+    plain: Arc<FoundProject>,
+    ignored_settings: BTreeSet<PathBuf>,
 }
 
 /// What is known of one folder.
 #[derive(Debug, Clone, Default)]
 struct Folder {
-    project: Option<Arc<Project>>,
+    project: Option<Arc<TopFolder>>,
     /// Nearest first.
     settings: Vec<Arc<Settings>>,
 }
 
+/// The folder in which a project begins.
 #[derive(Debug)]
-struct Project {
+struct TopFolder {
     top: PathBuf,
-    name: String,
+    project: Arc<FoundProject>,
 }
 
 impl Places {
@@ -93,16 +109,29 @@ impl Places {
             Some(folder) if real.is_file() => folder.to_path_buf(),
             _ => real,
         };
+        let plain = Arc::new(FoundProject::folder(&root.to_string_lossy()));
         Self {
             root,
             chosen,
             folders: HashMap::new(),
+            plain,
+            ignored_settings: BTreeSet::new(),
         }
     }
 
-    /// The place of one file, given by its absolute path. The file need not exist. Fails when a
-    /// chosen name or a `.loci.toml` on the way is not valid; the error names it.
+    /// Settings files met so far that are links out of their project, and were ignored.
+    pub(crate) fn ignored_settings(&self) -> &BTreeSet<PathBuf> {
+        &self.ignored_settings
+    }
+
+    /// The place of one file by names alone, as in a palace that has recorded no project.
     pub fn of(&mut self, file: &Path) -> Result<Place> {
+        Ok(self.locate(file)?.place)
+    }
+
+    /// The place of one file, given by its absolute path, and its project. The file need not exist. Fails when a
+    /// chosen name or a `.loci.toml` on the way is not valid; the error names it.
+    pub fn locate(&mut self, file: &Path) -> Result<Located> {
         let chosen = |value: &Option<String>, flag: &str| {
             value
                 .as_ref()
@@ -112,9 +141,12 @@ impl Places {
         let wing = chosen(&self.chosen.wing, "wing")?;
         let room = chosen(&self.chosen.room, "room")?;
         if let (Some(wing), Some(room)) = (&wing, &room) {
-            return Ok(Place {
-                wing: wing.clone(),
-                room: room.clone(),
+            return Ok(Located {
+                place: Place {
+                    wing: wing.clone(),
+                    room: room.clone(),
+                },
+                project: None,
             });
         }
         let folder = self.folder(file.parent().unwrap_or(file))?;
@@ -122,16 +154,26 @@ impl Places {
             .project
             .as_ref()
             .map_or(&self.root, |project| &project.top);
-        let wing = wing
-            .or_else(|| folder.wing())
-            .unwrap_or_else(|| made_valid(&folder_name(&self.root).unwrap_or_default(), GENERAL));
+        let said = wing.or_else(|| folder.wing());
+        let project = match (&said, &folder.project) {
+            (Some(_), _) => None,
+            (None, Some(found)) => Some(Arc::clone(&found.project)),
+            (None, None) => Some(Arc::clone(&self.plain)),
+        };
+        let name = |found: &Arc<FoundProject>| found.project.name.clone();
+        let wing = said
+            .or_else(|| project.as_ref().map(name))
+            .unwrap_or_else(|| GENERAL.to_owned());
         let room = room
             .or_else(|| {
                 let said = |settings: &Arc<Settings>| settings.room_of(file).map(str::to_owned);
                 folder.settings.iter().find_map(said)
             })
             .unwrap_or_else(|| room_below(top, file));
-        Ok(Place { wing, room })
+        Ok(Located {
+            place: Place { wing, room },
+            project,
+        })
     }
 
     /// Looks upwards for the nearest folder that is known, then fills in what lies between.
@@ -150,6 +192,10 @@ impl Places {
         }
         for each in unknown.into_iter().rev() {
             known = Arc::new(known.below(each, &self.root)?);
+            if known.project.is_some() || each.starts_with(&self.root) {
+                let ignored = Settings::ignored(each, known.top_or(&self.root));
+                self.ignored_settings.extend(ignored);
+            }
             self.folders.insert(each.to_path_buf(), Arc::clone(&known));
         }
         Ok(known)
@@ -157,33 +203,37 @@ impl Places {
 }
 
 impl Folder {
+    /// The top of the project, else the root that is mined.
+    fn top_or<'a>(&'a self, root: &'a Path) -> &'a Path {
+        self.project.as_ref().map_or(root, |project| &project.top)
+    }
+
     /// What `folder` is, directly below this one.
     fn below(&self, folder: &Path, root: &Path) -> Result<Self> {
         let mut found = self.clone();
         if is_top(folder) {
             found = Self {
-                project: Some(Arc::new(Project {
+                project: Some(Arc::new(TopFolder {
                     top: folder.to_path_buf(),
-                    name: made_valid(&project_name(folder).unwrap_or_default(), GENERAL),
+                    project: Arc::new(FoundProject::repository(folder)),
                 })),
                 settings: Vec::new(),
             };
         }
         // Outside of a repository only what the user asked to mine may say anything.
         if (found.project.is_some() || folder.starts_with(root))
-            && let Some(settings) = Settings::of(folder)?
+            && let Some(settings) = Settings::of(folder, found.top_or(root))?
         {
             found.settings.insert(0, Arc::new(settings));
         }
         Ok(found)
     }
 
+    /// The wing that a `.loci.toml` names.
     fn wing(&self) -> Option<String> {
-        let said = self
-            .settings
+        self.settings
             .iter()
-            .find_map(|settings| settings.wing.clone());
-        said.or_else(|| self.project.as_ref().map(|project| project.name.clone()))
+            .find_map(|settings| settings.wing.clone())
     }
 }
 
@@ -199,26 +249,35 @@ fn room_below(top: &Path, file: &Path) -> String {
     }
 }
 
-/// The place of a conversation that was held in `folder`, the agent's working directory. A folder
-/// that exists gives the wing that its files have, one that does not gives its last name. Paths of other systems are
-/// understood. A broken `.loci.toml` is passed over: a conversation is kept in any case.
+/// The place of a conversation by names alone, as in a palace that has recorded no project.
 pub fn of_conversation(folder: Option<&str>) -> Place {
+    locate_conversation(folder).place
+}
+
+/// The place of a conversation that was held in `folder`, the agent's working directory, and its project. A folder that
+/// exists gives what its files have. One that is gone is the project that is recorded there or, for a repository, above
+/// it, and otherwise a project of its own: which one it was is not known, and no project shall show what another has.
+/// Paths of other systems are understood. A broken `.loci.toml` is passed over: a conversation is kept in any case.
+pub fn locate_conversation(folder: Option<&str>) -> Located {
     let named = folder.map(str::trim).filter(|folder| !folder.is_empty());
-    let wing = named.map_or_else(
-        || GENERAL.to_owned(),
-        |folder| {
-            let folder = match wing_of_folder(Path::new(folder)) {
-                Some(wing) => return wing,
-                None => before_worktrees(folder),
-            };
-            let last = folder.rsplit(['/', '\\']).find(|part| !part.is_empty());
-            wing_of_folder(Path::new(folder))
-                .unwrap_or_else(|| made_valid(last.unwrap_or_default(), GENERAL))
+    let (wing, project) = match named {
+        None => (None, None),
+        Some(folder) => {
+            let before = before_worktrees(folder);
+            located_folder(Path::new(folder))
+                .or_else(|| located_folder(Path::new(before)))
+                .unwrap_or_else(|| (None, Some(FoundProject::gone(before))))
+        }
+    };
+    let name = |found: &FoundProject| found.project.name.clone();
+    Located {
+        place: Place {
+            wing: wing
+                .or_else(|| project.as_ref().map(name))
+                .unwrap_or_else(|| GENERAL.to_owned()),
+            room: CONVERSATIONS.to_owned(),
         },
-    );
-    Place {
-        wing,
-        room: CONVERSATIONS.to_owned(),
+        project: project.map(Arc::new),
     }
 }
 
@@ -240,7 +299,8 @@ fn before_worktrees(folder: &str) -> &str {
     folder
 }
 
-fn wing_of_folder(folder: &Path) -> Option<String> {
+/// The wing that a `.loci.toml` names for a folder, or the project of the folder; nothing if it does not exist.
+fn located_folder(folder: &Path) -> Option<(Option<String>, Option<FoundProject>)> {
     if !folder.is_absolute() || !folder.is_dir() {
         return None;
     }
@@ -249,9 +309,20 @@ fn wing_of_folder(folder: &Path) -> Option<String> {
     let said = real
         .ancestors()
         .take_while(|each| each.starts_with(top.unwrap_or(&real)))
-        .find_map(|each| Settings::of(each).ok().flatten()?.wing);
-    said.or_else(|| {
-        let name = top.map_or_else(|| folder_name(&real), project_name)?;
-        Some(made_valid(&name, GENERAL))
-    })
+        .find_map(|each| {
+            Settings::of(each, top.unwrap_or(&real))
+                .ok()
+                .flatten()?
+                .wing
+        });
+    if said.is_some() {
+        return Some((said, None));
+    }
+    Some((
+        None,
+        Some(top.map_or_else(
+            || FoundProject::folder(&real.to_string_lossy()),
+            FoundProject::repository,
+        )),
+    ))
 }

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use loci_core::{Counts, Warning};
 use serde::Serialize;
 
+use crate::wings::DistinctWing;
+
 /// Failures that are named; more are only counted.
 const NAMED: usize = 1_000;
 /// Files that are gone and named.
@@ -76,6 +78,8 @@ pub struct Report {
     pub limited: bool,
     /// Nothing was written.
     pub dry_run: bool,
+    /// Projects that got a wing of their own because another project has the wing of their name.
+    pub wings: Vec<DistinctWing>,
     /// What else there is to say.
     pub warnings: Vec<Warning>,
 }
@@ -134,6 +138,7 @@ impl Report {
         self.gone.truncate(NAMED_GONE);
         self.stopped |= other.stopped;
         self.limited |= other.limited;
+        self.wings.extend(other.wings);
         self.warnings.extend(other.warnings);
     }
 }

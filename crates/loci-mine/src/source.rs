@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use loci_core::{Piece, Result, SourceHash, SourceRecord, Stat};
+use loci_core::{Piece, Result, SourceHash, SourceRecord, Stat, Warning};
 
 use crate::intake::Intake;
 use crate::place::Place;
@@ -89,6 +89,10 @@ pub trait Source: Send + Sync {
     /// Reads one item and gives its sections to the intake. May be called again for the same item when another process
     /// was quicker.
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read>;
+    /// What the user should know after the items were read.
+    fn warnings(&self) -> Vec<Warning> {
+        Vec::new()
+    }
 }
 
 /// A part of a source that is filed in one transaction; for all but large sources, the whole.

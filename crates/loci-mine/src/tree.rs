@@ -9,21 +9,21 @@ mod large;
 mod sections;
 mod stat;
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use loci_core::{Error, MetaValue, Metadata, Result};
+use loci_core::{Error, MetaValue, Metadata, Result, Warning, quoted_path};
 
 use crate::document::{self as format, Skip};
 use crate::intake::Intake;
-use crate::place::{Chosen, Place, Places};
-use crate::secrets;
+use crate::place::{Chosen, Located, Place, Places};
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::split::Size;
 use crate::talk;
-use crate::walk::{self, Met, Rules};
+use crate::walk::{self, FollowLinks, Met, Rules};
 
 pub use self::stat::is_gone;
 
@@ -56,6 +56,8 @@ pub struct Reading {
     pub generated: bool,
     /// Wing and room, if they were asked for.
     pub chosen: Chosen,
+    /// The folder of conversations that do not name the one they were held in.
+    pub folder: Option<String>,
 }
 
 /// How texts become drawers.
@@ -109,6 +111,23 @@ impl Manner {
     }
 }
 
+/// Whether the reader that filed a source with this recipe masked secrets. Nothing if the recipe is
+/// not one of this version's readers, so that nobody knows.
+pub fn masks(recipe: &str) -> Option<bool> {
+    Manner::of(recipe).map(|manner| !manner.keep_secrets)
+}
+
+/// The recipe that reads as this one and masks secrets; nothing if it is not one of this version's
+/// readers.
+pub fn masking_recipe(recipe: &str) -> Option<String> {
+    let manner = Manner::of(recipe)?;
+    let masking = Manner {
+        keep_secrets: false,
+        ..manner
+    };
+    Some(masking.recipe())
+}
+
 /// Files below some roots.
 pub struct Tree {
     roots: Vec<PathBuf>,
@@ -143,14 +162,14 @@ impl Tree {
         for root in roots {
             let path = root.canonicalize().map_err(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => Error::invalid(
-                    format!("path `{}`", root.display()),
+                    format!("path {}", quoted_path(root)),
                     "does not exist; give a file or a folder",
                 ),
                 _ => Error::io("cannot read", root, error),
             })?;
             let name = path.to_str().ok_or_else(|| {
                 Error::invalid(
-                    format!("path `{}`", root.display()),
+                    format!("path {}", quoted_path(root)),
                     "is not UTF-8; its files could not be named",
                 )
             })?;
@@ -182,13 +201,31 @@ impl Tree {
         &self.roots
     }
 
-    fn place(&self, item: &Item) -> Result<Place> {
+    /// The files outside of the roots that links below them lead to, where the rules follow those.
+    pub fn linked_outside(&self) -> Result<Vec<String>> {
+        let mut outside = Vec::new();
+        if self.reading.rules.follow_links != FollowLinks::Everywhere {
+            return Ok(outside);
+        }
+        let is_outside = |path: &Path| !self.roots.iter().any(|root| path.starts_with(root));
+        walk::walk_real(&self.roots, &self.reading.rules, &mut |met| {
+            if let Met::File(found) = met
+                && is_outside(&found.path)
+            {
+                outside.extend(found.path.to_str().map(str::to_owned));
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(outside)
+    }
+
+    fn locate(&self, item: &Item) -> Result<Located> {
         let at = self.names.iter().position(|name| *name == item.root);
         let Some(places) = at.and_then(|at| self.places.get(at)) else {
-            return Ok(Place::default());
+            return Ok(Located::default());
         };
         let mut places = places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.of(Path::new(&item.name))
+        places.locate(Path::new(&item.name))
     }
 
     /// The manner of an item: as it was filed, unless another one was asked for.
@@ -264,9 +301,27 @@ impl Source for Tree {
     ) -> Result<()> {
         let mut each = |met| each(self.listed(since, met));
         match &self.only {
-            None => walk::walk(&self.roots, &self.reading.rules, &mut each).map(|_| ()),
+            None => walk::walk_real(&self.roots, &self.reading.rules, &mut each).map(|_| ()),
             Some(files) => stat::visit(&self.roots, files, &self.reading.rules, &mut each),
         }
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut ignored = BTreeSet::new();
+        for places in &self.places {
+            let places = places.lock().unwrap_or_else(PoisonError::into_inner);
+            ignored.extend(places.ignored_settings().iter().cloned());
+        }
+        let warn = |path: PathBuf| {
+            Warning::new(
+                "settings_outside",
+                format!(
+                    "{} is ignored: it is a link to a file outside of the project; put a file in its place",
+                    quoted_path(&path)
+                ),
+            )
+        };
+        ignored.into_iter().map(warn).collect()
     }
 
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read> {
@@ -318,7 +373,7 @@ impl Source for Tree {
 fn is_same_kind_gone(old: &str, new: &str) -> bool {
     let (old_path, new_path) = (Path::new(old), Path::new(new));
     old_path.extension() == new_path.extension()
-        && secrets::setting_of(old_path) == secrets::setting_of(new_path)
+        && loci_secrets::setting_of(old_path) == loci_secrets::setting_of(new_path)
         && is_gone(old)
 }
 

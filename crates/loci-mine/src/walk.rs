@@ -41,10 +41,22 @@ pub struct Rules {
     pub ignored: bool,
     /// Enter folders of other people's code and of tools: `node_modules`, `target`, …
     pub vendored: bool,
-    /// Take a link to a file as that file. Links to folders are never entered.
-    pub follow_links: bool,
+    /// Which links to files are taken as those files. Links to folders are never entered.
+    pub follow_links: FollowLinks,
     /// Skip files with more bytes.
     pub max_file_bytes: Option<u64>,
+}
+
+/// Which links to files a walk follows. A root itself may always be a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FollowLinks {
+    /// None.
+    Never,
+    /// Those that lead to a file below one of the roots.
+    #[default]
+    Inside,
+    /// All. A tree can then name any file that the user may read.
+    Everywhere,
 }
 
 impl Default for Rules {
@@ -53,7 +65,7 @@ impl Default for Rules {
             hidden: false,
             ignored: false,
             vendored: false,
-            follow_links: true,
+            follow_links: FollowLinks::Inside,
             max_file_bytes: None,
         }
     }
@@ -138,7 +150,23 @@ pub fn walk(
     rules: &Rules,
     each: &mut dyn FnMut(Met) -> ControlFlow<()>,
 ) -> Result<Walked, Error> {
-    let roots = Roots::open(roots)?;
+    Ok(walk_roots(&Roots::open(roots)?, rules, each))
+}
+
+/// [`walk`] for roots that are real paths: one that became a link since is an error.
+pub(crate) fn walk_real(
+    roots: &[PathBuf],
+    rules: &Rules,
+    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+) -> Result<Walked, Error> {
+    Ok(walk_roots(&Roots::open_real(roots)?, rules, each))
+}
+
+fn walk_roots(
+    roots: &Roots,
+    rules: &Rules,
+    each: &mut dyn FnMut(Met) -> ControlFlow<()>,
+) -> Walked {
     let mut links = Links::new(roots.clone(), rules);
     let mut walked = Walked {
         complete: true,
@@ -165,7 +193,7 @@ pub fn walk(
         let flow = if root.is_folder {
             let mut gate = Gate::new(&root.real, rules);
             let mut tour = Tour {
-                roots: &roots,
+                roots,
                 root: number,
                 gate: &mut gate,
                 links: Some(&mut links),
@@ -179,7 +207,7 @@ pub fn walk(
         }
         if flow == Break(()) {
             walked.complete = false;
-            return Ok(walked);
+            return walked;
         }
     }
     let is_filled = |number: usize| filled.get(number) == Some(&true);
@@ -192,7 +220,7 @@ pub fn walk(
             walked.empty_roots.push(root.given.clone());
         }
     }
-    Ok(walked)
+    walked
 }
 
 /// A single path that is not a folder and that the rules admit.

@@ -6,17 +6,17 @@
 mod locks;
 mod whereabouts;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use loci_core::{Embedder as _, EmbedderIdentity, Error, Result};
+use loci_core::{
+    Embedder as _, EmbedderIdentity, Error, PalaceRef, Rehearsal, RehearsalStep, Result,
+};
 use loci_embed::{MINILM_NAME, STATIC_NAME, StaticEmbedder};
-use loci_sqlite::{Rehearsal, RehearsalStep};
 use serde::Serialize;
 
 use crate::config::Config;
 use crate::embedders::OPENAI_EMBEDDER;
-use crate::palace::{OpenOptions, Palace};
+use crate::palace::{Configured, OpenOptions, Palace};
 
 pub use locks::{Process, users_of};
 pub use whereabouts::{Disk, Whereabouts, disk_of, wal_bytes};
@@ -69,10 +69,14 @@ impl EngineVersions {
 
 impl Palace {
     /// [`Palace::connect`], where a configuration file that cannot be read counts as one that is not there.
-    pub fn connect_leniently(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let of_palace = Config::of_palace(path).unwrap_or_default();
-        let of_user = Config::of_user().unwrap_or_default();
-        Self::connect_with(path, options, of_palace, of_user)
+    pub fn connect_leniently(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
+        let reference = place.into();
+        let configured = Configured {
+            of_palace: Config::of_palace(&reference).unwrap_or_default(),
+            of_user: Config::of_user().unwrap_or_default(),
+        };
+        let registry = configured.registry(options)?;
+        Self::connect_with(&registry, reference, options, configured)
     }
 
     /// Writes a drawer with a text that nobody has, reads it, finds it, forgets it. Leaves no trace, also when it is killed;
@@ -82,8 +86,7 @@ impl Palace {
         let text = format!("round trip {}", uuid::Uuid::new_v4().simple());
         let vector = StaticEmbedder::builtin().embed(&[&text])?;
         let vector = vector.into_iter().next().unwrap_or_default();
-        let Rehearsal { done, trouble } =
-            self.local()?.rehearse(self.reference(), &text, &vector)?;
+        let Rehearsal { done, trouble } = self.backend.rehearse(&self.reference, &text, &vector)?;
         Ok(RoundTrip {
             done: done.into_iter().map(step_name).collect(),
             trouble,

@@ -3,30 +3,43 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_core::{Error, Result};
-use loci_sqlite::Durability;
+use loci_core::{Durability, Error, PalaceRef, Result, path_text};
+use loci_files::owner::with_owner;
 use serde::Deserialize;
 
 use crate::embedders::OpenAiConfig;
+use crate::location::{configured_directory, configured_palace, home};
 
 /// Settings from a file. Every key may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Directory of the palace (user's file only).
-    pub palace: Option<PathBuf>,
+    /// The palace (user's file only): a directory, absolute or below `~/`, or a URL.
+    pub palace: Option<PalaceRef>,
     /// Name of the backend.
     pub backend: Option<String>,
     /// `normal` or `full`.
     pub durability: Option<String>,
     /// Embedder of new collections: `static`, `minilm`, `openai` or `none`.
     pub embedder: Option<String>,
-    /// Directory of the models (user's file only).
+    /// What is done with keys, tokens and passwords in text that is written: `mask` or `keep`.
+    pub secrets: Option<String>,
+    /// Directory of the models (user's file only): absolute, or below `~/`.
     pub models: Option<PathBuf>,
     /// The endpoint of the embedder `openai`.
     pub openai: Option<OpenAiConfig>,
     /// What agents' hooks do (user's file only).
     pub hooks: Option<HooksConfig>,
+    /// What clients of the MCP server may do (user's file only).
+    pub mcp: Option<McpConfig>,
+}
+
+/// What clients of the MCP server may do. Every key may be missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct McpConfig {
+    /// Folders and files that clients may have mined; none if absent.
+    pub mine_roots: Option<Vec<PathBuf>>,
 }
 
 /// What agents' hooks do. Every key may be missing.
@@ -59,18 +72,33 @@ impl Config {
     }
 
     /// The configuration of a palace: `palace.toml` in its directory.
-    pub fn of_palace(palace: &Path) -> Result<Self> {
-        Self::read(&palace.join("palace.toml"))
+    pub fn of_palace(palace: &PalaceRef) -> Result<Self> {
+        let Some(directory) = palace.as_directory() else {
+            return Ok(Self::default());
+        };
+        let file = directory.join("palace.toml");
+        let config = Self::read(&file)?;
+        if config.mcp.is_some() {
+            // A palace may come from elsewhere; it must not open files of this user to clients.
+            return Err(Error::invalid(
+                format!("configuration `{}`", file.display()),
+                "`[mcp]` belongs in the user's config.toml",
+            ));
+        }
+        Ok(config)
     }
 
     fn read(path: &Path) -> Result<Self> {
         match loci_files::own::read_to_string(path) {
-            Ok(text) => toml::from_str(&text).map_err(|error| {
-                Error::invalid(
-                    format!("configuration `{}`", path.display()),
-                    error.message().to_owned(),
-                )
-            }),
+            Ok(text) => {
+                let config: Self = toml::from_str(&text).map_err(|error| {
+                    Error::invalid(
+                        format!("configuration `{}`", path_text(path)),
+                        error.message().to_owned(),
+                    )
+                })?;
+                config.with_full_paths(path)
+            }
             Err(error)
                 if matches!(
                     error.kind(),
@@ -79,8 +107,20 @@ impl Config {
             {
                 Ok(Self::default())
             }
-            Err(error) => Err(Error::io("cannot read", path, error)),
+            Err(error) => Err(Error::io("cannot read", path, with_owner(error, path))),
         }
+    }
+
+    /// The same with `~` replaced in all paths. A path that is relative is refused.
+    fn with_full_paths(mut self, file: &Path) -> Result<Self> {
+        let what = |key: &str| format!("configuration `{}`, `{key}`:", path_text(file));
+        if let Some(PalaceRef::Directory(path)) = &self.palace {
+            self.palace = Some(configured_palace(&what("palace"), path)?);
+        }
+        if let Some(path) = &mut self.models {
+            *path = configured_directory(&what("models"), path)?;
+        }
+        Ok(self)
     }
 
     /// The durability named here, if one is.
@@ -104,11 +144,11 @@ pub(crate) fn user_file() -> Option<PathBuf> {
 
 /// The palace that is used when none is named: the user's configuration, else
 /// `$XDG_DATA_HOME/loci/palace`.
-pub fn default_palace_path() -> Result<PathBuf> {
-    if let Some(path) = Config::of_user()?.palace {
-        return Ok(path);
+pub fn default_palace() -> Result<PalaceRef> {
+    if let Some(palace) = Config::of_user()?.palace {
+        return Ok(palace);
     }
-    Ok(data_directory()?.join("palace"))
+    Ok(PalaceRef::Directory(data_directory()?.join("palace")))
 }
 
 /// `$XDG_DATA_HOME/loci`.
@@ -133,9 +173,18 @@ pub(crate) fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable)
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
-    set.or_else(|| {
-        std::env::home_dir()
-            .filter(|home| !home.as_os_str().is_empty())
-            .map(|home| home.join(below_home))
-    })
+    set.or_else(|| home().map(|home| home.join(below_home)))
+}
+
+/// A variable whose value is a name. An empty one counts as not set; one that is not UTF-8 is refused,
+/// so that it does not silently mean the default.
+pub(crate) fn name_in_variable(variable: &str) -> Result<Option<String>> {
+    match std::env::var(variable) {
+        Ok(name) => Ok(Some(name).filter(|name| !name.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(value)) => Err(Error::invalid(
+            format!("{variable} `{}`", path_text(Path::new(&value))),
+            "is not valid UTF-8",
+        )),
+    }
 }

@@ -1,8 +1,7 @@
 //! Diaries: what an agent notes for itself. An entry is a drawer of room `diary` that names its agent, so that search, export
 //! and forget know it like any other. Keys and wings are those of MemPalace, whose entries are read like our own.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use loci_core::clock::{new_id, now_ms};
 use loci_core::{
     Batch, Collection, Error, Filter, KeyTest, MetaValue, Metadata, MetadataPatch, Outcome, Result,
     Selection, Warning,
@@ -10,7 +9,7 @@ use loci_core::{
 use serde::Serialize;
 
 use crate::palace::{DEFAULT_COLLECTION, Palace};
-use crate::record::new_id;
+use crate::secrets::Tally;
 
 /// The room that holds entries.
 pub(crate) const DIARY_ROOM: &str = "diary";
@@ -53,6 +52,18 @@ pub struct DiaryNote<'a> {
     pub wing: Option<&'a str>,
 }
 
+/// What became of a note.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiaryWritten {
+    /// The entry as it was written.
+    #[serde(flatten)]
+    pub entry: DiaryEntry,
+    /// What should be known.
+    pub warnings: Vec<Warning>,
+    /// Secrets that were masked, by kind.
+    pub masked: Tally,
+}
+
 /// The last entries, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DiaryPage {
@@ -71,16 +82,24 @@ impl DiaryNote<'_> {
 }
 
 impl Palace {
-    /// Writes an entry; makes the collection when it is missing. The same text may be written again.
-    pub fn write_diary(&self, note: &DiaryNote<'_>) -> Result<(DiaryEntry, Vec<Warning>)> {
-        let entry = entry_of(note, now_ms())?;
+    /// Writes an entry; makes the collection when it is missing. The same text may be written
+    /// again. The entry that is returned is the one that was written, with its secrets masked.
+    pub fn write_diary(&self, note: &DiaryNote<'_>) -> Result<DiaryWritten> {
+        let mut entry = entry_of(note, now_ms())?;
+        let mut masked = Tally::new();
+        self.secrets().apply(&mut entry.text, &mut masked);
+        self.secrets().apply(&mut entry.topic, &mut masked);
         let batch = batch_of(&entry);
         batch.validate()?;
         let (memory, mut warnings) = self.memory(DEFAULT_COLLECTION, true)?;
         let written = memory.collection.add(&batch)?;
         warnings.extend(written.warnings);
         match written.outcomes.first() {
-            Some(Outcome::Added) => Ok((entry, warnings)),
+            Some(Outcome::Added) => Ok(DiaryWritten {
+                entry,
+                warnings,
+                masked,
+            }),
             other => Err(Error::Internal {
                 doing: "writing the diary".into(),
                 detail: format!("the entry came out as {other:?}"),
@@ -253,14 +272,6 @@ fn dated_entry(id: String, text: String, metadata: &Metadata) -> (i64, DiaryEntr
         written_at: moment.map_or_else(|| value("filed_at"), moment_text),
     };
     (moment.unwrap_or_default(), entry)
-}
-
-pub(crate) fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_millis()).ok())
-        .unwrap_or_default()
 }
 
 /// A moment in RFC 3339, to the millisecond.

@@ -13,7 +13,8 @@ use loci_embed::{
 };
 use serde::Deserialize;
 
-use crate::config::{Config, data_directory};
+use crate::config::{Config, data_directory, name_in_variable};
+use crate::location::directory_of;
 
 /// The embedder `none`.
 pub const NO_EMBEDDER: &str = "none";
@@ -69,13 +70,11 @@ pub(crate) struct Embedders {
 impl Embedders {
     pub(crate) fn new(
         named: Option<&str>,
-        palace: &Path,
+        palace: Option<&Path>,
         of_palace: &Config,
         of_user: &Config,
     ) -> Result<Self> {
-        let environment = std::env::var("LOCI_EMBEDDER")
-            .ok()
-            .filter(|name| !name.is_empty());
+        let environment = name_in_variable("LOCI_EMBEDDER")?;
         let named = named.map(str::to_owned);
         let default = environment
             .or_else(|| of_palace.embedder.clone())
@@ -88,7 +87,7 @@ impl Embedders {
             named,
             default,
             openai: of_palace.openai.clone().or_else(|| of_user.openai.clone()),
-            models: ModelStore::at(model_directory(palace, of_user)),
+            models: ModelStore::at(model_directory(palace, of_user)?),
             opened: Mutex::default(),
         })
     }
@@ -286,13 +285,14 @@ fn without(collection: &str, error: &Error) -> Resolved {
 
 /// Where models are kept: `LOCI_MODELS`, `models` in the user's configuration, else `$XDG_DATA_HOME/loci/models`; in the palace
 /// if there is no home directory.
-fn model_directory(palace: &Path, of_user: &Config) -> PathBuf {
-    std::env::var_os("LOCI_MODELS")
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-        .or_else(|| of_user.models.clone())
-        .unwrap_or_else(|| match data_directory() {
-            Ok(directory) => directory.join("models"),
-            Err(_) => palace.join("models"),
-        })
+fn model_directory(palace: Option<&Path>, of_user: &Config) -> Result<PathBuf> {
+    if let Some(written) = std::env::var_os("LOCI_MODELS").filter(|path| !path.is_empty()) {
+        return directory_of("LOCI_MODELS", Path::new(&written));
+    }
+    match (&of_user.models, data_directory(), palace) {
+        (Some(directory), _, _) => Ok(directory.clone()),
+        (None, Ok(directory), _) => Ok(directory.join("models")),
+        (None, Err(_), Some(palace)) => Ok(palace.join("models")),
+        (None, Err(error), None) => Err(error),
+    }
 }

@@ -1,17 +1,18 @@
-//! export: every drawer with everything it has, one JSON object per line, in the order added, and
-//! after the drawers of a collection the mined sources they belong to; then facts and links.
+//! export: every drawer with everything it has, one JSON object per line, in the order added. Before
+//! the drawers of a collection come the projects of its wings, so that an importer knows whose they
+//! are; after them the mined sources they belong to; at last facts and links.
 
 use std::io::Write;
 
 use loci_core::{
-    Collection, Error, FactQuery, Get, Include, Ledger, LeftOut, Metric, Relations, Result,
-    Selection, Warning,
+    Collection, Error, FactQuery, Get, Include, Ledger, LeftOut, Metric, Projects, Relations,
+    Result, Selection, Warning, printable_json,
 };
 use serde::Serialize;
 
 use crate::Palace;
 use crate::record::source::{JsonSource, JsonSourceLine};
-use crate::record::{JsonRecord, JsonRelation};
+use crate::record::{JsonProjectLine, JsonRecord, JsonRelation};
 
 /// What an export wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct ExportReport {
     pub exported: u64,
     /// Rows of the ledger of mining written.
     pub sources: u64,
+    /// Projects written.
+    pub projects: u64,
     /// Facts written.
     pub facts: u64,
     /// Links written.
@@ -81,8 +84,21 @@ fn export_collection(
         ..Get::new(Selection::all())
     })?;
     report.warnings.extend(listed.warnings);
-    if listed.ids.is_empty() {
+    // Read after the list: a project claims its wing before it has drawers there.
+    let projects = collection
+        .projects()
+        .map_or(Ok(Vec::new()), Projects::projects)?;
+    // A line of a project does not say how the collection is made: the line before it does.
+    if listed.ids.is_empty() || !projects.is_empty() {
         write_line(output, &named(JsonRecord::default()))?;
+    }
+    for project in projects {
+        let line = JsonProjectLine {
+            collection: Some(collection.name().to_owned()),
+            project,
+        };
+        write_line(output, &line)?;
+        report.projects += 1;
     }
     for page in listed.ids.chunks(PAGE) {
         let selection = Selection::ids(page.iter().cloned());
@@ -201,8 +217,10 @@ fn export_relations(
 }
 
 fn write_line(output: &mut dyn Write, record: &impl Serialize) -> Result<()> {
-    serde_json::to_writer(&mut *output, record)
+    // A line may go to a terminal: controls are escapes in it, and mean the same to a parser.
+    serde_json::to_string(record)
         .map_err(std::io::Error::from)
+        .and_then(|line| output.write_all(printable_json(line).as_bytes()))
         .and_then(|()| output.write_all(b"\n"))
         .map_err(|source| Error::io("cannot write", "the export", source))
 }

@@ -13,10 +13,11 @@ mod search;
 
 use std::sync::Arc;
 
-use loci_core::{Error, Fact, Relations, Result, Warning};
+use loci_core::{Capability, Fact, Relations, Result, Warning};
 use serde::Serialize;
 
 use crate::palace::Palace;
+use crate::secrets::{Tally, mask_search};
 
 /// Which facts are asked for; what is absent does not restrict. Names match whatever their case.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,8 +72,14 @@ pub struct FactAdded {
     pub added: bool,
     /// Facts of the same subject and predicate that say something else of the same time; twenty at most.
     pub conflicts: Vec<Fact>,
-    /// What should be known: the drawer it was taken from is not there, or it was there already and has ended.
+    /// What should be known: the drawer it was taken from is not there, or it was there already and
+    /// has ended.
     pub warnings: Vec<Warning>,
+    /// The fact as it was written, with its secrets masked.
+    #[serde(skip)]
+    pub fact: Fact,
+    /// Secrets that were masked in it, by kind.
+    pub masked: Tally,
 }
 
 /// What a supersession did, in one transaction.
@@ -82,6 +89,8 @@ pub struct Superseded {
     pub ended: Vec<Fact>,
     /// The fact that holds instead.
     pub added: Fact,
+    /// Secrets that were masked in it, by kind.
+    pub masked: Tally,
 }
 
 /// Facts that cannot all hold if the predicate has one object at a time.
@@ -104,13 +113,14 @@ impl Palace {
 
     /// Facts that match, in the order added. Where there are none the warnings say why.
     pub fn facts(&self, search: &FactSearch) -> Result<FactAnswer> {
-        search::find(&*self.facts_kept()?, search)
+        search::find(&*self.facts_kept()?, &mask_search(self.secrets(), search))
     }
 
     /// Ends the facts that match and hold: `ended` is the date (now if absent). Gives them as they are afterwards; none if
     /// none holds. Refused if all that match begin later.
     pub fn invalidate_facts(&self, search: &FactSearch, ended: Option<&str>) -> Result<Vec<Fact>> {
-        change::invalidate(&*self.facts_kept()?, search, ended)
+        let search = mask_search(self.secrets(), search);
+        change::invalidate(&*self.facts_kept()?, &search, ended)
     }
 
     /// Ends the facts that match `old` and adds `new`, which holds from `at` (else from its own `valid_from`, else from now),
@@ -122,7 +132,8 @@ impl Palace {
         new: &Fact,
         at: Option<&str>,
     ) -> Result<Superseded> {
-        change::supersede(&*self.facts_kept()?, old, new, at)
+        let old = mask_search(self.secrets(), old);
+        change::supersede(&*self.facts_kept()?, &old, new, at, self.secrets())
     }
 
     /// Facts in the order in which they began to hold, ended ones too; of one entity or of all. Those whose beginning is
@@ -143,13 +154,6 @@ impl Palace {
 
     fn facts_kept(&self) -> Result<Arc<dyn Relations>> {
         self.relations()?
-            .ok_or_else(|| Error::UnsupportedCapability {
-                capability: "facts".into(),
-                reason: format!(
-                    "a palace of backend `{}` keeps none; `loci import '{}'` makes it one of ours",
-                    self.backend_name(),
-                    self.path().display()
-                ),
-            })
+            .ok_or_else(|| self.backend.lacks(Capability::Relations))
     }
 }

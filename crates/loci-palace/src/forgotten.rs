@@ -1,10 +1,28 @@
 //! Texts that were forgotten do not come back by importing them.
 
-use loci_core::{Collection, Result, TextPlace};
+use std::borrow::Cow;
 
-/// Whether most of a text was forgotten in a collection. With `allow_again` nothing counts as forgotten, and what was is
-/// no longer.
+use loci_core::{Collection, Result, TextPlace};
+use loci_secrets::{Setting, mask};
+
+/// Whether most of a text was forgotten in a collection, with its secrets or with their masks:
+/// what was forgotten in one form does not come back in the other. With `allow_again` nothing
+/// counts as forgotten, and what was is no longer.
 pub(crate) fn mostly_forgotten(
+    collection: &dyn Collection,
+    text: &str,
+    allow_again: bool,
+) -> Result<bool> {
+    if mostly_forgotten_as_given(collection, text, allow_again)? {
+        return Ok(true);
+    }
+    match mask(text, Setting::Plain).text {
+        Cow::Owned(masked) => mostly_forgotten_as_given(collection, &masked, allow_again),
+        Cow::Borrowed(_) => Ok(false),
+    }
+}
+
+fn mostly_forgotten_as_given(
     collection: &dyn Collection,
     text: &str,
     allow_again: bool,

@@ -1,28 +1,36 @@
 //! import: JSON lines into collections, in small batches, with a report of everything that was
 //! not taken.
 
-mod lines;
+pub(crate) mod lines;
+mod projects;
 mod relations;
 mod sources;
+mod spool;
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, Seek, SeekFrom, Write};
+use std::io::{BufRead, Seek};
 use std::sync::Arc;
 use std::time::Duration;
 
+use loci_core::clock::new_id;
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Existing, Get, History, Include,
     LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result,
-    Selection, Warning,
+    Selection, Warning, quoted,
 };
 use serde::Serialize;
 
 use self::lines::Lines;
+use self::projects::WingPlan;
 use self::relations::Incoming;
 use self::sources::WaitingSources;
+use self::spool::Spool;
 use crate::forgotten::mostly_forgotten;
-use crate::record::{JsonLine, JsonRecord, columns, new_id};
+use crate::record::{JsonLine, JsonRecord, columns};
+use crate::secrets::{Policy, Tally, merge};
 use crate::{DEFAULT_COLLECTION, Palace};
+
+pub use self::projects::RenamedWing;
 
 /// Records per transaction: other writers never wait long.
 const BATCH: usize = 200;
@@ -75,6 +83,11 @@ pub struct ImportReport {
     pub sources: u64,
     /// Of those, rows whose drawers did not all come: the next mine reads their sources again.
     pub incomplete_sources: u64,
+    /// Projects of wings that were recorded.
+    pub projects: u64,
+    /// Wings of the file that have another name here, because another project has theirs, or because their project has
+    /// another one.
+    pub wings: Vec<RenamedWing>,
     /// New facts.
     pub facts: u64,
     /// New links.
@@ -89,6 +102,8 @@ pub struct ImportReport {
     pub left_out: Vec<LeftOut>,
     /// What changed besides, for example a vector that no longer fits its text.
     pub warnings: Vec<Warning>,
+    /// Secrets that were masked, by kind.
+    pub masked: Tally,
 }
 
 struct Pending {
@@ -97,34 +112,61 @@ struct Pending {
 }
 
 impl Palace {
-    /// Imports JSON lines. A bad record is reported and the rest goes on; a failing store stops it.
-    /// `progress` is called with the number of lines done.
+    /// Imports JSON lines. A bad record is reported and the rest goes on; a failing store stops it. `progress` is called
+    /// with the number of lines done. An export is read twice, since the projects of wings are needed first and older
+    /// exports have them last: a copy of the input is kept meanwhile, in memory if it is small, else in a temporary file
+    /// without a name. Lines that no export wrote, which name no collection, are imported as they come.
     pub fn import(
         &self,
         input: &mut dyn BufRead,
         options: &ImportOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<ImportReport> {
-        if options.on_conflict == OnConflict::Error {
-            let mut spool = tempfile::tempfile()
-                .map_err(|source| Error::io("cannot create", "a spool file", source))?;
-            let fail = |source| Error::io("cannot spool", "the import", source);
-            std::io::copy(input, &mut spool).map_err(fail)?;
-            spool
-                .flush()
-                .and_then(|()| spool.seek(SeekFrom::Start(0)).map(|_| ()))
-                .map_err(fail)?;
-            self.refuse_conflicts(&mut std::io::BufReader::new(&spool), options)?;
-            spool.seek(SeekFrom::Start(0)).map_err(fail)?;
-            return Import::new(self, options).run(&mut std::io::BufReader::new(&spool), progress);
+        if options.on_conflict != OnConflict::Error && !may_be_export(input)? {
+            return Import::new(self, options).run(input, progress);
         }
-        Import::new(self, options).run(input, progress)
+        let mut spool = Spool::new(input);
+        let plan = WingPlan::survey(&mut spool)?;
+        self.import_again(&mut spool.finish()?, plan, options, progress)
+    }
+
+    /// [`Self::import`] of a file, which needs no copy.
+    pub fn import_file<F: BufRead + Seek>(
+        &self,
+        file: &mut F,
+        options: &ImportOptions,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<ImportReport> {
+        let plan = WingPlan::survey(file)?;
+        self.import_again(file, plan, options, progress)
+    }
+
+    /// Imports lines that were read before.
+    fn import_again<F: BufRead + Seek>(
+        &self,
+        lines: &mut F,
+        plan: WingPlan,
+        options: &ImportOptions,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<ImportReport> {
+        let rewind = |lines: &mut F| {
+            let rewound = lines.rewind();
+            rewound.map_err(|source| Error::io("cannot read again", "the import", source))
+        };
+        if options.on_conflict == OnConflict::Error {
+            rewind(lines)?;
+            self.refuse_conflicts(lines, options)?;
+        }
+        rewind(lines)?;
+        let mut import = Import::new(self, options);
+        import.plan = plan;
+        import.run(lines, progress)
     }
 
     fn refuse_conflicts(&self, input: &mut dyn BufRead, options: &ImportOptions) -> Result<()> {
         let import = Import::new(self, options);
         let mut seen = HashSet::new();
-        let mut lines = Lines { input, number: 0 };
+        let mut lines = Lines::new(input);
         while let Some((line, text)) = lines.next()? {
             let record = match text.and_then(|text| JsonLine::parse(&text)) {
                 Ok(JsonLine::Drawer(record)) => record,
@@ -132,7 +174,9 @@ impl Palace {
                     import.refuse_other_fact(line, fact)?;
                     continue;
                 }
-                Ok(JsonLine::Source(_) | JsonLine::Link(_)) | Err(_) => continue,
+                Ok(JsonLine::Source(_) | JsonLine::Project(_) | JsonLine::Link(_)) | Err(_) => {
+                    continue;
+                }
             };
             let (Some(id), name) = (record.id.clone(), import.target(&record)) else {
                 continue;
@@ -153,7 +197,9 @@ impl Palace {
             if taken || !seen.insert((name.clone(), id.clone())) {
                 return Err(Error::Conflict {
                     what: format!(
-                        "line {line}: `{id}` exists in `{name}` or stands twice; nothing was imported"
+                        "line {line}: {} exists in {} or stands twice; nothing was imported",
+                        quoted(&id),
+                        quoted(&name)
                     ),
                 });
             }
@@ -173,6 +219,7 @@ struct Import<'a> {
     vector_bytes: usize,
     incoming: Incoming,
     sources: WaitingSources,
+    plan: WingPlan,
 }
 
 impl<'a> Import<'a> {
@@ -188,6 +235,7 @@ impl<'a> Import<'a> {
             vector_bytes: 0,
             incoming: Incoming::default(),
             sources: WaitingSources::default(),
+            plan: WingPlan::default(),
         }
     }
 
@@ -196,7 +244,7 @@ impl<'a> Import<'a> {
         input: &mut dyn BufRead,
         progress: &mut dyn FnMut(u64),
     ) -> Result<ImportReport> {
-        let mut lines = Lines { input, number: 0 };
+        let mut lines = Lines::new(input);
         while let Some((line, text)) = lines.next()? {
             match text.and_then(|text| {
                 if text.trim_start_matches('\u{feff}').trim().is_empty() {
@@ -208,6 +256,7 @@ impl<'a> Import<'a> {
                 Ok(None) => {}
                 Ok(Some(JsonLine::Drawer(record))) => self.take(line, record)?,
                 Ok(Some(JsonLine::Source(source))) => self.take_source(line, source)?,
+                Ok(Some(JsonLine::Project(project))) => self.plan.note(line, project),
                 Ok(Some(JsonLine::Fact(fact))) => self.take_fact(line, fact)?,
                 Ok(Some(JsonLine::Link(link))) => self.take_link(line, link)?,
                 Err(error) => self.lose(line, None, &error),
@@ -216,8 +265,10 @@ impl<'a> Import<'a> {
         }
         self.flush()?;
         self.flush_sources()?;
+        self.place_all_projects()?;
         self.flush_relations()?;
         self.note_left_out();
+        self.note_projects_left_out();
         Ok(self.report)
     }
 
@@ -239,7 +290,10 @@ impl<'a> Import<'a> {
         {
             self.flush()?;
             match self.open(&name, &record) {
-                Ok(collection) => self.current = Some(collection),
+                Ok(collection) => {
+                    self.place_projects(collection.as_ref())?;
+                    self.current = Some(collection);
+                }
                 Err(error) if is_of_record(&error) => {
                     self.lose(line, record.id, &error);
                     return Ok(());
@@ -250,6 +304,7 @@ impl<'a> Import<'a> {
         if record.is_collection_only() {
             return Ok(());
         }
+        self.plan.place_drawer(&mut record);
         if self.was_forgotten(&record)? {
             self.note_forgotten(&name, record.id.as_ref());
             self.report.skipped += 1;
@@ -297,7 +352,9 @@ impl<'a> Import<'a> {
         };
         let collection = self.palace.collection_with(name, true, &options)?;
         if let Some(identity) = &record.embedder {
-            self.palace.pin(name, identity)?;
+            self.palace
+                .collection(name, false)?
+                .pin_embedder(identity)?;
         }
         Ok(collection)
     }
@@ -363,6 +420,7 @@ impl<'a> Import<'a> {
         };
         let result = collection.import_records(&batch, &histories_of(pending), existing)?;
         self.report.warnings.extend(result.warnings);
+        merge(&mut self.report.masked, &result.masked);
         for (single, outcome) in pending.iter().zip(result.outcomes) {
             match outcome {
                 // Another process added it after we had looked.
@@ -370,7 +428,8 @@ impl<'a> Import<'a> {
                     let id = single.record.id.as_deref().unwrap_or_default();
                     return Err(Error::Busy {
                         what: format!(
-                            "importing `{id}`: it was added meanwhile; what was imported before it stays"
+                            "importing {}: it was added meanwhile; what was imported before it stays",
+                            quoted(id)
                         ),
                         waited: Duration::ZERO,
                     });
@@ -408,12 +467,11 @@ impl<'a> Import<'a> {
     }
 
     fn lose(&mut self, line: u64, id: Option<String>, error: &Error) {
+        // A parser's message may quote the value that it refuses.
+        let mut reason = error.to_string();
+        Policy::Mask.apply(&mut reason, &mut Tally::new());
         self.report.failed += 1;
-        self.report.lost.push(Loss {
-            line,
-            id,
-            reason: error.to_string(),
-        });
+        self.report.lost.push(Loss { line, id, reason });
     }
 }
 
@@ -432,6 +490,28 @@ pub(crate) fn replace_metadata(collection: &dyn Collection, batch: &mut Batch) -
         }
     }
     Ok(())
+}
+
+/// Whether the first line names a collection, as each line of a collection does in an export, or is too long to tell.
+/// Takes nothing from the input, and waits for its first bytes only.
+fn may_be_export(input: &mut dyn BufRead) -> Result<bool> {
+    let buffered = loop {
+        match input.fill_buf() {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            other => {
+                break other.map_err(|source| Error::io("cannot read", "the import", source))?;
+            }
+        }
+    };
+    let first = buffered.split_inclusive(|byte| *byte == b'\n').next();
+    let Some(first) = first.and_then(|line| line.strip_suffix(b"\n")) else {
+        return Ok(true);
+    };
+    let line = std::str::from_utf8(first).unwrap_or_default();
+    Ok(match JsonLine::parse(line) {
+        Ok(JsonLine::Drawer(record)) => record.collection.is_some(),
+        _ => true,
+    })
 }
 
 /// Whether an error is about the record and not about the store.

@@ -18,21 +18,28 @@
 
 mod checkup;
 mod config;
+mod creation;
 mod diary;
 mod embedders;
 mod export;
 mod facts;
 mod fence;
 mod forgotten;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod import;
 mod links;
+mod location;
 mod mine;
 mod palace;
 mod record;
 mod remember;
 mod rescue;
 mod search;
+mod secrets;
 mod wake_up;
+mod wings;
 
 /// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
 pub mod chroma {
@@ -45,53 +52,58 @@ pub mod chroma {
 pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
 };
-pub use config::{Config, HooksConfig, default_palace_path, state_directory};
-pub use diary::{DiaryEntry, DiaryNote, DiaryPage};
+pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
+pub use diary::{DiaryEntry, DiaryNote, DiaryPage, DiaryWritten};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
 pub use facts::{Conflict, FactAdded, FactAnswer, FactSearch, FactState, Superseded};
-pub use fence::{Fence, instruction_like};
-pub use import::{ImportOptions, ImportReport, Loss, OnConflict};
-pub use links::{Reached, Taxonomy, Tunnel, Walk};
+pub use fence::{Fence, ORDERS, instruction_like};
+pub use import::{ImportOptions, ImportReport, Loss, OnConflict, RenamedWing};
+pub use links::{Linked, Reached, Taxonomy, Tunnel, Walk};
+pub use location::{directory_of, palace_of, shown_location};
 pub use loci_chroma::{Finding as ForeignFinding, Severity};
+pub use loci_core::clock::new_id;
 pub use loci_core::*;
 pub use loci_embed::{
     Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
     STATIC_NAME, StoredModel,
+};
+pub use loci_files::scratch::{
+    before_first as before_private_copy, remove_all as remove_private_copies,
 };
 pub use loci_foreign::{
     ForeignCollection, ForeignPalace, ForeignRecord, Kind as ForeignKind, LostRecord, Readout,
     Recognised, Take, VectorCounts, VectorOrigin, open as open_foreign, recognise, recognise_as,
     shell_quoted, usual_places,
 };
-pub use loci_mine::place::{Chosen, of_conversation as place_of_conversation};
+pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;
 pub use loci_mine::talk::recognise as recognise_conversation;
-pub use loci_mine::walk::Rules;
+pub use loci_mine::walk::{FollowLinks, Rules};
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    Failure, Gone, Manner, Meter, Options as MineOptions, Reading, Report as MineReport, Source,
-    Swept, Tree,
+    DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, Reading,
+    Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
     Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Stage, Step,
     TermInfo, Verdict, WhyNot, count_tokens, date_of,
 };
-pub use loci_sqlite::{
-    Durability, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState,
-    PurgePending, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
-    SalvageReport, VerifyReport,
-};
 pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
-pub use record::{JsonRecord, new_id};
+pub use record::JsonRecord;
 pub use remember::{
     DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport, Remembered, Twin,
 };
 pub use rescue::{
     CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
-    RescueReport, RescuedCollection, Step as RescueStep, diagnose,
+    RescueReport, RescuedCollection, Step as RescueStep, candidates_file, diagnose,
 };
 pub use search::{Found, Scope, parse_moment};
+pub use secrets::{
+    Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
+    secret_policy,
+};
 pub use wake_up::{WakeUp, WakeUpOptions};
+pub use wings::{Split, SplitPart, WingInfo};

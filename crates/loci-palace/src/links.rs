@@ -8,10 +8,11 @@ mod walk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use loci_core::{Error, Link, LinkEnd, Related, Relations, Result, Warning, validate_links};
+use loci_core::{Capability, Link, LinkEnd, Related, Relations, Result, Warning, validate_links};
 use serde::Serialize;
 
 use crate::palace::Palace;
+use crate::secrets::{Tally, mask_link};
 
 /// Links read at once.
 const PAGE: usize = 1_000;
@@ -55,18 +56,39 @@ pub struct Tunnel {
     pub link: Option<Link>,
 }
 
+/// What became of links that were given.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Linked {
+    /// Written.
+    pub added: u64,
+    /// There already, unchanged.
+    pub known: u64,
+    /// Secrets that were masked in labels, by kind.
+    pub masked: Tally,
+}
+
 /// Rooms of each wing with their drawers: wing, room, count.
 pub type Taxonomy = BTreeMap<String, BTreeMap<String, u64>>;
 
 impl Palace {
     /// Adds links; ends that do not exist are refused.
-    pub fn link(&self, links: &[Link]) -> Result<Related> {
+    pub fn link(&self, links: &[Link]) -> Result<Linked> {
+        let (mut links, mut masked) = (links.to_vec(), Tally::new());
+        for link in &mut links {
+            mask_link(self.secrets(), link, &mut masked);
+        }
+        let links = links.as_slice();
         validate_links(links)?;
         for link in links {
             self.require_end(&link.from)?;
             self.require_end(&link.to)?;
         }
-        self.kept_relations()?.add_links(links)
+        let Related { added, known } = self.kept_relations()?.add_links(links)?;
+        Ok(Linked {
+            added,
+            known,
+            masked,
+        })
     }
 
     /// Removes links by ends and label; gives how many there were.
@@ -134,9 +156,6 @@ impl Palace {
 
     pub(crate) fn kept_relations(&self) -> Result<Arc<dyn Relations>> {
         self.relations()?
-            .ok_or_else(|| Error::UnsupportedCapability {
-                capability: "links".into(),
-                reason: format!("a palace of backend `{}` is only read", self.backend_name()),
-            })
+            .ok_or_else(|| self.backend.lacks(Capability::Relations))
     }
 }

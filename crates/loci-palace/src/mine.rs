@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, Filter, KeyTest, Ledger, Result, RunRecord, Undone, Warning};
+use loci_core::{Capability, Error, Filter, KeyTest, Ledger, Result, RunRecord, Undone, Warning};
 use loci_mine::watch::{Pace, Stir};
 use loci_mine::{
     BRAKE_FILES, Errand, FILE, Gone, Meter, Options, Reading, Report, Run, Source, Sweep, Swept,
@@ -49,18 +49,14 @@ pub struct Watching<'a> {
     pub stop: &'a AtomicBool,
 }
 
-fn ledger_of(memory: &Memory) -> Result<&dyn Ledger> {
-    memory
-        .collection
-        .ledger()
-        .ok_or_else(|| Error::UnsupportedCapability {
-            capability: "mining".into(),
-            reason: "the backend keeps no ledger of sources; `loci import` brings its palace into one that does"
-                .into(),
-        })
-}
-
 impl Palace {
+    fn ledger_of<'a>(&self, memory: &'a Memory) -> Result<&'a dyn Ledger> {
+        memory
+            .collection
+            .ledger()
+            .ok_or_else(|| self.backend.lacks(Capability::Mining))
+    }
+
     /// Reads what is new in a source, such as a [`Tree`], into a collection, which is made when missing. An error means
     /// that the palace could not be written to; files that could not be read are named in the report.
     pub fn mine(
@@ -72,10 +68,11 @@ impl Palace {
         stop: &AtomicBool,
     ) -> Result<Report> {
         let (memory, warnings) = self.memory(collection, true)?;
-        let ledger = ledger_of(&memory)?;
+        let ledger = self.ledger_of(&memory)?;
         let run = Run::new(ledger, "mine", source.describe().roots);
         let errand = Errand {
             ledger,
+            projects: memory.collection.projects(),
             source,
             run: &run,
             options,
@@ -94,7 +91,7 @@ impl Palace {
         choice: SyncChoice,
     ) -> Result<Swept> {
         let (memory, _) = self.memory(collection, false)?;
-        let ledger = ledger_of(&memory)?;
+        let ledger = self.ledger_of(&memory)?;
         let roots = names_of(roots)?;
         let run = Run::new(ledger, "sync", roots.clone());
         let sweep = Sweep {
@@ -114,20 +111,20 @@ impl Palace {
     /// The last runs of a collection, newest first.
     pub fn runs(&self, collection: &str, limit: usize) -> Result<Vec<RunRecord>> {
         let (memory, _) = self.reading(collection)?;
-        ledger_of(&memory)?.runs(limit)
+        self.ledger_of(&memory)?.runs(limit)
     }
 
     /// Takes back what a run did. What it read is read again by the next run.
     pub fn undo(&self, collection: &str, run: u64) -> Result<Undone> {
         let (memory, _) = self.memory(collection, false)?;
-        ledger_of(&memory)?.undo(run)
+        self.ledger_of(&memory)?.undo(run)
     }
 
     /// Mines what changes below some roots until told to stop. Catches up first with what changed before. Files that are
     /// deleted go, unless most of them do at once.
     pub fn watch(&self, watching: &Watching<'_>, tell: &mut dyn FnMut(Told)) -> Result<()> {
         // A palace that cannot be mined into will not be by waiting.
-        self.local()?;
+        self.require(Capability::Mining)?;
         // Roots must exist before anything is promised.
         Tree::new(watching.roots, watching.reading.clone())?;
         let roots: Vec<PathBuf> = names_of(watching.roots)?
@@ -194,7 +191,7 @@ impl Palace {
     ) -> Result<Report> {
         let there: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
         let (memory, warnings) = self.memory(watching.collection, true)?;
-        let ledger = ledger_of(&memory)?;
+        let ledger = self.ledger_of(&memory)?;
         let names = names_of(roots)?;
         let run = Run::new(ledger, "watch", names.clone());
         let mut tree = Tree::new(&there, watching.reading.clone())?;
@@ -204,6 +201,7 @@ impl Palace {
         let meter = Meter::default();
         let errand = Errand {
             ledger,
+            projects: memory.collection.projects(),
             source: &tree,
             run: &run,
             options: watching.options,
@@ -242,7 +240,7 @@ impl Palace {
     }
 
     fn generation(&self) -> Result<u64> {
-        self.local()?.generation(self.reference())
+        self.backend.generation(&self.reference)
     }
 }
 

@@ -1,23 +1,23 @@
 //! One palace and everything a front end does with it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use loci_chroma::ChromaBackend;
 use loci_core::{
-    Backend, BackendChoice, Collection, CollectionInfo, CollectionOptions, Embedder,
-    EmbedderIdentity, Error, MaintenanceState, Metric, PalaceRef, Registry, Relations, Result,
-    Selection, Warning,
+    Backend, BackendChoice, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
+    Embedder, EmbedderIdentity, Error, ForgetOutcome, MaintenanceState, Metric, PalaceRef,
+    PalaceState, Registry, Relations, RepairOptions, RepairReport, Restored, Result, Selection,
+    VerifyReport, Warning,
 };
 use loci_embed::ModelStore;
-use loci_sqlite::{
-    Durability, ForgetOutcome, PalaceState, RepairOptions, RepairReport, Restored, SqliteBackend,
-    VerifyReport,
-};
+use loci_sqlite::SqliteBackend;
 
-use crate::config::Config;
+use crate::config::{Config, name_in_variable};
+use crate::creation::refuse_among_other_files;
 use crate::embedders::{Embedders, Purpose, Resolved};
 use crate::rescue::known_maker;
+use crate::secrets::{self, MaskingCollection, MaskingRelations, Policy};
 
 /// Collection used when none is named.
 pub const DEFAULT_COLLECTION: &str = "drawers";
@@ -27,12 +27,17 @@ pub const DEFAULT_COLLECTION: &str = "drawers";
 pub struct OpenOptions {
     /// Make the palace if there is none.
     pub create: bool,
+    /// Make it also in a directory that holds other files.
+    pub among_other_files: bool,
     /// Backend by name; otherwise configuration, environment, detection and default decide.
     pub backend: Option<String>,
     /// How hard commits try to reach the disk; otherwise configuration and default decide.
     pub durability: Option<Durability>,
     /// Embedder by name (`static`, `minilm`, `openai`, `none`); otherwise what made a collection's vectors decides.
     pub embedder: Option<String>,
+    /// Keep secrets as they are, whatever the configuration says. Otherwise `secrets` of
+    /// `palace.toml`, else of `config.toml`, decides; without either they are masked.
+    pub keep_secrets: bool,
 }
 
 impl OpenOptions {
@@ -52,10 +57,11 @@ impl OpenOptions {
 
 /// An open palace. Close it when done: a process that wrote much brings the index up before it goes.
 pub struct Palace {
-    reference: PalaceRef,
-    backend: Arc<dyn Backend>,
-    sqlite: Arc<SqliteBackend>,
+    pub(crate) reference: PalaceRef,
+    pub(crate) backend: Arc<dyn Backend>,
     embedders: Embedders,
+    pub(crate) policy: Policy,
+    created: bool,
 }
 
 /// A collection together with the embedder that it is used with.
@@ -86,64 +92,143 @@ pub struct Status {
     pub state: PalaceState,
 }
 
+/// The configuration files that have a say in how a palace is opened.
+#[derive(Debug, Default)]
+pub(crate) struct Configured {
+    pub(crate) of_palace: Config,
+    pub(crate) of_user: Config,
+}
+
+impl Configured {
+    fn read(palace: &PalaceRef) -> Result<Self> {
+        Ok(Self {
+            of_palace: Config::of_palace(palace)?,
+            of_user: Config::of_user()?,
+        })
+    }
+
+    /// The backends of this build.
+    pub(crate) fn registry(&self, options: &OpenOptions) -> Result<Registry> {
+        let durability = match options.durability {
+            Some(durability) => durability,
+            None => self
+                .of_palace
+                .durability()?
+                .or(self.of_user.durability()?)
+                .unwrap_or_default(),
+        };
+        let mut registry = Registry::new();
+        registry.register(Arc::new(SqliteBackend::new(durability)));
+        registry.register(Arc::new(ChromaBackend::new(known_maker)));
+        Ok(registry)
+    }
+}
+
 impl Palace {
-    /// Opens the palace in `path`. The backend is the one named explicitly, else in the palace's
-    /// configuration, else in `LOCI_BACKEND`, else the one whose files are there, else `sqlite`.
-    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
-        let palace = Self::connect(path, options)?;
-        if options.create && palace.is_local() {
-            palace.sqlite.ensure_palace(&palace.reference)?;
+    /// Opens a palace: a directory, or a URL. The backend is the one named explicitly, else the one of
+    /// the URL's scheme, else the one in the palace's configuration, else in `LOCI_BACKEND`, else the
+    /// one whose files are there, else `sqlite`.
+    pub fn open(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
+        Self::connect(place, options)?.opened(options)
+    }
+
+    /// [`Palace::open`] with backends of the caller's choice.
+    pub fn open_with(
+        registry: &Registry,
+        place: impl Into<PalaceRef>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let reference = place.into();
+        let configured = Configured::read(&reference)?;
+        Self::connect_with(registry, reference, options, configured)?.opened(options)
+    }
+
+    fn opened(mut self, options: &OpenOptions) -> Result<Self> {
+        if options.create && self.offers(Capability::Writing) {
+            if !options.among_other_files {
+                self.refuse_among_other_files()?;
+            }
+            self.created = self.backend.create_palace(&self.reference)?;
         } else {
-            palace.backend.list_collections(&palace.reference)?;
+            self.backend.list_collections(&self.reference)?;
         }
-        Ok(palace)
+        Ok(self)
     }
 
     /// Names a palace without looking whether it can be opened, for `verify` and `repair`.
-    pub fn connect(path: &Path, options: &OpenOptions) -> Result<Self> {
-        Self::connect_with(path, options, Config::of_palace(path)?, Config::of_user()?)
+    pub fn connect(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
+        let reference = place.into();
+        let configured = Configured::read(&reference)?;
+        let registry = configured.registry(options)?;
+        Self::connect_with(&registry, reference, options, configured)
     }
 
-    /// [`Palace::connect`] with the configuration given.
     pub(crate) fn connect_with(
-        path: &Path,
+        registry: &Registry,
+        reference: PalaceRef,
         options: &OpenOptions,
-        of_palace: Config,
-        of_user: Config,
+        configured: Configured,
     ) -> Result<Self> {
-        let durability = match options.durability {
-            Some(durability) => durability,
-            None => of_palace
-                .durability()?
-                .or(of_user.durability()?)
-                .unwrap_or_default(),
+        let Configured { of_palace, of_user } = configured;
+        let environment = name_in_variable("LOCI_BACKEND")?;
+        let embedders = Embedders::new(
+            options.embedder.as_deref(),
+            reference.as_directory(),
+            &of_palace,
+            &of_user,
+        )?;
+        let policy = if options.keep_secrets {
+            Policy::Keep
+        } else {
+            secrets::policy_of(&of_palace, &of_user)?
         };
-        let sqlite = Arc::new(SqliteBackend::new(durability));
-        let mut registry = Registry::new();
-        registry.register(Arc::clone(&sqlite) as Arc<dyn Backend>);
-        registry.register(Arc::new(ChromaBackend::new(known_maker)));
-        let environment = std::env::var("LOCI_BACKEND")
-            .ok()
-            .filter(|name| !name.is_empty());
-        let embedders = Embedders::new(options.embedder.as_deref(), path, &of_palace, &of_user)?;
         let config = of_palace.backend.or(of_user.backend);
         let choice = BackendChoice {
             explicit: options.backend.as_deref(),
             config: config.as_deref(),
             environment: environment.as_deref(),
         };
-        let backend = registry.resolve(choice, path)?;
+        let backend = registry.resolve(choice, &reference)?;
         Ok(Self {
-            reference: PalaceRef::local(path),
+            reference,
             backend,
-            sqlite,
             embedders,
+            policy,
+            created: false,
         })
     }
 
-    /// Its directory.
-    pub fn path(&self) -> &Path {
-        &self.reference.path
+    /// Whether its backend offers something.
+    pub fn offers(&self, capability: Capability) -> bool {
+        self.backend.capabilities().contains(&capability)
+    }
+
+    /// Fails unless its backend offers something.
+    pub(crate) fn require(&self, capability: Capability) -> Result<()> {
+        if self.offers(capability) {
+            return Ok(());
+        }
+        Err(self.backend.lacks(capability))
+    }
+
+    /// Whether opening it created it.
+    pub fn was_created(&self) -> bool {
+        self.created
+    }
+
+    /// The warning that a reader should get of a palace that this process cannot write.
+    pub fn read_only(&self) -> Result<Option<Warning>> {
+        self.backend.read_only(&self.reference)
+    }
+
+    /// Where it is. What is shown of it holds no password.
+    pub fn place(&self) -> &PalaceRef {
+        &self.reference
+    }
+
+    /// Its directory; nothing if a URL names it.
+    pub fn directory(&self) -> Option<&Path> {
+        self.reference.as_directory()
     }
 
     /// Name of the backend that serves it.
@@ -187,7 +272,9 @@ impl Palace {
             collection,
             embedder: resolved.embedder,
         };
-        Ok((memory, resolved.warnings))
+        let mut warnings = resolved.warnings;
+        warnings.extend(self.read_only()?);
+        Ok((memory, warnings))
     }
 
     /// The embedder that would write into a collection whose vectors `pinned` made.
@@ -228,8 +315,10 @@ impl Palace {
         create: bool,
         options: &CollectionOptions,
     ) -> Result<Arc<dyn Collection>> {
-        self.backend
-            .get_collection(&self.reference, name, create, options)
+        let collection = self
+            .backend
+            .get_collection(&self.reference, name, create, options)?;
+        Ok(MaskingCollection::around(collection, self.policy))
     }
 
     /// Creates a collection; a conflict if it exists.
@@ -238,8 +327,10 @@ impl Palace {
             metric: Some(metric),
             embedder: None,
         };
-        self.backend
-            .create_collection(&self.reference, name, &options)
+        let collection = self
+            .backend
+            .create_collection(&self.reference, name, &options)?;
+        Ok(MaskingCollection::around(collection, self.policy))
     }
 
     /// Removes a collection and everything in it.
@@ -277,18 +368,18 @@ impl Palace {
                 .map(|collection| collection.info.count)
                 .sum(),
             collections,
-            state: self.local()?.state(&self.reference)?,
+            state: self.backend.state(&self.reference)?,
         })
     }
 
     /// Removes drawers and every trace of their text.
     pub fn forget(&self, collection: &str, selection: &Selection) -> Result<ForgetOutcome> {
-        self.local()?.forget(&self.reference, collection, selection)
+        self.backend.forget(&self.reference, collection, selection)
     }
 
     /// Compares everything derived with the truth; with `deep`, recomputes it.
     pub fn verify(&self, deep: bool) -> Result<VerifyReport> {
-        self.local()?.verify(&self.reference, deep)
+        self.backend.verify(&self.reference, deep)
     }
 
     /// Repairs what verify finds. A database that cannot be read is salvaged into a new palace
@@ -299,18 +390,29 @@ impl Palace {
 
     /// [`Palace::repair`], with options.
     pub fn repair_with(&self, options: RepairOptions) -> Result<RepairReport> {
-        self.local()?.repair(&self.reference, options)
+        self.backend.repair(&self.reference, options)
     }
 
     /// Writes a consistent copy to a new file; gives its size.
     pub fn backup(&self, target: &Path) -> Result<u64> {
         self.refuse_inside(target)?;
-        self.local()?.backup(&self.reference, target)
+        self.backend.backup(&self.reference, target)
     }
 
     /// Makes this palace the state of a backup.
     pub fn restore(&self, backup: &Path, replace: bool) -> Result<Restored> {
-        self.local()?.restore(backup, &self.reference, replace)
+        self.refuse_among_other_files()?;
+        self.backend.restore(&self.reference, backup, replace)
+    }
+
+    /// Refuses to make a palace in a directory that holds other files and none.
+    fn refuse_among_other_files(&self) -> Result<()> {
+        match self.directory() {
+            Some(directory) if !self.backend.detect(&self.reference) => {
+                refuse_among_other_files(directory)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a file inside the palace as a target: it could overwrite the palace, and `forget`
@@ -320,8 +422,9 @@ impl Palace {
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        let inside = match (parent.canonicalize(), self.reference.path.canonicalize()) {
-            (Ok(parent), Ok(palace)) => parent.starts_with(palace),
+        let palace = self.directory().map(Path::canonicalize);
+        let inside = match (parent.canonicalize(), palace) {
+            (Ok(parent), Some(Ok(palace))) => parent.starts_with(palace),
             _ => false,
         };
         if inside {
@@ -333,40 +436,14 @@ impl Palace {
         Ok(())
     }
 
-    /// Directory of the derived index files.
-    pub fn index_directory(&self) -> PathBuf {
-        self.reference.path.join("index")
-    }
-
     /// Brings indexes up if they are due and lets go of the palace.
     pub fn close(&self) -> Result<()> {
         self.backend.close()
     }
 
-    pub(crate) fn reference(&self) -> &PalaceRef {
-        &self.reference
-    }
-
     /// Facts and links; nothing where the backend keeps none.
     pub fn relations(&self) -> Result<Option<Arc<dyn Relations>>> {
-        self.backend.relations(&self.reference)
-    }
-
-    pub(crate) fn local(&self) -> Result<&SqliteBackend> {
-        if self.is_local() {
-            return Ok(&self.sqlite);
-        }
-        Err(Error::UnsupportedCapability {
-            capability: "care of local files".into(),
-            reason: format!(
-                "a palace of backend `{}` is only read; `loci import '{}'` makes it one of ours",
-                self.backend.name(),
-                self.reference.path.display()
-            ),
-        })
-    }
-
-    fn is_local(&self) -> bool {
-        self.backend.name() == loci_sqlite::BACKEND_NAME
+        let relations = self.backend.relations(&self.reference)?;
+        Ok(relations.map(|relations| MaskingRelations::around(relations, self.policy)))
     }
 }

@@ -1,12 +1,12 @@
 //! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
-//! `collection`, `metric`, `embedder` and the drawer's history; or `{"source": {…}}`, `{"fact": {…}}`
-//! or `{"link": {…}}`. docs/format.md describes the lines.
+//! `collection`, `metric`, `embedder` and the drawer's history; or `{"source": {…}}`, `{"project": {…}}`,
+//! `{"fact": {…}}` or `{"link": {…}}`. docs/format.md describes the lines.
 
 pub(crate) mod source;
 
 use loci_core::{
-    Batch, EmbedderIdentity, Error, Fact, History, Link, Metadata, MetadataPatch, Origin, Result,
-    deserialize_strict,
+    Batch, EmbedderIdentity, Error, Fact, History, Link, Metadata, MetadataPatch, Origin,
+    ProjectRecord, Result, deserialize_strict, refuse_large_integers,
 };
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,9 @@ pub struct JsonRecord {
     /// The mined source it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// What a rescue says of a text without a certain id: for people, not for the import.
+    #[serde(default, skip_serializing)]
+    pub candidate: Option<IgnoredAny>,
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -66,6 +69,11 @@ fn is_empty(value: &Value) -> bool {
 impl JsonRecord {
     /// Reads a line.
     pub fn parse(line: &str) -> Result<Self> {
+        refuse_large_integers("record", line, Some("embedding"))?;
+        Self::read(line)
+    }
+
+    fn read(line: &str) -> Result<Self> {
         // Some editors begin a file with a mark that is no text.
         serde_json::from_str(line.trim_start_matches('\u{feff}'))
             .map_err(|error| Error::invalid("record", error.to_string()))
@@ -132,8 +140,18 @@ impl JsonRecord {
 pub(crate) enum JsonLine {
     Drawer(JsonRecord),
     Source(JsonSourceLine),
+    Project(JsonProjectLine),
     Fact(Fact),
     Link(Link),
+}
+
+/// A project and its wing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JsonProjectLine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) collection: Option<String>,
+    pub(crate) project: ProjectRecord,
 }
 
 /// A fact or a link, as it is written and read: it holds one of both.
@@ -152,6 +170,8 @@ struct Meant {
     #[serde(default)]
     source: Option<IgnoredAny>,
     #[serde(default)]
+    project: Option<IgnoredAny>,
+    #[serde(default)]
     fact: Option<IgnoredAny>,
     #[serde(default)]
     link: Option<IgnoredAny>,
@@ -160,7 +180,8 @@ struct Meant {
 impl JsonLine {
     /// Reads a line. What is refused is refused with the problem of what it means to be.
     pub(crate) fn parse(line: &str) -> Result<Self> {
-        let refused = match JsonRecord::parse(line) {
+        refuse_large_integers("record", line, Some("embedding"))?;
+        let refused = match JsonRecord::read(line) {
             Ok(record) => return Ok(Self::Drawer(record)),
             Err(error) => error,
         };
@@ -172,6 +193,13 @@ impl JsonLine {
                 return serde_json::from_str(text)
                     .map(Self::Source)
                     .map_err(|error| Error::invalid("source", error.to_string()));
+            }
+            Ok(Meant {
+                project: Some(_), ..
+            }) => {
+                return serde_json::from_str(text)
+                    .map(Self::Project)
+                    .map_err(|error| Error::invalid("project", error.to_string()));
             }
             Ok(Meant { fact: Some(_), .. }) => "fact",
             Ok(Meant { link: Some(_), .. }) => "link",
@@ -185,11 +213,6 @@ impl JsonLine {
             _ => Err(Error::invalid(what, "a line holds one fact or one link")),
         }
     }
-}
-
-/// A new id: time-ordered and unique.
-pub fn new_id() -> String {
-    uuid::Uuid::now_v7().to_string()
 }
 
 /// An empty batch whose columns are all present, for building row by row.

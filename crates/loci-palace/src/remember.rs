@@ -5,6 +5,7 @@ mod twins;
 
 use std::collections::{HashMap, HashSet};
 
+use loci_core::clock::new_id;
 use loci_core::{
     Batch, Collection, DrawerRef, Error, Fact, Get, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
     Metadata, MetadataPatch, Outcome, Result, Selection, Warning, WriteResult,
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use self::twins::TwinSearch;
 use crate::palace::{Memory, Palace};
-use crate::record::new_id;
+use crate::secrets::{Tally, mask_fact, mask_metadata, mask_text};
 
 /// Similarity from which a drawer counts as a near duplicate.
 pub const NEAR_DUPLICATE: f32 = 0.9;
@@ -97,6 +98,8 @@ pub struct RememberReport {
     pub threshold: f32,
     /// What should be known.
     pub warnings: Vec<Warning>,
+    /// Secrets that were masked in what was given, by kind.
+    pub masked: Tally,
 }
 
 impl Default for RememberOptions {
@@ -131,7 +134,9 @@ impl Palace {
         let (memory, warnings) = self.reading(collection)?;
         check.warnings = warnings;
         let mut search = TwinSearch::new(self, &memory, threshold)?;
-        let twins = search.of(&[text])?;
+        // What is stored is masked, so the text is looked for in that form.
+        let text = mask_text(self.secrets(), text, &mut Tally::new());
+        let twins = search.of(&[text.as_ref()])?;
         check.twins = twins.into_iter().next().unwrap_or_default();
         check.warnings.extend(search.warnings);
         Ok(check)
@@ -158,6 +163,8 @@ impl Palace {
         if drawers.is_empty() {
             return Ok(report);
         }
+        // Masked before ids are derived and texts are compared: both are about what is stored.
+        let drawers = &self.masked_drawers(drawers, &mut report.masked);
         let mut ids = ids_of(drawers);
         batch_of(drawers, &ids, &vec![true; drawers.len()]).validate()?;
         let (memory, warnings) = self.memory(&options.collection, true)?;
@@ -170,6 +177,19 @@ impl Palace {
         report.drawers = judged(drawers, &ids, twins, options);
         self.write(drawers, &ids, &memory, options, &mut report)?;
         Ok(report)
+    }
+
+    fn masked_drawers(&self, drawers: &[NewDrawer], tally: &mut Tally) -> Vec<NewDrawer> {
+        let policy = self.secrets();
+        let mut drawers = drawers.to_vec();
+        for drawer in &mut drawers {
+            policy.apply(&mut drawer.text, tally);
+            mask_metadata(policy, &mut drawer.metadata, tally);
+            for fact in &mut drawer.facts {
+                mask_fact(policy, fact, tally);
+            }
+        }
+        drawers
     }
 
     /// Writes what was not left out, with the facts of all that is kept.

@@ -8,6 +8,7 @@ mod drawers;
 mod fitting;
 mod intake;
 mod maker;
+mod models;
 mod proof;
 mod relations;
 mod report;
@@ -16,8 +17,9 @@ mod twins;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-use loci_core::{DrawerRef, Error, ErrorKind, Get, Include, Result, Selection, Warning};
+use loci_core::{DrawerRef, Error, ErrorKind, Get, Include, Result, Selection, Warning, quoted};
 use loci_foreign::{ForeignPalace, Readout, Take};
 
 pub use self::doctor::{CollectionSummary, Diagnosis, diagnose};
@@ -26,6 +28,7 @@ pub(crate) use self::maker::known_maker;
 pub use self::report::{
     FindingCounts, LostPiece, Phase, RelationsReport, RescueReport, RescuedCollection, Step,
 };
+use crate::secrets::{Tally, merge};
 use crate::{DEFAULT_COLLECTION, OnConflict, Palace};
 
 /// Records that are read at a time, unless [`RescueOptions::batch`] says otherwise.
@@ -44,6 +47,8 @@ pub struct RescueOptions {
     pub collection: Option<String>,
     /// Records per transaction; 0 for the default.
     pub batch: usize,
+    /// The new file that texts without a certain id are written to, as JSON lines; without one they are only counted.
+    pub candidates: Option<PathBuf>,
 }
 
 impl RescueOptions {
@@ -53,6 +58,29 @@ impl RescueOptions {
             records => records.min(loci_core::MAX_BATCH_RECORDS),
         }
     }
+}
+
+/// A new file for the texts of the palace at `source` that have no certain id: in the state directory, never beside the source. Nothing, if
+/// there is no home directory.
+pub fn candidates_file(source: &Path) -> Result<Option<PathBuf>> {
+    let Some(directory) = crate::state_directory() else {
+        return Ok(None);
+    };
+    let directory = directory.join("candidates");
+    loci_files::create_directory(&directory)
+        .map_err(|error| Error::io("cannot create", &directory, error))?;
+    let stamp = loci_core::clock::file_stamp();
+    let named = |number: u32| {
+        let mut name = source.file_name().unwrap_or("palace".as_ref()).to_owned();
+        name.push(format!(".candidates-{stamp}"));
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        name.push(".jsonl");
+        directory.join(name)
+    };
+    // Two imports may run in the same second.
+    Ok((0..1000).map(named).find(|file| !file.exists()))
 }
 
 impl Palace {
@@ -72,6 +100,7 @@ impl Palace {
             source,
             options,
             forgotten: RefCell::default(),
+            masked: RefCell::default(),
         };
         if options.on_conflict == OnConflict::Error {
             rescue.refuse_conflicts()?;
@@ -87,15 +116,20 @@ struct Rescue<'a> {
     options: &'a RescueOptions,
     /// Drawers that were left out because their text was forgotten here.
     forgotten: RefCell<HashSet<DrawerRef>>,
+    /// Secrets that were masked in facts and links.
+    masked: RefCell<Tally>,
 }
 
 impl Rescue<'_> {
     fn run(&self, progress: &mut dyn FnMut(Step<'_>)) -> Result<RescueReport> {
         let mut report = RescueReport::of(self.source, self.options.dry_run);
+        self.keep_candidates(&mut report)?;
         for at in 0..self.source.collections().len() {
             Drawers::new(self, at, &mut report).run(progress)?;
         }
         self.bring_relations(&mut report, progress)?;
+        merge(&mut report.masked, &self.masked.borrow());
+        report.lose_names(self.source.findings());
         report.lose_all_if_nothing_was_read();
         if !self.source.still_holds() {
             report.warnings.push(Warning::new(
@@ -107,6 +141,21 @@ impl Rescue<'_> {
             ));
         }
         Ok(report)
+    }
+
+    /// Writes texts without a certain id to a file, before anything else: where that fails, nothing was imported.
+    fn keep_candidates(&self, report: &mut RescueReport) -> Result<()> {
+        let candidates = self.source.candidates();
+        report.candidates = candidates.len() as u64;
+        let texts = candidates.iter().filter(|of| of.row.is_some());
+        report.candidate_texts = texts.count() as u64;
+        let file = self.options.candidates.as_ref();
+        let Some(file) = file.filter(|_| !candidates.is_empty() && !self.options.dry_run) else {
+            return Ok(());
+        };
+        loci_chroma::write_candidates(candidates, file)?;
+        report.candidates_file = Some(file.to_string_lossy().into_owned());
+        Ok(())
     }
 
     /// The collection here of a collection there.
@@ -160,8 +209,9 @@ impl Rescue<'_> {
                         (None, None) => Ok(()),
                         (id, _) => Err(Error::Conflict {
                             what: format!(
-                                "`{}` exists in `{name}`; nothing was imported",
-                                id.map_or("a damaged drawer", String::as_str)
+                                "{} exists in {}; nothing was imported",
+                                quoted(id.map_or("a damaged drawer", String::as_str)),
+                                quoted(&name)
                             ),
                         }),
                     }

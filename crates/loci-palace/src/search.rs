@@ -1,11 +1,10 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
 use loci_core::{
-    Collection, Embedder, EmbedderIdentity, Error, Filter, Get, Include, KeyTest, MetaValue,
-    Result, Selection, Warning,
+    Collection, Embedder, Error, Filter, Get, Include, KeyTest, MetaValue, ReembedProgress,
+    Reembedded, Result, Selection, Warning, quoted,
 };
 use loci_recall::{Answer, Request, WhyNot};
-use loci_sqlite::{ReembedProgress, Reembedded};
 use serde::Serialize;
 
 use crate::palace::Palace;
@@ -103,8 +102,8 @@ impl Palace {
         embedder: &dyn Embedder,
         progress: &mut dyn FnMut(ReembedProgress),
     ) -> Result<Reembedded> {
-        self.local()?
-            .reembed(self.reference(), collection, embedder, progress)
+        self.backend
+            .reembed(&self.reference, collection, embedder, progress)
     }
 
     /// Wings, rooms and sources that a filter asks for and no drawer has, with those that there are.
@@ -136,18 +135,13 @@ impl Palace {
             };
             warnings.push(Warning::new(
                 "unknown_place",
-                format!("there is no {word} `{name}`; {there}"),
+                format!("there is no {word} {}; {there}", quoted(&name)),
             ));
         }
         if warnings.is_empty() {
             warnings.extend(conditions(collection, selection)?);
         }
         Ok(warnings)
-    }
-
-    /// Says who made the vectors that a collection without any is about to get.
-    pub(crate) fn pin(&self, collection: &str, identity: &EmbedderIdentity) -> Result<()> {
-        self.local()?.pin(self.reference(), collection, identity)
     }
 
     /// Values of a metadata key that drawers have, the nearest to `name` first.
@@ -184,8 +178,8 @@ fn conditions(collection: &dyn Collection, selection: &Selection) -> Result<Opti
                 Filter::Key {
                     key,
                     test: KeyTest::Eq(MetaValue::Str(value)),
-                } => format!("{} `{value}`", word_for(key)),
-                Filter::Key { key, .. } => format!("the condition on `{key}`"),
+                } => format!("{} {}", word_for(key), quoted(value)),
+                Filter::Key { key, .. } => format!("the condition on {}", quoted(key)),
                 _ => "the condition on metadata".into(),
             };
             (name, Selection::matching(part))
@@ -244,11 +238,7 @@ fn parts_of(selection: &Selection) -> Vec<Filter> {
 
 /// The first few names.
 pub(crate) fn first_of(names: &[String]) -> String {
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(8)
-        .map(|name| format!("`{name}`"))
-        .collect();
+    let mut shown: Vec<String> = names.iter().take(8).map(|name| quoted(name)).collect();
     if names.len() > shown.len() {
         shown.push(format!("{} more", names.len() - shown.len()));
     }

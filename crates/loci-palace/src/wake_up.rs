@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use self::compose::compose;
 use crate::palace::{DEFAULT_COLLECTION, Palace};
+use crate::secrets::Tally;
 
 /// Id and room of the drawer that says who the memory belongs to.
 const IDENTITY: &str = "identity";
@@ -72,13 +73,13 @@ impl Palace {
             .filter(|text| !text.trim().is_empty()))
     }
 
-    /// Sets it; an empty text removes it.
-    pub fn set_identity(&self, text: &str) -> Result<()> {
+    /// Sets it; an empty text removes it. Gives the secrets that were masked, by kind.
+    pub fn set_identity(&self, text: &str) -> Result<Tally> {
         if text.trim().is_empty() {
             if let Some(collection) = self.kept(DEFAULT_COLLECTION)? {
                 collection.delete(&Selection::ids([IDENTITY]))?;
             }
-            return Ok(());
+            return Ok(Tally::new());
         }
         let place = [("room", IDENTITY), ("type", IDENTITY)]
             .into_iter()
@@ -89,8 +90,7 @@ impl Palace {
             .metadatas([MetadataPatch(place)]);
         batch.validate()?;
         let (memory, _) = self.memory(DEFAULT_COLLECTION, true)?;
-        memory.collection.upsert(&batch)?;
-        Ok(())
+        Ok(memory.collection.upsert(&batch)?.masked)
     }
 
     /// A collection as it is; nothing if it was never made.

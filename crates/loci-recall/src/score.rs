@@ -173,7 +173,7 @@ pub(crate) fn day(moment: i64) -> Option<Date> {
 
 /// Today, in UTC.
 pub fn today() -> Date {
-    jiff::Timestamp::now()
+    loci_core::clock::now()
         .to_zoned(jiff::tz::TimeZone::UTC)
         .date()
 }
@@ -186,10 +186,9 @@ pub fn start_of(day: Date) -> Option<i64> {
 
 /// A moment as people and JSON show it: RFC 3339, in UTC, to the second.
 pub fn date_of(moment: i64) -> String {
-    match jiff::Timestamp::from_millisecond(moment) {
-        Ok(timestamp) => timestamp.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        Err(_) => String::new(),
-    }
+    loci_core::clock::moment(moment)
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
 }
 
 /// A distance as a similarity that is at most 1. Squared Euclidean distances are taken as those of unit vectors.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     Collection, Embedder, Error, Judge, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled, Result,
-    Warning,
+    Warning, quoted, quoted_unless_plain,
 };
 use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
@@ -318,11 +318,16 @@ fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
         best.text = cut_around(&best.text, &terms, tokens);
         best.tokens = count_tokens(&best.text);
         best.cut = true;
+        let command = if quoted_unless_plain(&best.id) == best.id {
+            format!("`loci get {}`", best.id)
+        } else {
+            "`loci get`".to_owned()
+        };
         answer.warnings.push(Warning::new(
             "budget_cut",
             format!(
-                "no hit fits a budget of {tokens}; `{0}` was cut, `loci get {0}` shows all of it",
-                best.id
+                "no hit fits a budget of {tokens}; {} was cut, {command} shows all of it",
+                quoted(&best.id)
             ),
         ));
         answer.hits.push(best);
@@ -342,7 +347,7 @@ fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
 
 /// The first few names.
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let mut names: Vec<String> = names.map(quoted).collect();
     let more = names.len().saturating_sub(5);
     names.truncate(5);
     if more > 0 {

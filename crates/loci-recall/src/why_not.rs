@@ -2,7 +2,7 @@
 
 use loci_core::{
     Collection, Embedder, Filter, Findings, Get, Include, Judge, MAX_DEPTH, Period, Result,
-    Selection,
+    Selection, quoted,
 };
 use serde::Serialize;
 
@@ -81,7 +81,11 @@ pub fn why_not(
     };
     if !exists(collection, &Selection::ids([id]))? {
         answer.stage = Stage::Unknown;
-        answer.reason = format!("there is no `{id}` in collection `{}`", collection.name());
+        answer.reason = format!(
+            "there is no {} in collection {}",
+            quoted(id),
+            quoted(collection.name())
+        );
         return Ok(answer);
     }
     let excluding = excluding(collection, &request.selection, id)?;
@@ -175,7 +179,10 @@ fn follow(
         .find(|hit| hit.also_in.contains(&answer.id))
     {
         answer.stage = Stage::Same;
-        answer.reason = format!("`{}` has the same text and is shown for both", same.id);
+        answer.reason = format!(
+            "{} has the same text and is shown for both",
+            quoted(&same.id)
+        );
         return Ok(());
     }
     let source = ranker.ranked.get(at).and_then(|ranked| ranked.source);
@@ -281,7 +288,7 @@ fn excluding(collection: &dyn Collection, selection: &Selection, id: &str) -> Re
         let name = match &part {
             Filter::Key { key, .. } if key == "source_file" => "`--source`".into(),
             Filter::Key { key, .. } if key == "wing" || key == "room" => format!("`--{key}`"),
-            Filter::Key { key, .. } => format!("the condition on `{key}`"),
+            Filter::Key { key, .. } => format!("the condition on {}", quoted(key)),
             _ => "the condition `--where`".into(),
         };
         conditions.push((name, Selection::matching(part)));

@@ -6,19 +6,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
-    Health, Kinship, PalaceRef, Relations, Result, validate_collection_name,
+    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
+    Embedder, Error, ForgetOutcome, Health, Kinship, PalaceRef, PalaceState, ReembedProgress,
+    Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection,
+    VerifyReport, Warning, validate_collection_name,
 };
 use rusqlite::params;
 
+use crate::care;
 use crate::collection::SqliteCollection;
 use crate::collection::meta::{CollectionRow, mismatch};
 use crate::collection::rows::{rebuild_postings, take_row};
 use crate::fault::Attempt;
 use crate::relations::{SqliteRelations, links};
-use crate::store::connection::{Db, Durability};
+use crate::store::connection::Db;
 use crate::store::place::{DATABASE, Place};
-use crate::store::{Head, Store};
+use crate::store::{Head, Store, read_only};
 
 /// The default backend: one SQLite file per palace.
 ///
@@ -51,19 +54,6 @@ impl SqliteBackend {
         }
     }
 
-    /// Makes the palace unless it exists.
-    pub fn ensure_palace(&self, palace: &PalaceRef) -> Result<()> {
-        self.store(palace, true).map(|_| ())
-    }
-
-    /// Changes whenever the palace is replaced by another state, such as a backup.
-    pub fn generation(&self, palace: &PalaceRef) -> Result<u64> {
-        self.store(palace, false)?
-            .read("reading the generation", |db| {
-                Ok(Head::read(&db.sql)?.generation)
-            })
-    }
-
     pub(crate) fn durability(&self) -> Durability {
         self.durability
     }
@@ -71,9 +61,12 @@ impl SqliteBackend {
     /// The open palace, opening it first if need be.
     pub(crate) fn store(&self, palace: &PalaceRef, create: bool) -> Result<Arc<Store>> {
         self.ensure_open()?;
-        let key = std::path::absolute(&palace.path)
-            .map_err(|source| Error::io("cannot resolve", &palace.path, source))?;
+        let key = absolute(palace)?;
         let mut stores = self.lock_stores();
+        // A private copy shows one moment. Calls that are under way go on with the old one.
+        if stores.get(&key).is_some_and(|store| store.is_outdated()) {
+            stores.remove(&key);
+        }
         if let Some(store) = stores.get(&key) {
             if create {
                 store.ensure_still_there()?;
@@ -81,14 +74,16 @@ impl SqliteBackend {
             return Ok(Arc::clone(store));
         }
         let store = Arc::new(Store::open(&key, create, self.durability)?);
-        purge_dropped(&store)?;
+        if store.read_only().is_none() {
+            purge_dropped(&store)?;
+        }
         stores.insert(key, Arc::clone(&store));
         Ok(store)
     }
 
     /// Lets go of the connections of one palace without closing it, so that its files may be moved.
     pub(crate) fn forget_store(&self, palace: &PalaceRef) -> Option<Arc<Store>> {
-        let key = std::path::absolute(&palace.path).ok()?;
+        let key = absolute(palace).ok()?;
         self.lock_stores().remove(&key)
     }
 
@@ -272,6 +267,7 @@ fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
         "sources",
         "kept_drawers",
         "forgotten",
+        "projects",
     ] {
         db.sql.execute(
             &format!("DELETE FROM {table} WHERE collection = ?1"),
@@ -295,6 +291,7 @@ impl Backend for SqliteBackend {
 
     fn capabilities(&self) -> Capabilities {
         [
+            Capability::Writing,
             Capability::EmbeddingsIn,
             Capability::EmbeddingsOut,
             Capability::EstimatedCount,
@@ -307,6 +304,16 @@ impl Backend for SqliteBackend {
             Capability::ChangeFeed,
             Capability::ManyProcesses,
             Capability::LocalMode,
+            Capability::Mining,
+            Capability::Relations,
+            Capability::Projects,
+            Capability::Forgetting,
+            Capability::Status,
+            Capability::Verification,
+            Capability::Repair,
+            Capability::Backups,
+            Capability::Reembedding,
+            Capability::Rehearsal,
         ]
         .into()
     }
@@ -405,13 +412,76 @@ impl Backend for SqliteBackend {
         }
     }
 
-    fn detect(&self, path: &Path) -> bool {
-        path.join(DATABASE).is_file()
+    fn detect(&self, palace: &PalaceRef) -> bool {
+        let directory = palace.as_directory();
+        directory.is_some_and(|directory| directory.join(DATABASE).is_file())
+    }
+
+    fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
+        let missing = !self.detect(palace);
+        self.store(palace, true)?;
+        Ok(missing)
     }
 
     fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
         let store = self.store(palace, false)?;
         Ok(Some(Arc::new(SqliteRelations { store })))
+    }
+
+    fn generation(&self, palace: &PalaceRef) -> Result<u64> {
+        self.store(palace, false)?
+            .read("reading the generation", |db| {
+                Ok(Head::read(&db.sql)?.generation)
+            })
+    }
+
+    fn read_only(&self, palace: &PalaceRef) -> Result<Option<Warning>> {
+        let place = Place::of(palace)?;
+        let reason = read_only::reason(&place)?;
+        Ok(reason.map(|reason| read_only::warning(&place, &reason)))
+    }
+
+    fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
+        care::state(self, palace)
+    }
+
+    fn forget(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        selection: &Selection,
+    ) -> Result<ForgetOutcome> {
+        care::forget(self, palace, collection, selection)
+    }
+
+    fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
+        care::verify(self, palace, deep)
+    }
+
+    fn repair(&self, palace: &PalaceRef, options: RepairOptions) -> Result<RepairReport> {
+        care::repair(self, palace, options)
+    }
+
+    fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
+        care::backup(self, palace, target)
+    }
+
+    fn restore(&self, palace: &PalaceRef, backup: &Path, replace: bool) -> Result<Restored> {
+        care::restore(self, palace, backup, replace)
+    }
+
+    fn reembed(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        embedder: &dyn Embedder,
+        progress: &mut dyn FnMut(ReembedProgress),
+    ) -> Result<Reembedded> {
+        care::reembed(self, palace, collection, embedder, progress)
+    }
+
+    fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
+        care::rehearse(self, palace, text, vector)
     }
 }
 
@@ -424,8 +494,10 @@ impl Drop for SqliteBackend {
 impl Place {
     /// The palace that a reference names.
     pub(crate) fn of(palace: &PalaceRef) -> Result<Self> {
-        let path = std::path::absolute(&palace.path)
-            .map_err(|source| Error::io("cannot resolve", &palace.path, source))?;
-        Ok(Self::new(&path))
+        Ok(Self::new(&absolute(palace)?))
     }
+}
+
+fn absolute(palace: &PalaceRef) -> Result<PathBuf> {
+    Ok(palace.absolute()?.directory()?.to_path_buf())
 }

@@ -5,7 +5,6 @@
 
 mod backup;
 mod copies;
-mod dating;
 mod forget;
 mod index_check;
 mod pending;
@@ -24,24 +23,19 @@ mod verify;
 pub(crate) mod working_copy;
 
 pub use copies::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
-pub use forget::ForgetOutcome;
-pub use pending::PurgePending;
-pub use reembed::{ReembedProgress, Reembedded};
-pub use rehearsal::{Rehearsal, RehearsalStep};
-pub use repair::{RepairOptions, RepairReport};
-pub use restore::Restored;
-pub use salvage::{KnownBy, LostDrawer, LostRelation, SalvageReport};
-pub use status::PalaceState;
-pub use verify::{Finding, VerifyReport};
 
-/// A time as it stands in the names of files that were set aside: `20260131-235959`, UTC.
-pub(crate) fn timestamp() -> String {
-    jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
-}
+pub(crate) use backup::backup;
+pub(crate) use forget::forget;
+pub(crate) use reembed::reembed;
+pub(crate) use rehearsal::rehearse;
+pub(crate) use repair::repair;
+pub(crate) use restore::restore;
+pub(crate) use status::state;
+pub(crate) use verify::verify;
 
 /// A path that nothing stands at: `stem` with the time, and a counter if that is taken.
 pub(crate) fn free_path(directory: &std::path::Path, stem: &str) -> std::path::PathBuf {
-    let base = format!("{stem}-{}", timestamp());
+    let base = format!("{stem}-{}", loci_core::clock::file_stamp());
     let first = directory.join(&base);
     if std::fs::symlink_metadata(&first).is_err() {
         return first;

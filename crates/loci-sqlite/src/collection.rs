@@ -134,6 +134,10 @@ impl Collection for SqliteCollection {
         Some(self)
     }
 
+    fn projects(&self) -> Option<&dyn loci_core::Projects> {
+        Some(self)
+    }
+
     fn metric(&self) -> Metric {
         self.metric
     }
@@ -144,6 +148,18 @@ impl Collection for SqliteCollection {
 
     fn embedder(&self) -> Result<Option<EmbedderIdentity>> {
         self.read("reading the embedder", |_, row| Ok(row.embedder.clone()))
+    }
+
+    fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
+        self.store.write("pinning the embedder", |db| {
+            let row = self.require(&db.sql, &Head::read(&db.sql)?)?;
+            db.sql.execute(
+                "UPDATE collections SET embedder = ?2
+                 WHERE id = ?1 AND embedder IS NULL AND dimension IS NULL AND vectors = 0",
+                rusqlite::params![row.id, other::to_json(identity)?],
+            )?;
+            Ok(())
+        })
     }
 
     fn add(&self, batch: &Batch) -> Result<WriteResult> {

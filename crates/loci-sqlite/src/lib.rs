@@ -15,17 +15,13 @@ mod collection;
 mod fault;
 mod index;
 mod ledger;
+mod projects;
 mod relations;
 mod store;
 
 pub use backend::SqliteBackend;
-pub use care::{
-    CopyPlace, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, PalaceState,
-    PurgePending, ReembedProgress, Reembedded, Rehearsal, RehearsalStep, RepairOptions,
-    RepairReport, Restored, SalvageReport, TEXT_COPIES, TextCopy, Treatment, VerifyReport,
-};
+pub use care::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 pub use collection::SqliteCollection;
-pub use store::connection::Durability;
 
 /// Name of this backend in the registry.
 pub const BACKEND_NAME: &str = "sqlite";

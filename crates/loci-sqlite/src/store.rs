@@ -15,6 +15,7 @@ pub(crate) mod lock;
 mod log_files;
 pub(crate) mod opening;
 pub(crate) mod place;
+pub(crate) mod read_only;
 mod replaced;
 pub(crate) mod schema;
 pub(crate) mod schema_check;
@@ -23,16 +24,18 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use loci_core::{Error, Result};
+pub(crate) use loci_core::clock::now_ms;
+use loci_core::{Durability, Error, Result, Warning};
 use loci_files::palace::{OpenPalace, holds_with_others};
 use rusqlite::Connection;
 
-use self::connection::{Db, Durability, patience};
+use self::connection::{Db, patience};
 use self::lock::FileLock;
 use self::opening::{ensure_ready, is_empty, open_named};
 use self::place::{Marks, Place};
+use self::read_only::PrivateCopy;
 use self::replaced::give_up_after;
 use crate::care::purge::{Patience, purge};
 use crate::collection::rowset::RowSetCache;
@@ -68,6 +71,9 @@ pub(crate) struct Store {
     /// Collections that this process wrote to or queried: at close their index is brought up.
     touched: Mutex<BTreeSet<String>>,
     written: AtomicU64,
+    /// The palace cannot be written, and this is what `place` leads to. Declared last: its files go
+    /// after the connections to them.
+    private: Option<PrivateCopy>,
 }
 
 struct Connections {
@@ -110,8 +116,24 @@ impl Store {
         let place = Place::new(directory);
         // Refuses what is no file before anything is opened: a pipe would wait without end.
         place.marks()?;
+        let Some(reason) = read_only::reason(&place)? else {
+            return Self::open_place(place, create, durability);
+        };
+        let private = PrivateCopy::of(place, reason)?;
+        tracing::info!("{}", private.warning().message);
+        match Self::open_place(private.place(), false, durability) {
+            Ok(mut store) => {
+                store.private = Some(private);
+                store.leave_indexes_out();
+                Ok(store)
+            }
+            Err(error) => Err(private.at_origin(error)),
+        }
+    }
+
+    fn open_place(place: Place, create: bool, durability: Durability) -> Result<Self> {
         opening::keep_damaged_log(&place)?;
-        let registration = OpenPalace::register(directory)?;
+        let registration = OpenPalace::register(&place.directory)?;
         // The connection that looked is the first of the pool, unless a file was replaced since.
         let first = ensure_ready(&place, create, durability)?;
         let marks = place.marks()?.filter(|marks| first.holds(marks));
@@ -135,7 +157,53 @@ impl Store {
             builder: Mutex::new(None),
             touched: Mutex::default(),
             written: AtomicU64::new(0),
+            private: None,
         })
+    }
+
+    /// The palace cannot be written: the warning that every reader should get.
+    pub(crate) fn read_only(&self) -> Option<Warning> {
+        self.private.as_ref().map(PrivateCopy::warning)
+    }
+
+    /// Whether a private copy is not the palace's state any more.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.private
+            .as_ref()
+            .is_some_and(|private| !private.is_current())
+    }
+
+    /// The palace that this store is about; `place` may be a private copy of it.
+    pub(crate) fn origin(&self) -> &Place {
+        self.private
+            .as_ref()
+            .map_or(&self.place, PrivateCopy::origin)
+    }
+
+    pub(crate) fn refuse_read_only(&self) -> Result<()> {
+        match &self.private {
+            None => Ok(()),
+            Some(private) => Err(private.refusal()),
+        }
+    }
+
+    /// An error that names a file of a private copy names the palace's instead.
+    fn at_origin(&self, error: Error) -> Error {
+        match &self.private {
+            None => error,
+            Some(private) => private.at_origin(error),
+        }
+    }
+
+    /// Index files are not part of a private copy, so it must not name any. A database that is too
+    /// damaged for this is read as it is.
+    fn leave_indexes_out(&self) {
+        let connections = self.lock_connections();
+        if let Some(db) = connections.idle.first()
+            && let Err(error) = db.sql.execute_batch("DELETE FROM snapshots")
+        {
+            tracing::debug!(%error, "a private copy names index files");
+        }
     }
 
     /// Notes that this process used a collection's index.
@@ -164,7 +232,7 @@ impl Store {
     /// What a process does before it goes: writes access counts, joins a running build, brings the indexes it touched
     /// up, completes a pending purge.
     pub(crate) fn finish(&self) {
-        if self.ensure_open().is_err() {
+        if self.ensure_open().is_err() || self.private.is_some() {
             return;
         }
         usage::flush(self);
@@ -195,7 +263,9 @@ impl Store {
 
     /// Runs `work` in one read transaction.
     pub(crate) fn read<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
-        let (marks, db) = self.begin_read(doing)?;
+        let (marks, db) = self
+            .begin_read(doing)
+            .map_err(|error| self.at_origin(error))?;
         let result = self.watch(work(&db));
         let ended = db
             .sql
@@ -206,7 +276,7 @@ impl Store {
         if !matches!(&result, Err(Fault::Sql(_))) {
             self.keep(marks, db);
         }
-        result.map_err(|fault| fault.into_error(&self.place.database, doing))
+        result.map_err(|fault| self.at_origin(fault.into_error(&self.place.database, doing)))
     }
 
     /// A connection inside a read transaction that has seen its state.
@@ -229,6 +299,7 @@ impl Store {
         doing: &str,
         mut work: impl FnMut(&Db) -> Attempt<T>,
     ) -> Result<T> {
+        self.refuse_read_only()?;
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now();
         loop {
@@ -320,6 +391,7 @@ impl Store {
     /// Runs `work` on a connection of its own outside any transaction, with nobody swapping files
     /// meanwhile: for VACUUM and checkpoints.
     pub(crate) fn alone<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
+        self.refuse_read_only()?;
         loop {
             let (marks, db) = self.connect_marked(doing)?;
             let Some(lock) = FileLock::try_shared(&self.place.lock())? else {
@@ -545,11 +617,4 @@ fn begin(db: &Connection) -> Attempt<()> {
 pub(crate) fn new_generation() -> i64 {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
     (high >> 1) as i64
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as i64)
 }

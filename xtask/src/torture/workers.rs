@@ -119,7 +119,11 @@ pub(super) fn commands(home: &Home, prefix: &str, until: Instant, kills: Option<
 /// Adds drawers through one server. With `mine`, every fourth call mines that path.
 pub(super) fn server(home: &Home, prefix: &str, until: Instant, mine: Option<&str>) -> Work {
     let mut work = Work::default();
-    let mut server = match Server::start(home, "full") {
+    let allowed: Vec<&str> = mine
+        .into_iter()
+        .flat_map(|path| ["--allow-mine", path])
+        .collect();
+    let mut server = match Server::start_with(home, "full", &allowed) {
         Ok(server) => server,
         Err(error) => {
             work.problems.push(format!("{error:#}"));

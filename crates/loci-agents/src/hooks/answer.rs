@@ -1,5 +1,6 @@
 //! What a hook answers, in the JSON of each harness. There is no way to say that a turn is to be blocked or stopped.
 
+use loci_palace::printable_json;
 use serde_json::{Value, json};
 
 use super::harness::{Event, Harness};
@@ -35,7 +36,7 @@ impl Answer {
             (Self::Message(text), _, _) => Some(json!({ "systemMessage": text })),
         };
         said.or_else(|| neutral(harness, event))
-            .map_or_else(String::new, |value| value.to_string())
+            .map_or_else(String::new, |value| printable_json(value.to_string()))
     }
 }
 

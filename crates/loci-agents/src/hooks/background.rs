@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use loci_palace::{Error, Result, shell_quoted};
+use loci_palace::{Error, PalaceRef, Result, shell_quoted};
 
 use super::notes::{self, Outcome};
 use super::run::Call;
-use super::saving::Job;
+use super::saving::{Job, note};
 
 /// How long such a process lives, and how long it may take to end then.
 const LIFE: Duration = Duration::from_secs(600);
@@ -24,13 +24,17 @@ const EVENT: &str = "save";
 /// Starts it and returns at once.
 pub(super) fn start(job: &Job) -> Result<Outcome> {
     let call = &job.call;
-    let wing = job.wing.iter().flat_map(|wing| ["--wing", wing]);
-    Command::new(&call.program)
+    let folder = job.folder.iter().flat_map(|folder| ["--folder", folder]);
+    let mut command = Command::new(&call.program);
+    if let PalaceRef::Url(url) = &call.palace {
+        command.env("LOCI_PALACE", url.expose());
+    }
+    command
         .args(&call.arguments)
         .args(["hook", EVENT, "--harness", call.harness.name()])
         .arg("--transcript")
         .arg(&job.path)
-        .args(wing)
+        .args(folder)
         // Whatever runs in there must not call hooks that start it again.
         .env("LOCI_HOOKS", "off")
         .current_dir("/")
@@ -43,7 +47,7 @@ pub(super) fn start(job: &Job) -> Result<Outcome> {
 }
 
 /// What that process does: saves the transcript as long as there is more of it.
-pub fn save_in_background(call: &Call, transcript: &Path, wing: Option<String>) {
+pub fn save_in_background(call: &Call, transcript: &Path, folder: Option<String>) {
     let since = Instant::now();
     // Not to be ended with the terminal or the agent; not to be in anybody's way.
     let _ = rustix::process::setsid();
@@ -51,7 +55,7 @@ pub fn save_in_background(call: &Call, transcript: &Path, wing: Option<String>) 
     let stop = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::sync_channel(1);
     let work = {
-        let (job, stop) = (Job::new(call, transcript, wing), Arc::clone(&stop));
+        let (job, stop) = (Job::new(call, transcript, folder), Arc::clone(&stop));
         move || {
             let outcome = save_all(&job, &stop).unwrap_or_else(|error| Outcome::error(&error));
             let _ = sender.send(outcome);
@@ -81,6 +85,7 @@ pub fn save_in_background(call: &Call, transcript: &Path, wing: Option<String>) 
 fn save_all(job: &Job, stop: &AtomicBool) -> Result<Outcome> {
     let fail = |error| Error::io("cannot lock", &job.path, error);
     let mut passages = 0;
+    let mut wings = Vec::new();
     let mut until = Instant::now() + START;
     // The mark is looked for after the turn was given up: who came meanwhile left it and went.
     while job.turn.is_marked() && !stop.load(Ordering::Relaxed) {
@@ -92,10 +97,12 @@ fn save_all(job: &Job, stop: &AtomicBool) -> Result<Outcome> {
             continue;
         };
         while job.turn.unmark() && !stop.load(Ordering::Relaxed) {
-            passages += job.mine(stop, true)?.passages;
+            let saved = job.mine(stop, true)?;
+            passages += saved.passages;
+            wings.extend(saved.wings);
         }
         drop(held);
         until = Instant::now() + START;
     }
-    Ok(Outcome::done(format!("saved {passages} passage(s)")))
+    Ok(Outcome::done(note(passages, &wings)))
 }

@@ -1,7 +1,8 @@
 //! What hooks tell `loci doctor`: one small file per harness and event, with the last call and the last that failed.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use loci_palace::clock::now_ms;
 use loci_palace::date_of;
 use serde::{Deserialize, Serialize};
 
@@ -101,8 +102,7 @@ pub(super) fn read_all(shelf: &Shelf) -> Vec<HookRun> {
 }
 
 fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    date_of(since.map_or(0, |since| since.as_millis() as i64))
+    date_of(now_ms())
 }
 
 fn cut(note: &str) -> String {

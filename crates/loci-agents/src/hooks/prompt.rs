@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use loci_palace::{Fence, LexicalHit, Result, count_tokens, instruction_like};
+use loci_palace::{Fence, LexicalHit, Result, count_tokens, instruction_like, quoted};
 
 use super::answer::Answer;
 use super::excerpt::{beginning, excerpt};
@@ -52,8 +52,11 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
     if prompt.starts_with(['/', '!', '#']) || asked(&words) < LEAST_WORDS {
         return nothing("the prompt asks for nothing");
     }
-    let (Some(palace), Some(wing)) = (call.existing()?, call.wing(input)) else {
+    let Some(palace) = call.existing()? else {
         return nothing("there is no palace yet");
+    };
+    let Some(wing) = call.wing(&palace, input)? else {
+        return nothing("the harness names no folder");
     };
     let query = most_telling(words.clone(), SEARCHED_WORDS).join(" ");
     let hits = recall(call, &palace, input, &wing, &query)?;
@@ -178,7 +181,8 @@ fn compose(
     }
     let fence = Fence::new();
     let mut text = format!(
-        "From Loci's memory of `{wing}`, possibly related to the prompt. {}",
+        "From Loci's memory of {}, possibly related to the prompt. {}",
+        quoted(wing),
         fence.meaning()
     );
     let mut tokens = count_tokens(&text);

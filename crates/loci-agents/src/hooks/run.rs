@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use loci_palace::{
-    ErrorKind, ForeignKind, HooksConfig, OpenOptions, Palace, Result, place_of_conversation,
-    recognise,
+    DEFAULT_COLLECTION, ErrorKind, ForeignKind, HooksConfig, OpenOptions, Palace, PalaceRef,
+    Result, recognise,
 };
 
 use super::answer::Answer;
@@ -32,8 +32,8 @@ pub struct Call {
     pub harness: Harness,
     /// Where the user's files are.
     pub home: Home,
-    /// The directory of the palace, absolute.
-    pub palace: PathBuf,
+    /// The palace; a directory is absolute.
+    pub palace: PalaceRef,
     /// How it is opened.
     pub options: OpenOptions,
     /// What the user wants.
@@ -149,11 +149,12 @@ impl Call {
 
     /// The palace, made if there is none; never inside a directory of another program.
     pub(super) fn created(&self) -> Result<Palace> {
-        if let Ok(Some(found)) = recognise(&self.palace)
+        if let Some(directory) = self.palace.as_directory()
+            && let Ok(Some(found)) = recognise(directory)
             && found.kind != ForeignKind::Loci
         {
             return Err(loci_palace::Error::invalid(
-                format!("`{}`", self.palace.display()),
+                format!("`{}`", self.palace),
                 format!("a palace of {}, not of Loci", found.writer),
             ));
         }
@@ -164,9 +165,11 @@ impl Call {
         Palace::open(&self.palace, &options)
     }
 
-    /// The wing in which the transcripts of this project stand.
-    pub(super) fn wing(&self, input: &Input) -> Option<String> {
-        let folder = input.folder(self.harness)?;
-        Some(place_of_conversation(Some(&folder)).wing)
+    /// The wing of the project that the agent works in.
+    pub(super) fn wing(&self, palace: &Palace, input: &Input) -> Result<Option<String>> {
+        let Some(folder) = input.folder(self.harness) else {
+            return Ok(None);
+        };
+        palace.wing_of_folder(DEFAULT_COLLECTION, &folder).map(Some)
     }
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use loci_palace::{
-    DEFAULT_COLLECTION, Error, ErrorKind, Meter, MineOptions, Reading, Result, Tree,
-    recognise_conversation,
+    DEFAULT_COLLECTION, DistinctWing, Error, ErrorKind, MaskTally, Meter, MineOptions, Reading,
+    Result, SecretPolicy, Tree, describe_masked, recognise_conversation, secret_policy,
 };
 
 use super::answer::Answer;
@@ -33,16 +33,18 @@ const HEAD_BYTES: u64 = 64 << 10;
 pub(super) struct Job {
     pub(super) call: Call,
     pub(super) path: PathBuf,
-    /// The wing of a new conversation that does not say what it is about.
-    pub(super) wing: Option<String>,
+    /// The folder of a new conversation that does not name one.
+    pub(super) folder: Option<String>,
     pub(super) turn: Turn,
     pub(super) transcript: Transcript,
 }
 
 /// What a save did.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Saved {
     pub(super) passages: u64,
+    /// Wings that were given because another project has the wing of the folder's name.
+    pub(super) wings: Vec<DistinctWing>,
     /// The index should be built, which takes longer than a hook may.
     index_due: bool,
 }
@@ -63,11 +65,11 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         }
     };
     // Gemini's transcripts do not name the folder. A conversation that is filed already stays where it is.
-    let wing = match call.harness {
-        Harness::Gemini => call.wing(input),
+    let folder = match call.harness {
+        Harness::Gemini => input.folder(call.harness),
         _ => None,
     };
-    let job = Job::new(call, &path, wing);
+    let job = Job::new(call, &path, folder);
     if call.event == Event::Stop {
         let stops = job.transcript.stopped();
         let interval = u64::from(call.config.interval.unwrap_or(1)).max(1);
@@ -76,23 +78,35 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         }
     }
     let outcome = job.save(size)?;
-    let unsaid = match call.event {
+    let (unsaid, masked) = match call.event {
         Event::Stop => job.transcript.take_unsaid(),
-        _ => 0,
+        _ => (0, MaskTally::new()),
     };
     let answer = if unsaid > 0 && call.config.message.unwrap_or(true) {
-        Answer::Message(message(unsaid))
+        Answer::Message(message(unsaid, &masked))
     } else {
         Answer::Nothing
     };
     Ok((answer, outcome))
 }
 
-fn message(passages: u64) -> String {
-    match passages {
-        1 => "Loci: 1 passage of this conversation saved".to_owned(),
-        many => format!("Loci: {many} passages of this conversation saved"),
+fn message(passages: u64, masked: &MaskTally) -> String {
+    let noun = if passages == 1 { "passage" } else { "passages" };
+    let saved = format!("Loci: {passages} {noun} of this conversation saved");
+    match describe_masked(masked) {
+        Some(masked) => format!("{saved}; {masked}"),
+        None => saved,
     }
+}
+
+/// What a save did, for the notes that `doctor` reads.
+pub(super) fn note(passages: u64, wings: &[DistinctWing]) -> String {
+    let mut note = format!("saved {passages} passage(s)");
+    for wing in wings {
+        note.push_str("; ");
+        note.push_str(&wing.to_string());
+    }
+    note
 }
 
 /// What lies at a path.
@@ -130,7 +144,7 @@ fn look(path: &Path) -> Look {
 }
 
 impl Job {
-    pub(super) fn new(call: &Call, path: &Path, wing: Option<String>) -> Self {
+    pub(super) fn new(call: &Call, path: &Path, folder: Option<String>) -> Self {
         // By whatever name it is called, it is one file.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let shelf = call.shelf();
@@ -139,7 +153,7 @@ impl Job {
         Self {
             call: call.clone(),
             path,
-            wing,
+            folder,
             turn,
             transcript,
         }
@@ -182,10 +196,7 @@ impl Job {
                 if self.turn.is_marked() {
                     background::start(self)?;
                 }
-                Ok(Outcome::done(format!(
-                    "saved {} passage(s)",
-                    saved.passages
-                )))
+                Ok(Outcome::done(note(saved.passages, &saved.wings)))
             }
             Ok(Err(error)) if error.kind() != ErrorKind::Busy => Err(error),
             Ok(Err(_)) | Err(_) => {
@@ -211,8 +222,12 @@ impl Job {
         if size < self.transcript.size() {
             return Err(self.became_shorter());
         }
-        let mut reading = Reading::default();
-        reading.chosen.wing.clone_from(&self.wing);
+        let mut reading = Reading {
+            folder: self.folder.clone(),
+            ..Reading::default()
+        };
+        let policy = secret_policy(&self.call.palace, &self.call.options)?;
+        reading.manner.keep_secrets = policy == SecretPolicy::Keep;
         let tree =
             Tree::new(std::slice::from_ref(&self.path), reading)?.only(vec![self.path.clone()]);
         let palace = self.call.created()?;
@@ -222,7 +237,7 @@ impl Job {
         };
         let report = palace.mine(DEFAULT_COLLECTION, &tree, &options, &Meter::default(), stop)?;
         let passages = report.drawers.new + report.drawers.updated;
-        self.transcript.saved(size, passages);
+        self.transcript.saved(size, passages, &report.masked);
         if let Some(failure) = report.failures.first() {
             return Err(Error::invalid(
                 format!("transcript `{}`", failure.path),
@@ -233,6 +248,7 @@ impl Job {
             palace.close()?;
             return Ok(Saved {
                 passages,
+                wings: report.wings,
                 index_due: false,
             });
         }
@@ -241,6 +257,7 @@ impl Job {
             .maintenance_state()?;
         Ok(Saved {
             passages,
+            wings: report.wings,
             index_due: state.due,
         })
     }

@@ -4,9 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use loci_files::own;
+use loci_palace::clock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_128;
@@ -42,19 +43,15 @@ impl Shelf {
 
     /// Makes the folder; only its owner may look into it.
     pub(super) fn ensure(&self) -> std::io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.folder)
+        loci_files::create_directory(&self.folder)
     }
 
     /// A file that is there, or made; its content is left alone.
     pub(super) fn open(&self, name: &str) -> std::io::Result<File> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
+        options.read(true).write(true).truncate(false);
         private(&mut options);
-        own::open_with(&self.path(name), &options)
+        own::open_or_create(&self.path(name), &options)
     }
 
     /// What a file says; nothing if it is missing or cannot be understood.
@@ -70,9 +67,9 @@ impl Shelf {
         let fresh = self.path(&format!("{name}.{}-{count}.new", std::process::id()));
         let written = (|| {
             let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true);
+            options.write(true).truncate(true);
             private(&mut options);
-            own::open_with(&fresh, &options)?.write_all(&serde_json::to_vec(value)?)?;
+            own::open_or_create(&fresh, &options)?.write_all(&serde_json::to_vec(value)?)?;
             fs::rename(&fresh, self.path(name))
         })();
         if written.is_err() {
@@ -91,7 +88,7 @@ impl Shelf {
         if files.len() < MANY {
             return;
         }
-        let now = SystemTime::now();
+        let now = clock::system_time();
         for file in files {
             let age = file
                 .metadata()

@@ -29,7 +29,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         return nothing("there is no palace yet");
     };
     let woken = palace.wake_up(&WakeUpOptions {
-        wing: call.wing(input),
+        wing: call.wing(&palace, input)?,
         agent: Some(call.harness.name().to_owned()),
         budget,
     })?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_palace::{Error, Result};
+use loci_palace::{Error, Result, path_text, serialize_paths};
 use serde::Serialize;
 
 use super::agents::{AGENTS, Agent, Format, named};
@@ -50,6 +50,7 @@ pub struct Plan {
     /// The agents that MemPalace is wired to.
     pub mempalace: Vec<&'static str>,
     /// The palaces that entries of MemPalace name.
+    #[serde(serialize_with = "serialize_paths")]
     pub palaces: Vec<PathBuf>,
     /// Directories for which Claude Code has a server of MemPalace besides, each with the name of it.
     pub local: Vec<(PathBuf, String)>,
@@ -167,8 +168,8 @@ fn wish(home: &Home, connect: &Connect) -> Result<Wish> {
     let text = |path: &Path, what: &str| {
         path.to_str().map(str::to_owned).ok_or_else(|| {
             Error::invalid(
-                format!("{what} `{}`", path.display()),
-                "not UTF-8, which configuration files are",
+                format!("{what} `{}`", path_text(path)),
+                "not UTF-8, which configuration files are; nothing was written",
             )
         })
     };
@@ -219,6 +220,13 @@ fn works(
 ) -> Result<Vec<Work>> {
     let mut works = Vec::new();
     for path in agent.files(home) {
+        // Its name stands in the journal, which is JSON: undoing has to find the file again.
+        if path.to_str().is_none() {
+            return Err(Error::invalid(
+                format!("configuration file `{}`", path_text(&path)),
+                "its path is not valid UTF-8; Loci does not change such a file",
+            ));
+        }
         let before = files::read(&files::target(&path)?)?;
         let mut document = parse(agent, home, &path, before.as_deref())?;
         let mut traces = Traces::default();
@@ -364,7 +372,7 @@ fn undone(work: &Work, bytes: &[u8], known: &Record) -> Result<String> {
 fn write(work: &Work) -> Result<()> {
     let target = files::target(&work.path)?;
     if let Some(directory) = target.parent() {
-        std::fs::create_dir_all(directory).map_err(|source| Error::Io {
+        loci_files::create_directory_with(directory, 0o777).map_err(|source| Error::Io {
             action: "cannot create",
             path: directory.to_owned(),
             source,

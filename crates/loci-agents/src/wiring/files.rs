@@ -86,7 +86,9 @@ pub(super) fn unfinished(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// Puts `bytes` in place of the file that holds `expected`. After a crash it holds the one or the other.
+/// Puts `bytes` in place of the file that holds `expected`. The new file has the owner, the group and
+/// the mode of the old one; where they cannot be kept, nothing changes. After a crash the file holds
+/// the old bytes or the new ones.
 pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> Result<()> {
     let temporary = unfinished(target);
     let failed = |source| Error::Io {
@@ -105,6 +107,7 @@ pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> R
             ),
         });
     }
+    // The new bytes are durable under another name. A crash before the rename leaves the old file.
     fs::rename(&temporary, target)
         .and_then(|()| sync_directory(target))
         .map_err(failed)
@@ -116,11 +119,19 @@ fn write_new(path: &Path, bytes: &[u8], like: Option<fs::Metadata>) -> io::Resul
         _ => {}
     }
     let mut file = loci_files::own::create_new(path)?;
-    if let Some(like) = like {
-        file.set_permissions(like.permissions())?;
+    let written = (|| {
+        if let Some(like) = like {
+            // The mode after the owner: a change of the owner clears parts of the mode.
+            loci_files::owner::keep_owner(&file, &like)?;
+            file.set_permissions(like.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(path);
     }
-    file.write_all(bytes)?;
-    file.sync_all()
+    written
 }
 
 /// Removes a file that holds `expected`.
@@ -158,21 +169,17 @@ pub(super) fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
 
 fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = loci_files::own::open_with(path, &options)?;
+    let mut file = loci_files::own::open_or_create(path, &options)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
 /// Makes a directory of our own.
 pub(super) fn keep_directory(path: &Path) -> Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|source| Error::Io {
+    loci_files::create_directory(path).map_err(|source| Error::Io {
         action: "cannot create",
         path: path.to_owned(),
         source,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use loci_palace::Error;
+use loci_palace::{Error, serialize_path};
 use serde::{Serialize, Serializer};
 
 use super::splice::Edit;
@@ -13,6 +13,7 @@ pub struct Change {
     /// The agent whose file it is.
     pub agent: &'static str,
     /// The file.
+    #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// What happens to it.
     pub act: Act,

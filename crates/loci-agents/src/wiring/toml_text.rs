@@ -104,7 +104,14 @@ impl TomlText {
             }
             None => Splice::insert(self.text.len(), format!("{}{table}", self.gap(end))),
         };
-        self.checked(vec![splice])
+        let before = self.clone();
+        self.checked(vec![splice])?;
+        // Below `[[key]]` the new table would be part of the last element of that list.
+        if self.tables(key).iter().any(|(found, _)| found == name) {
+            return Ok(());
+        }
+        *self = before;
+        Err(format!("`{key}` is not a table"))
     }
 
     /// Removes the table `key.name` and gives its text, with what is needed to put it back.
@@ -204,6 +211,12 @@ impl TomlText {
     }
 }
 
+/// Where the line of `at` begins, without a byte order mark: it belongs to the file.
+fn own_start(text: &str, at: usize) -> usize {
+    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+    line_start(text, at).max(mark)
+}
+
 /// Every region of `parent.name`: a table with its lines, or the lines that name its values.
 fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Range<usize>>) {
     let Some(item) = parent.get(name) else {
@@ -231,7 +244,7 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
                     end = end.max(span.end);
                 }
             }
-            regions.push(line_start(text, header.start)..next_line(text, end));
+            regions.push(own_start(text, header.start)..next_line(text, end));
         }
         (Some(table), None) => {
             for (name, _) in table {
@@ -242,7 +255,7 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
             let key = parent.key(name).and_then(toml_edit::Key::span);
             let spans = key.zip(item.span());
             if let Some((key, value)) = spans {
-                regions.push(line_start(text, key.start)..next_line(text, value.end));
+                regions.push(own_start(text, key.start)..next_line(text, value.end));
             }
         }
     }
@@ -320,5 +333,33 @@ fn bare(key: &str) -> String {
         key.to_owned()
     } else {
         toml_edit::Value::from(key).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_stays_when_the_first_table_goes() {
+        for before in ["\u{feff}", "\u{feff}# end\n"] {
+            let mut toml = TomlText::parse(before.to_owned()).unwrap();
+            let entries = [("command".to_owned(), Written::text("loci"))];
+            toml.add("mcp_servers", "loci", &entries).unwrap();
+            toml.remove("mcp_servers", "loci").unwrap();
+            assert_eq!(toml.into_parts().0, before);
+        }
+    }
+
+    #[test]
+    fn a_list_of_tables_in_place_of_the_servers_is_refused_and_stays_as_it_is() {
+        let list = "[[mcp_servers]]\nname = \"a\"\n";
+        let mut toml = TomlText::parse(list.to_owned()).unwrap();
+        let entries = [("command".to_owned(), Written::text("loci"))];
+        let error = toml.add("mcp_servers", "loci", &entries).unwrap_err();
+        assert_eq!(error, "`mcp_servers` is not a table");
+        let (text, edits) = toml.into_parts();
+        assert_eq!(text, list);
+        assert!(edits.is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use loci_agents::Home;
 use loci_agents::hooks::{Call, Event, Harness, answer, last_runs, note_unknown, refuse};
-use loci_palace::{HooksConfig, OpenOptions};
+use loci_palace::{HooksConfig, OpenOptions, PalaceRef};
 use serde_json::json;
 
 fn home(root: &Path) -> Home {
@@ -16,7 +16,7 @@ fn call(root: &Path, event: Event) -> Call {
         event,
         harness: Harness::Codex,
         home: home(root),
-        palace: root.join("palace"),
+        palace: PalaceRef::local(root.join("palace")),
         options: OpenOptions::existing(),
         config: HooksConfig::default(),
         program: "/bin/false".into(),

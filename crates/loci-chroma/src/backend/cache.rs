@@ -1,10 +1,10 @@
 //! Where mirrors are kept: one directory per source, one in it per state of the source.
 
-use std::fs::DirBuilder;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use loci_core::clock;
 use tempfile::TempDir;
 
 use super::about::About;
@@ -27,9 +27,11 @@ pub(super) fn of_user() -> Option<PathBuf> {
 
 /// A directory for a new mirror, readable by its owner alone; in the system's temporary one if `shelf` cannot be written.
 pub(super) fn workshop(shelf: Option<&Path>) -> io::Result<TempDir> {
-    let made = shelf.map(|shelf| {
-        make_private(shelf)?;
-        private(BUILDING).tempdir_in(shelf)
+    let made = shelf.map(|shelf| -> io::Result<TempDir> {
+        loci_files::create_directory(shelf)?;
+        let directory = private(BUILDING).tempdir_in(shelf)?;
+        loci_files::owner::hand_over_directory(directory.path())?;
+        Ok(directory)
     });
     match made {
         Some(Ok(directory)) => Ok(directory),
@@ -43,14 +45,6 @@ fn private(prefix: &str) -> tempfile::Builder<'_, '_> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
     builder
-}
-
-fn make_private(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Removes everything from a shelf but the mirror `kept` and what others are making.
@@ -96,7 +90,7 @@ pub(super) fn remove(path: &Path) {
 fn is_abandoned(path: &Path) -> bool {
     let changed = std::fs::metadata(path).and_then(|info| info.modified());
     changed.is_ok_and(|changed| {
-        SystemTime::now()
+        clock::system_time()
             .duration_since(changed)
             .is_ok_and(|age| age > ABANDONED)
     })

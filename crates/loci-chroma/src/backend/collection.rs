@@ -120,6 +120,10 @@ impl Collection for ChromaCollection {
         self.read(|view| view.collection.embedder())
     }
 
+    fn pin_embedder(&self, _identity: &EmbedderIdentity) -> Result<()> {
+        self.refuse("pinning an embedder")
+    }
+
     fn add(&self, _batch: &Batch) -> Result<WriteResult> {
         self.refuse("adding drawers")
     }
@@ -222,6 +226,14 @@ impl Collection for ChromaCollection {
 
     fn changes_since(&self, _seq: u64, _limit: usize) -> Result<Changes> {
         self.refuse("the change feed")
+    }
+
+    fn ledger(&self) -> Option<&dyn loci_core::Ledger> {
+        None
+    }
+
+    fn projects(&self) -> Option<&dyn loci_core::Projects> {
+        None
     }
 
     fn health(&self) -> Health {

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use loci_core::clock::nanoseconds;
 use loci_core::{
-    Backend, Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error,
-    MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, MAX_DIMENSION, Outcome,
-    PalaceRef, Result, Selection, validate_collection_name,
+    Backend, Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Existing,
+    History, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, MAX_DIMENSION,
+    Outcome, PalaceRef, Result, Selection, validate_collection_name,
 };
 use loci_sqlite::SqliteBackend;
 
@@ -17,7 +18,7 @@ use super::recency::Recency;
 use super::twins::Twins;
 use super::{KnownEmbedders, embedder_of};
 use crate::catalog::CollectionRow;
-use crate::directory::Directory;
+use crate::directory::{DATABASE, Directory};
 use crate::finding::Severity;
 use crate::records::Record;
 use crate::survey::Survey;
@@ -46,12 +47,8 @@ pub(super) fn fill(
                 about.drift = drift(&survey, row, source);
                 let dimension = dimension(&survey, row);
                 let embedder = embedder_of(known, row, dimension);
-                let target = Target {
-                    backend,
-                    palace,
-                    collection: create(backend, palace, row, &about.name, embedder)?,
-                };
-                fill_collection(directory, index, &survey, &target, dimension, &mut about)?;
+                let target = create(backend, palace, row, &about.name, embedder)?;
+                fill_collection(directory, index, &survey, &*target, dimension, &mut about)?;
             }
             // The other collections are not less readable for it.
             Err(error @ Error::Corrupt { .. }) => {
@@ -65,26 +62,20 @@ pub(super) fn fill(
     Ok(About::new(source, collections))
 }
 
-/// The collection that is filled, in its palace.
-struct Target<'a> {
-    backend: &'a SqliteBackend,
-    palace: &'a PalaceRef,
-    collection: Arc<dyn Collection>,
-}
-
 fn fill_collection(
     directory: &Directory,
     index: usize,
     survey: &Survey,
-    target: &Target<'_>,
+    collection: &dyn Collection,
     dimension: Option<usize>,
     about: &mut AboutCollection,
 ) -> Result<()> {
     let recency = Recency::of(directory, survey)?;
     let mut filler = Filler {
-        target,
+        collection,
         dimension,
         recency: &recency,
+        newest: newest(directory),
         twins: Twins::default(),
         losses: Losses::default(),
         waiting: Vec::new(),
@@ -104,7 +95,6 @@ fn fill_collection(
         Err(error) => return Err(error),
     };
     about.parts = twins.into_parts();
-    let collection = &*target.collection;
     recency.restore(collection)?;
     if let (None, Some(dimension)) = (collection.dimension()?, dimension) {
         collection.add(&Batch::new([DIMENSION]).embeddings([vec![0.0; dimension]]))?;
@@ -119,9 +109,12 @@ fn unread(name: &str, error: &Error) -> String {
 
 /// Gathers records into batches that a collection takes.
 struct Filler<'a> {
-    target: &'a Target<'a>,
+    collection: &'a dyn Collection,
     dimension: Option<usize>,
     recency: &'a Recency,
+    /// The last change of the database: when a record without a date was added at the latest. The
+    /// day on which the mirror is made says nothing about a record.
+    newest: Option<i64>,
     twins: Twins,
     losses: Losses,
     waiting: Vec<Fitted>,
@@ -160,17 +153,11 @@ impl Filler<'_> {
             .into_iter()
             .partition(|fitted| ids.insert(fitted.id.clone()));
         self.losses.records += again.len() as u64;
-        let dates: Vec<(String, i64)> = once
-            .iter()
-            .filter_map(|fitted| Some((fitted.id.clone(), self.recency.added(&fitted.id)?)))
-            .collect();
-        let Target {
-            backend,
-            palace,
-            collection,
-        } = self.target;
-        let written = collection.add(&batch(once))?;
-        backend.date(palace, collection.name(), &dates)?;
+        let dates = once.iter().map(|fitted| fitted.added.or(self.newest));
+        let histories: Vec<History> = dates.map(History::added).collect();
+        let written = self
+            .collection
+            .import_records(&batch(once), &histories, Existing::Keep)?;
         let refused = written
             .outcomes
             .iter()
@@ -178,6 +165,13 @@ impl Filler<'_> {
         self.losses.records += refused.count() as u64;
         Ok(())
     }
+}
+
+/// When the database was last changed, in milliseconds since 1970.
+fn newest(directory: &Directory) -> Option<i64> {
+    let metadata = std::fs::metadata(directory.path().join(DATABASE)).ok()?;
+    let changed = metadata.modified().ok()?;
+    Some(nanoseconds(changed) / 1_000_000)
 }
 
 fn batch(records: Vec<Fitted>) -> Batch {

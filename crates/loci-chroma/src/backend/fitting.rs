@@ -18,6 +18,9 @@ pub(super) struct Fitted {
     pub(super) document: Option<String>,
     pub(super) metadata: Metadata,
     pub(super) vector: Option<Vec<f32>>,
+    /// When it was added, in milliseconds since 1970: as its metadata says, else its row. An import
+    /// of the directory takes the same date.
+    pub(super) added: Option<i64>,
 }
 
 /// How much did not fit.
@@ -68,6 +71,7 @@ impl Fitted {
             metadata.0.entry(URI.into()).or_insert(MetaValue::Str(uri));
         }
         Some(Self {
+            added: metadata.added_at().or(record.added),
             document: record.document.map(|text| cut(text, losses)),
             metadata: kept(&record.id, metadata, losses),
             vector: record
@@ -158,6 +162,7 @@ mod tests {
             origin: Origin::Missing,
             added: None,
             unreadable: vec!["lost".into()],
+            gone: None,
         }
     }
 

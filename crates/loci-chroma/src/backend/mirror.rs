@@ -77,13 +77,18 @@ impl Mirror {
 
     /// Whether the directory is still what was mirrored, and the mirror still there.
     pub(super) fn holds(&self, path: &Path) -> bool {
-        self.palace.path.is_dir()
+        self.palace
+            .as_directory()
+            .is_some_and(std::path::Path::is_dir)
             && fingerprint::of(path).is_ok_and(|fingerprint| fingerprint == self.fingerprint)
     }
 
     /// Whether the mirror's files are gone: another process has made a newer one.
     pub(super) fn is_gone(&self) -> bool {
-        !self.palace.path.is_dir()
+        !self
+            .palace
+            .as_directory()
+            .is_some_and(std::path::Path::is_dir)
     }
 
     pub(super) fn names(&self) -> Vec<&str> {
@@ -174,7 +179,7 @@ fn make(source: &Path, shelf: Option<&Path>, known: KnownEmbedders) -> Result<Te
         .map_err(|error| Error::io("cannot make a mirror in", std::env::temp_dir(), error))?;
     let palace = PalaceRef::local(workshop.path().join(PALACE));
     let backend = SqliteBackend::default();
-    backend.ensure_palace(&palace)?;
+    backend.create_palace(&palace)?;
     let about = filling::fill(&directory, source, &backend, &palace, known)?;
     backend.close()?;
     about.write(workshop.path())?;

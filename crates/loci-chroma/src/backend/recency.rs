@@ -1,5 +1,5 @@
-//! When records were added, and the order of last changes. A mirror is filled in the order of insertion; drawers that were changed later than ones added after
-//! them carry a mark, and the mark is taken away in the order of the changes.
+//! The order of last changes. A mirror is filled in the order of insertion. Drawers that were changed
+//! later than ones added after them carry a mark, and the marks are removed in the order of the changes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::fitting::Fitted;
 use crate::directory::Directory;
 use crate::seq::SeqId;
 use crate::snapshot::unreadable;
-use crate::survey::{Live, Survey};
+use crate::survey::Survey;
 
 /// The key of the mark.
 const MARK: &str = "loci:changed";
@@ -19,27 +19,16 @@ pub(super) struct Recency {
     marked: HashSet<String>,
     /// The marked ones in the order of their changes.
     order: Vec<String>,
-    /// When records were added, in milliseconds since 1970, by id.
-    added: HashMap<String, i64>,
-}
-
-/// What a record's row says of time.
-struct Times {
-    /// Number of its last change.
-    changed: Option<u64>,
-    /// When it was added, in milliseconds since 1970.
-    added: Option<i64>,
 }
 
 impl Recency {
     pub(super) fn of(directory: &Directory, survey: &Survey) -> Result<Self> {
-        let times = times(directory, survey)?;
-        let of = |live: &Live| live.row.and_then(|row| times.get(&row));
+        let numbers = numbers(directory, survey)?;
         let changes: Vec<u64> = survey
             .live
             .iter()
             .map(|live| {
-                let number = of(live).and_then(|times| times.changed);
+                let number = live.row.and_then(|row| numbers.get(&row).copied());
                 // What only the queue has is newer than all that the records have.
                 number.filter(|_| !live.pending).unwrap_or(u64::MAX)
             })
@@ -52,17 +41,7 @@ impl Recency {
         Ok(Self {
             marked: order.iter().cloned().collect(),
             order,
-            added: survey
-                .live
-                .iter()
-                .filter_map(|live| Some((live.id.clone(), of(live)?.added?)))
-                .collect(),
         })
-    }
-
-    /// When a record was added, if its row says so.
-    pub(super) fn added(&self, id: &str) -> Option<i64> {
-        self.added.get(id).copied()
     }
 
     /// Marks a drawer that is not in order.
@@ -106,30 +85,28 @@ fn out_of_order(numbers: &[u64]) -> Vec<usize> {
     late.into_iter().map(|(_, at)| at).collect()
 }
 
-/// What the rows say of time, by row.
-fn times(directory: &Directory, survey: &Survey) -> Result<HashMap<i64, Times>> {
-    let mut times = HashMap::new();
+/// The numbers of last changes, by row.
+fn numbers(directory: &Directory, survey: &Survey) -> Result<HashMap<i64, u64>> {
+    let mut numbers = HashMap::new();
     let Some(segment) = &survey.metadata_segment else {
-        return Ok(times);
+        return Ok(numbers);
     };
     let snapshot = directory.snapshot();
     let mut read = || -> rusqlite::Result<()> {
-        let mut statement = snapshot.connection().prepare(
-            "SELECT id, seq_id, CAST(strftime('%s', created_at) AS INTEGER) * 1000 FROM embeddings WHERE segment_id = ?1",
-        )?;
+        let mut statement = snapshot
+            .connection()
+            .prepare("SELECT id, seq_id FROM embeddings WHERE segment_id = ?1")?;
         let mut rows = statement.query([segment])?;
         while let Some(row) = rows.next()? {
             let Ok(id) = row.get(0) else { continue };
-            let found = Times {
-                changed: SeqId::of(row.get_ref(1)?).and_then(|number| number.value()),
-                added: row.get(2).ok(),
-            };
-            times.insert(id, found);
+            if let Some(number) = SeqId::of(row.get_ref(1)?).and_then(|number| number.value()) {
+                numbers.insert(id, number);
+            }
         }
         Ok(())
     };
     read().map_err(|error| unreadable(snapshot.path(), &error))?;
-    Ok(times)
+    Ok(numbers)
 }
 
 #[cfg(test)]

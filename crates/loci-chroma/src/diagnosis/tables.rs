@@ -1,5 +1,7 @@
 //! Records, metadata and full-text rows that do not fit together. These tables serve all collections at once.
 
+use std::collections::HashSet;
+
 use loci_core::Result;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -39,6 +41,10 @@ pub(super) fn check(
         );
         return Ok(());
     }
+    // Rows of records that are found again, or may be of one, have findings of their own.
+    let lost = directory.lost_rows()?;
+    let mut accounted = lost.restored_rows();
+    accounted.extend(lost.candidates.iter().filter_map(|candidate| candidate.row));
     for (table, code) in [
         ("embedding_metadata", "metadata_orphans"),
         ("embedding_metadata_array", "metadata_list_orphans"),
@@ -46,9 +52,10 @@ pub(super) fn check(
         if !snapshot.has_table(table) {
             continue;
         }
-        let orphans = strays(
+        let orphans = strays_but(
             snapshot.connection(),
             &format!("SELECT DISTINCT id FROM {table} WHERE id NOT IN (SELECT id FROM embeddings)"),
+            &accounted,
         )
         .map_err(failed)?;
         if orphans.count > 0 {
@@ -187,10 +194,22 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
 }
 
 fn strays(connection: &Connection, query: &str) -> rusqlite::Result<Strays> {
+    strays_but(connection, query, &HashSet::new())
+}
+
+/// Without the numbers that are accounted for elsewhere.
+fn strays_but(
+    connection: &Connection,
+    query: &str,
+    accounted: &HashSet<i64>,
+) -> rusqlite::Result<Strays> {
     let mut strays = Strays::default();
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
+        if matches!(row.get_ref(0)?, ValueRef::Integer(number) if accounted.contains(&number)) {
+            continue;
+        }
         strays.count += 1;
         if strays.names.len() < SAMPLE {
             strays.names.push(match row.get_ref(0)? {

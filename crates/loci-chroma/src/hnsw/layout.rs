@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use loci_core::Metric;
 
+use super::lengths::LENGTHS;
 use super::{VectorState, judge};
 
 /// Largest dimension that is believed.
@@ -167,7 +168,7 @@ fn is_sane(record: &Record<'_>, metric: Metric, layout: Layout, records: u64) ->
         && record.neighbours().all(|id| u64::from(id) < records)
         && record.label < 1 << 40
         && matches!(
-            judge(record.vector, metric, None),
+            judge(record.vector, metric, None, &LENGTHS),
             VectorState::Good | VectorState::LengthBad
         )
 }

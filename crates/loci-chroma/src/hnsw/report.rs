@@ -258,7 +258,7 @@ impl Facts<'_> {
                 "length_values",
                 FILES[2],
                 &self.scan.length_bad,
-                "original lengths are not positive numbers",
+                "original lengths are not positive numbers, or absurd beside the others",
                 WRONG_LENGTH,
             ),
         ];

@@ -2,10 +2,12 @@
 
 use loci_files::foreign::ForeignFile;
 use std::io::{self, BufReader, Read as _};
+use std::ops::RangeInclusive;
 
 use loci_core::Metric;
 
 use super::layout::{Layout, Record};
+use super::lengths::{LENGTHS, plausible};
 use super::links::filled;
 use super::{Element, VectorState, judge};
 use crate::finding::SAMPLE;
@@ -32,7 +34,7 @@ impl Sample {
 }
 
 /// What the pass found. The samples are numbers of elements, and of those that count only.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scan {
     pub(super) elements: Vec<Element>,
     /// For the cosine metric the original length of each element, as far as the file goes.
@@ -47,6 +49,24 @@ pub(super) struct Scan {
     pub(super) norm_off: Sample,
     /// A length stands in the file and cannot be one.
     pub(super) length_bad: Sample,
+    /// Lengths that can be true.
+    pub(super) plausible: RangeInclusive<f32>,
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self {
+            elements: Vec::new(),
+            lengths: Vec::new(),
+            wrong_neighbours: Sample::default(),
+            furthest: 0,
+            connected: 0,
+            not_finite: Sample::default(),
+            norm_off: Sample::default(),
+            length_bad: Sample::default(),
+            plausible: LENGTHS,
+        }
+    }
 }
 
 /// What the pass needs to know.
@@ -89,10 +109,33 @@ impl Scan {
             if empty * size >= HOLE {
                 scan.elements.truncate(scan.elements.len() - empty);
                 scan.lengths.truncate(scan.elements.len());
-                return Ok(scan);
+                break;
             }
             if read < buffer.len() {
-                return Ok(scan);
+                break;
+            }
+        }
+        if terms.metric == Metric::Cosine {
+            scan.compare_lengths(terms.count);
+        }
+        Ok(scan)
+    }
+
+    /// Takes lengths for lost that cannot be true beside the others.
+    fn compare_lengths(&mut self, count: u64) {
+        let counted = usize::try_from(count).unwrap_or(usize::MAX);
+        let elements = self.elements.iter().zip(&self.lengths).take(counted);
+        let good =
+            elements.filter(|(element, _)| !element.deleted && element.vector == VectorState::Good);
+        self.plausible = plausible(good.map(|(_, length)| *length));
+        for (index, (element, length)) in self.elements.iter_mut().zip(&self.lengths).enumerate() {
+            // A vector of zeros has the length 0.
+            let true_length = *length == 0.0 || self.plausible.contains(length);
+            if element.vector == VectorState::Good && !true_length {
+                element.vector = VectorState::LengthBad;
+                if index < counted && !element.deleted {
+                    self.length_bad.add(index as u64);
+                }
             }
         }
     }
@@ -100,7 +143,7 @@ impl Scan {
     /// Takes one record in. True if there is nothing in it: a long run of those is a hole, whatever the header says.
     fn look(&mut self, record: &Record<'_>, length: Option<f32>, terms: Terms) -> bool {
         let index = self.elements.len() as u64;
-        let vector = judge(record.vector, terms.metric, length);
+        let vector = judge(record.vector, terms.metric, length, &LENGTHS);
         self.elements.push(Element {
             label: record.label,
             deleted: record.deleted,

@@ -10,11 +10,6 @@ use super::report::SetAside;
 /// Names tried before giving up.
 const ATTEMPTS: usize = 1000;
 
-/// The moment as it stands in the names of backups and of what is set aside.
-pub(crate) fn timestamp() -> String {
-    jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
-}
-
 /// Renames a segment directory to `<name>.drift-<stamp>`.
 pub(crate) fn set_aside(from: &Path, stamp: &str) -> Result<SetAside> {
     let to = free_name(from, &format!(".drift-{stamp}"))?;
@@ -35,18 +30,27 @@ pub(super) fn put_back(renamed: &[SetAside]) -> Result<()> {
 
 /// `path` with a suffix, and a number if that name is taken.
 pub(super) fn free_name(path: &Path, suffix: &str) -> Result<PathBuf> {
+    free_name_ending(path, suffix, "")
+}
+
+/// [`free_name`] with an ending after the number.
+pub(super) fn free_name_ending(path: &Path, suffix: &str, ending: &str) -> Result<PathBuf> {
     let named = |number: usize| {
         let mut name: OsString = path.as_os_str().to_owned();
         name.push(suffix);
         if number > 0 {
             name.push(format!("-{number}"));
         }
+        name.push(ending);
         PathBuf::from(name)
     };
     (0..ATTEMPTS)
         .map(named)
         .find(|path| path.symlink_metadata().is_err())
         .ok_or_else(|| Error::Conflict {
-            what: format!("no free name is left for `{}{suffix}`", path.display()),
+            what: format!(
+                "no free name is left for `{}{suffix}{ending}`",
+                path.display()
+            ),
         })
 }

@@ -34,8 +34,18 @@ pub(super) fn second_name(database: &Path, stamp: &str) -> Result<PathBuf> {
     Ok(backup)
 }
 
-/// Renames a new database to where the old one was.
+/// Renames a new database to where the old one was. It keeps the owner, the group and the mode of the
+/// old one.
 pub(super) fn put_in_place(made: &Path, database: &Path) -> Result<()> {
+    let keep = || -> std::io::Result<()> {
+        let old = std::fs::metadata(database)?;
+        let new = loci_files::own::open(made)?;
+        loci_files::owner::keep_owner(&new, &old)?;
+        new.set_permissions(old.permissions())
+    };
+    keep().map_err(|source| Error::io("cannot replace", database, source))?;
+    // Nothing is replaced before this line. A crash here leaves the old database, which is complete,
+    // under its name and under its backup name.
     rename(made, database)?;
     sync_parent(database)
 }
@@ -94,7 +104,7 @@ fn rename(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Names in a directory are durable when the directory is; systems that cannot open one need no such call.
-fn sync_parent(path: &Path) -> Result<()> {
+pub(super) fn sync_parent(path: &Path) -> Result<()> {
     let Some(parent) = path.parent() else {
         return Ok(());
     };

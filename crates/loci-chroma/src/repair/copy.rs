@@ -21,6 +21,7 @@ pub(super) fn copy_directory(from: &Path, to: &Path) -> Result<()> {
             "lies inside the directory that is copied; name another",
         ));
     }
+    loci_files::output::refuse_inside_a_palace(to)?;
     copy_folder(from, to)
 }
 
@@ -41,7 +42,8 @@ fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     let top = from;
     let mut folders = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = folders.pop() {
-        std::fs::create_dir_all(&to).map_err(|source| Error::io("cannot create", &to, source))?;
+        loci_files::create_directory_with(&to, 0o777)
+            .map_err(|source| Error::io("cannot create", &to, source))?;
         let entries =
             std::fs::read_dir(&from).map_err(|source| Error::io("cannot list", &from, source))?;
         for entry in entries {

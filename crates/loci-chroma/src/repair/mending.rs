@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::plan::Work;
 use super::report::Change;
-use super::{database, pending, queue, records, restore, sequence, tables};
+use super::{database, pending, queue, records, removed, restore, rows, sequence, tables};
 use crate::directory::DATABASE;
 
 /// What would be changed.
@@ -33,9 +33,11 @@ fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>>
         changes.extend(tables::segments(connection, work, write).map_err(failed)?);
         changes.extend(tables::dimensions(connection, work, write).map_err(failed)?);
         changes.extend(tables::metrics(connection, work, write).map_err(failed)?);
+        changes.extend(rows::make(connection, work, write).map_err(failed)?);
         changes.extend(records::orphans(connection, write).map_err(failed)?);
         changes.extend(restore::metadata(connection, work, write).map_err(failed)?);
         changes.extend(records::documents(connection, write).map_err(failed)?);
+        changes.extend(removed::remove(connection, work, write).map_err(failed)?);
         changes.extend(records::full_text(connection, work, write).map_err(failed)?);
         changes.extend(pending::null_documents(connection, write).map_err(failed)?);
         changes.extend(pending::settle(connection, work, write).map_err(failed)?);

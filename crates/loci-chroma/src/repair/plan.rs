@@ -1,10 +1,11 @@
 //! What each collection needs, decided from the files alone.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use loci_core::Result;
 
+use super::models::Models;
 use super::report::{CollectionRepair, RepairReport};
 use super::spool::Spool;
 use crate::catalog::CollectionRow;
@@ -18,7 +19,7 @@ use crate::survey::{Live, Origin, Survey};
 const HIGHEST: u64 = 1 << 53;
 
 /// Findings about a collection that a new index does not mend.
-const NOT_OF_THE_INDEX: [&str; 10] = [
+const NOT_OF_THE_INDEX: [&str; 12] = [
     "dimension_null",
     "dimension_wrong",
     "index_missing",
@@ -26,6 +27,8 @@ const NOT_OF_THE_INDEX: [&str; 10] = [
     "queue_gap",
     "queue_null_document",
     "queue_operation",
+    "rows_missing",
+    "rows_uncertain",
     "seq_id_beyond",
     "seq_id_blob",
     "seq_id_poisoned",
@@ -45,8 +48,8 @@ const INTERRUPTED: &str = "labels_unknown";
 /// Which collections have their vectors written into the queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice<'a> {
-    /// Those whose index does not serve what the files hold.
-    Damaged,
+    /// Those whose index does not serve what the files hold. Records without a vector get one from their model, or are moved into a file.
+    Damaged(&'a Models),
     /// Those whose index lies in one of these directories, and nothing else is mended.
     Segments(&'a [String]),
 }
@@ -67,7 +70,15 @@ pub(crate) struct Work {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) row: CollectionRow,
+    /// Its place among the collections of the directory.
+    pub(super) index: usize,
     pub(crate) live: Vec<Live>,
+    /// Positions in `live` of records without a vector that are moved into a file.
+    pub(super) moved: Vec<usize>,
+    /// Up to where the records have taken the queue over, as the survey has it.
+    pub(super) mark: u64,
+    /// Up to where the index files have.
+    pub(super) vector_watermark: Option<u64>,
     /// The length that its vectors really have.
     pub(super) dimension: Option<usize>,
     /// The segment of its records, also where the catalog has lost it.
@@ -91,9 +102,10 @@ impl Work {
             .collections()
             .iter()
             .zip(surveys)
+            .enumerate()
             // What the catalog has lost has no place there to be written back to.
-            .filter(|(row, _)| !row.lost)
-            .map(|(row, survey)| Plan::prepare(directory, row, survey, choice))
+            .filter(|(_, (row, _))| !row.lost)
+            .map(|(index, (row, survey))| Plan::prepare(directory, (index, row), survey, choice))
             .collect::<Result<_>>()?;
         Ok(Self {
             path: directory.path().to_owned(),
@@ -104,17 +116,16 @@ impl Work {
         })
     }
 
-    /// What ChromaDB does with records that have no vector.
+    /// Says which records stay without a vector.
     fn without_vectors(&self) -> Option<String> {
         let count: usize = self
             .plans
             .iter()
-            .map(|plan| plan.outcome.needs_embedding.len())
+            .map(|plan| plan.outcome.needs_embedding.len() - plan.moved.len())
             .sum();
         (count > 0).then(|| {
             format!(
-                "{} still without a vector: until they get one (by `collection.update` with their text), ChromaDB fails with \
-                 \"Error finding id\" where a filter or get with embeddings touches one; `loci import` brings them all",
+                "{} still without a vector, because the index files cannot be read",
                 counted(count as u64, "record is", "records are")
             )
         })
@@ -138,23 +149,45 @@ impl Work {
 impl Plan {
     fn prepare(
         directory: &Directory,
-        row: &CollectionRow,
+        (index, row): (usize, &CollectionRow),
         survey: Survey,
         choice: Choice<'_>,
     ) -> Result<Self> {
+        let path = directory.path();
         let chosen = match choice {
-            Choice::Damaged => is_damaged(directory.path(), row, &survey),
+            // An index must not name records that are moved away, and must get those that are embedded.
+            Choice::Damaged(models) => {
+                let needs_index = models.has(index) || !is_written_back(path, row, &survey);
+                is_damaged(path, row, &survey) || survey.counts.missing > 0 && needs_index
+            }
             Choice::Segments(names) => row
                 .vector_segment
                 .as_ref()
                 .is_some_and(|segment| names.contains(segment)),
         };
+        let made = match choice {
+            Choice::Damaged(models) if chosen => models.embed(directory, index, &survey)?,
+            Choice::Damaged(_) | Choice::Segments(_) => HashMap::new(),
+        };
         let spool = if chosen {
-            Some(Spool::fill(directory, &survey, row.metric)?)
+            Some(Spool::fill(directory, &survey, row.metric, &made)?)
         } else {
             None
         };
-        let mut outcome = outcome(row, &survey, spool.as_ref());
+        let (mut outcome, without) = outcome(row, &survey, spool.as_ref());
+        // Vectors that are there and cannot be read are not lost.
+        let readable = survey
+            .findings
+            .iter()
+            .all(|finding| finding.code != "index_unreadable");
+        let moved = match choice {
+            Choice::Damaged(_) if readable => without,
+            Choice::Damaged(_) | Choice::Segments(_) => Vec::new(),
+        };
+        outcome.moved = moved.len() as u64;
+        if matches!(choice, Choice::Damaged(_)) {
+            outcome.metadata_lost = directory.without_metadata(index, &survey)?;
+        }
         let gone = survey.ghosts.clone();
         if matches!(directory.snapshot().access(), Access::Salvaged(_)) {
             outcome.lost = gone;
@@ -163,6 +196,10 @@ impl Plan {
         }
         Ok(Self {
             row: row.clone(),
+            index,
+            moved,
+            mark: survey.metadata_watermark,
+            vector_watermark: survey.vector_watermark,
             dimension: survey.dimension,
             metadata_segment: survey.metadata_segment,
             watermark: Some(survey.metadata_watermark)
@@ -176,6 +213,13 @@ impl Plan {
             spool,
             outcome,
         })
+    }
+
+    /// Records that are moved into a file.
+    pub(super) fn moved(&self) -> impl Iterator<Item = &Live> {
+        self.moved
+            .iter()
+            .filter_map(|position| self.live.get(*position))
     }
 
     /// The segment directory that ChromaDB must not see again.
@@ -220,7 +264,12 @@ fn is_written_back(path: &Path, row: &CollectionRow, survey: &Survey) -> bool {
     !has_index && !marked && !elsewhere && survey.ghosts.is_empty()
 }
 
-fn outcome(row: &CollectionRow, survey: &Survey, spool: Option<&Spool>) -> CollectionRepair {
+/// What became of the vectors, and the positions of the records without one.
+fn outcome(
+    row: &CollectionRow,
+    survey: &Survey,
+    spool: Option<&Spool>,
+) -> (CollectionRepair, Vec<usize>) {
     let taken: Option<HashSet<usize>> = spool.map(|spool| spool.records.iter().copied().collect());
     let mut outcome = CollectionRepair {
         name: row.name.clone(),
@@ -228,18 +277,32 @@ fn outcome(row: &CollectionRow, survey: &Survey, spool: Option<&Spool>) -> Colle
         written_back: spool.is_some(),
         ..CollectionRepair::default()
     };
+    let mut without = Vec::new();
     for (position, live) in survey.live.iter().enumerate() {
-        let left_out = live.row.is_some()
+        outcome.restored += u64::from(live.restored.is_some());
+        let left_out = live.is_stored()
             && taken
                 .as_ref()
                 .is_some_and(|taken| !taken.contains(&position));
         match live.origin {
-            _ if left_out => outcome.needs_embedding.push(live.id.clone()),
-            Origin::Segment { .. } => outcome.from_segment += 1,
-            Origin::Queue(_) => outcome.from_queue += 1,
-            Origin::Sibling { .. } => outcome.from_siblings += 1,
-            Origin::Missing => outcome.needs_embedding.push(live.id.clone()),
+            Origin::Missing
+                if taken
+                    .as_ref()
+                    .is_some_and(|taken| taken.contains(&position)) =>
+            {
+                outcome.embedded += 1;
+            }
+            Origin::Segment { .. } if !left_out => outcome.from_segment += 1,
+            Origin::Queue(_) if !left_out => outcome.from_queue += 1,
+            Origin::Sibling { .. } if !left_out => outcome.from_siblings += 1,
+            Origin::Segment { .. }
+            | Origin::Queue(_)
+            | Origin::Sibling { .. }
+            | Origin::Missing => {
+                outcome.needs_embedding.push(live.id.clone());
+                without.push(position);
+            }
         }
     }
-    outcome
+    (outcome, without)
 }

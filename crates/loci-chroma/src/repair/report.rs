@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
+use loci_core::{serialize_optional_path, serialize_path};
 use serde::Serialize;
 
-use crate::{Finding, shown};
+use crate::Finding;
 
 /// What was done, or in a dry run would be.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RepairReport {
     /// The directory that was mended.
-    #[serde(serialize_with = "shown::path")]
+    #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// Whether this only says what would be done.
     pub dry_run: bool,
@@ -25,10 +26,29 @@ pub struct RepairReport {
     /// Things to know that are no damage.
     pub notes: Vec<String>,
     /// The database as it was.
-    #[serde(serialize_with = "shown::option")]
+    #[serde(serialize_with = "serialize_optional_path")]
     pub backup: Option<PathBuf>,
     /// Segment directories that were renamed.
     pub set_aside: Vec<SetAside>,
+    /// Records without a vector that were moved out of the directory, in JSON lines; absent if there were none, and in a dry run.
+    #[serde(serialize_with = "serialize_optional_path")]
+    pub moved_file: Option<PathBuf>,
+    /// Texts whose id is not certain, in JSON lines; absent if there were none, and in a dry run.
+    #[serde(serialize_with = "serialize_optional_path")]
+    pub candidates_file: Option<PathBuf>,
+    /// How many such texts there are.
+    pub candidates: u64,
+}
+
+impl RepairReport {
+    /// Removes the files of JSON lines again, where the rows that they hold stay in the database.
+    pub(super) fn remove_files(&mut self) {
+        let files = [self.moved_file.take(), self.candidates_file.take()];
+        for file in files.into_iter().flatten() {
+            // The error that led here is the one to report; a file too many does no harm.
+            _ = std::fs::remove_file(file);
+        }
+    }
 }
 
 /// One kind of change.
@@ -66,8 +86,16 @@ pub struct CollectionRepair {
     pub from_siblings: u64,
     /// Records whose vector is nowhere: their text must be embedded again.
     pub needs_embedding: Vec<String>,
+    /// How many of them were moved out of the directory, into [`RepairReport::moved_file`].
+    pub moved: u64,
+    /// Records that got a new vector from their text.
+    pub embedded: u64,
+    /// Records whose row was gone and was made again.
+    pub restored: u64,
     /// Ids of records that went with damaged pages of the database; only their vectors are left.
     pub lost: Vec<String>,
+    /// Ids of records that have lost metadata which is in no file here.
+    pub metadata_lost: Vec<String>,
     /// Ids that the index had and no record has: deleted records, taken out of it.
     pub ghosts: Vec<String>,
 }
@@ -76,9 +104,9 @@ pub struct CollectionRepair {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetAside {
     /// Its path before.
-    #[serde(serialize_with = "shown::path")]
+    #[serde(serialize_with = "serialize_path")]
     pub from: PathBuf,
     /// Its path now.
-    #[serde(serialize_with = "shown::path")]
+    #[serde(serialize_with = "serialize_path")]
     pub to: PathBuf,
 }

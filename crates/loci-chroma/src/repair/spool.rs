@@ -2,7 +2,7 @@
 //!
 //! They wait in a temporary file: the database they come from is rewritten while they go into it, and memory does not grow with them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
@@ -63,14 +63,24 @@ impl Digest {
 }
 
 impl Spool {
-    /// Takes every vector of the collection's length that stored records have. Records that only the queue knows stay there.
-    pub(super) fn fill(directory: &Directory, survey: &Survey, metric: Metric) -> Result<Self> {
+    /// Takes every vector of the collection's length that stored records have, and those that were made. Records that only the queue knows
+    /// stay there.
+    pub(super) fn fill(
+        directory: &Directory,
+        survey: &Survey,
+        metric: Metric,
+        made: &HashMap<usize, Vec<f32>>,
+    ) -> Result<Self> {
         let file = tempfile::tempfile().map_err(unspooled)?;
         let mut writer = BufWriter::new(file);
         let mut records = Vec::new();
         let mut digest = Digest::default();
         for (position, live) in survey.live.iter().enumerate() {
-            if let Some(vector) = bytes_of(directory, survey, live, metric)? {
+            let vector = match made.get(&position) {
+                Some(vector) => Some(stored(vector, metric)),
+                None => bytes_of(directory, survey, live, metric)?,
+            };
+            if let Some(vector) = vector {
                 writer.write_all(&vector).map_err(unspooled)?;
                 digest.add(&live.id, &vector);
                 records.push(position);
@@ -111,19 +121,22 @@ fn bytes_of(
     live: &Live,
     metric: Metric,
 ) -> Result<Option<Vec<u8>>> {
-    if live.row.is_none() {
+    if !live.is_stored() {
         return Ok(None);
     }
     Ok(directory
         .vector(survey, live)?
         .filter(|vector| Some(vector.len()) == survey.dimension)
-        .map(|vector| {
-            let scale = scale(&vector, metric);
-            vector
-                .iter()
-                .flat_map(|value| ((f64::from(*value) * scale) as f32).to_le_bytes())
-                .collect()
-        }))
+        .map(|vector| stored(&vector, metric)))
+}
+
+/// A vector as the queue holds it.
+fn stored(vector: &[f32], metric: Metric) -> Vec<u8> {
+    let scale = scale(vector, metric);
+    vector
+        .iter()
+        .flat_map(|value| ((f64::from(*value) * scale) as f32).to_le_bytes())
+        .collect()
 }
 
 /// 1, but for a cosine vector of a length that no embedder gives what makes it 1: such a length is garbage, and ChromaDB would lose the

@@ -39,7 +39,7 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn counts_that_do_not_add_up_put_everything_back() {
     let (_folder, palace) = damaged();
     let before = contents(&palace);
-    let mut prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let mut prepared = Prepared::of(&palace, Choice::Damaged(&Models::default())).unwrap();
     let mut report = prepared.report(false).unwrap();
     let spool = prepared
         .work
@@ -57,7 +57,7 @@ fn counts_that_do_not_add_up_put_everything_back() {
 #[test]
 fn a_kill_after_the_commit_loses_nothing_and_a_second_run_finishes() {
     let (_folder, palace) = damaged();
-    let prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let prepared = Prepared::of(&palace, Choice::Damaged(&Models::default())).unwrap();
     let mut report = prepared.report(false).unwrap();
     let saved = report.collections[0].from_segment + report.collections[0].from_queue;
     assert!(saved > 30);
@@ -72,7 +72,7 @@ fn a_kill_after_the_commit_loses_nothing_and_a_second_run_finishes() {
 #[test]
 fn a_write_after_the_diagnosis_stops_the_repair() {
     let (_folder, palace) = damaged();
-    let prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let prepared = Prepared::of(&palace, Choice::Damaged(&Models::default())).unwrap();
     let mut report = prepared.report(false).unwrap();
     let other = rusqlite::Connection::open(palace.join(DATABASE)).unwrap();
     other
@@ -88,7 +88,7 @@ fn a_write_after_the_diagnosis_stops_the_repair() {
 #[test]
 fn a_write_between_the_backup_and_the_lock_is_seen() {
     let (_folder, palace) = damaged();
-    let prepared = Prepared::of(&palace, Choice::Damaged).unwrap();
+    let prepared = Prepared::of(&palace, Choice::Damaged(&Models::default())).unwrap();
     let expected = database::fingerprint(prepared.directory.snapshot().connection()).unwrap();
     let database = palace.join(DATABASE);
     for change in [

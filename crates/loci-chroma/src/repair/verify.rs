@@ -16,12 +16,9 @@ pub(super) fn verify(work: &Work) -> Result<()> {
             .position(|row| row.id == plan.row.id)
             .ok_or_else(|| refused(work, plan, "the collection is gone"))?;
         let survey = directory.survey(index)?;
-        if survey.live.len() < plan.live.len() {
-            let detail = format!(
-                "{} records before, {} after",
-                plan.live.len(),
-                survey.live.len()
-            );
+        let kept = plan.live.len() - plan.moved.len();
+        if survey.live.len() < kept {
+            let detail = format!("{kept} records before, {} after", survey.live.len());
             return Err(refused(work, plan, &detail));
         }
         let Some(spool) = &plan.spool else { continue };

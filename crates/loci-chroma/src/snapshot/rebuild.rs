@@ -1,6 +1,6 @@
 //! A private database filled with the rows that can still be read page by page.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use loci_core::{Error, Result};
@@ -19,6 +19,14 @@ pub struct Table {
     pub fits: fn(&[Value]) -> bool,
 }
 
+/// A row of `embeddings` as the index of its ids has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexedRow {
+    pub(crate) row: i64,
+    pub(crate) segment: String,
+    pub(crate) id: String,
+}
+
 /// What the salvage brought.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rebuilt {
@@ -28,6 +36,12 @@ pub struct Rebuilt {
     pub left: u64,
     /// Pages and cells that could not be read, the first few.
     pub damages: Vec<String>,
+    /// Rows of `embeddings` that are gone and that an index of the table still names.
+    pub(crate) indexed: Vec<IndexedRow>,
+    /// Keys whose row of `embedding_metadata` is gone and that an index of the table still names, by the number of their record.
+    pub(crate) lost_keys: HashMap<i64, Vec<String>>,
+    /// Tables of which no page and no cell is damaged.
+    pub(crate) whole: Vec<&'static str>,
 }
 
 struct Target {
@@ -58,7 +72,7 @@ pub(super) fn rebuild(
         .pragma_update(None, "foreign_keys", false)
         .map_err(|error| unsaved(&error))?;
     let made = make_tables(&connection, &file, tables).map_err(|error| unsaved(&error))?;
-    let roots: HashMap<u32, &str> = file
+    let roots: HashMap<u32, &'static str> = file
         .schema()
         .iter()
         .filter(|entry| entry.kind == "table")
@@ -120,7 +134,94 @@ pub(super) fn rebuild(
             page => format!("page {page}: {}", damage.detail),
         })
         .collect();
+    rebuilt.whole = roots
+        .iter()
+        .filter(|(root, _)| file.is_whole(**root))
+        .map(|(_, name)| *name)
+        .collect();
+    rebuilt.indexed = indexed_rows(&connection, &file).map_err(|error| unsaved(&error))?;
+    if !rebuilt.whole.contains(&METADATA) {
+        rebuilt.lost_keys = lost_keys(&connection, &file).map_err(|error| unsaved(&error))?;
+    }
     Ok((connection, rebuilt))
+}
+
+/// The entries of the unique index over segment and id whose row could not be read.
+fn indexed_rows(connection: &Connection, file: &DatabaseFile) -> rusqlite::Result<Vec<IndexedRow>> {
+    const TABLE: &str = "embeddings";
+    let roots: HashSet<u32> = file
+        .schema()
+        .iter()
+        .filter(|entry| entry.kind == "index" && entry.table_name == TABLE)
+        .filter_map(|entry| entry.root_page)
+        .collect();
+    let mut found: Vec<IndexedRow> = Vec::new();
+    if roots.is_empty() || columns_of(connection, TABLE)?.is_empty() {
+        return Ok(found);
+    }
+    file.for_each_index_record(&mut |record| {
+        if !record.root.is_some_and(|root| roots.contains(&root)) {
+            return;
+        }
+        if let [Value::Text(segment), Value::Text(id), Value::Integer(row)] =
+            record.values.as_slice()
+        {
+            found.push(IndexedRow {
+                row: *row,
+                segment: segment.clone(),
+                id: id.clone(),
+            });
+        }
+    });
+    let mut statement = connection.prepare(
+        "SELECT 1 FROM embeddings WHERE id = ?1 OR (segment_id = ?2 AND embedding_id = ?3)",
+    )?;
+    let mut gone = Vec::new();
+    for entry in found {
+        if !statement.exists((entry.row, &entry.segment, &entry.id))? {
+            gone.push(entry);
+        }
+    }
+    gone.sort_by_key(|entry| entry.row);
+    Ok(gone)
+}
+
+/// The table of metadata.
+const METADATA: &str = "embedding_metadata";
+
+/// The entries of the unique index over record and key whose row could not be read.
+fn lost_keys(
+    connection: &Connection,
+    file: &DatabaseFile,
+) -> rusqlite::Result<HashMap<i64, Vec<String>>> {
+    let mut found: HashMap<i64, Vec<String>> = HashMap::new();
+    let roots: HashSet<u32> = file
+        .schema()
+        .iter()
+        .filter(|entry| entry.kind == "index" && entry.table_name == METADATA)
+        .filter_map(|entry| entry.root_page)
+        .collect();
+    if roots.is_empty() || columns_of(connection, METADATA)?.is_empty() {
+        return Ok(found);
+    }
+    let mut statement =
+        connection.prepare("SELECT 1 FROM embedding_metadata WHERE id = ?1 AND key = ?2")?;
+    let mut failed = None;
+    file.for_each_index_record(&mut |record| {
+        if !record.root.is_some_and(|root| roots.contains(&root)) || failed.is_some() {
+            return;
+        }
+        // The other indexes of the table begin with the key.
+        if let [Value::Integer(row), Value::Text(key), Value::Integer(_)] = record.values.as_slice()
+        {
+            match statement.exists((row, key)) {
+                Ok(true) => {}
+                Ok(false) => found.entry(*row).or_default().push(key.clone()),
+                Err(error) => failed = Some(error),
+            }
+        }
+    });
+    failed.map_or(Ok(found), Err)
 }
 
 /// Makes the tables as the file's schema says, else as they are known; without constraints that a

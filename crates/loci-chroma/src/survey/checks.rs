@@ -1,6 +1,7 @@
 //! The findings about one collection.
 
 mod numbers;
+mod rows;
 mod sets;
 mod waiting;
 
@@ -8,6 +9,7 @@ use std::collections::HashMap;
 
 use loci_core::Metric;
 
+use super::foreign::Foreign;
 use super::live::Records;
 use super::replay::Base;
 use super::{Survey, most_common};
@@ -15,6 +17,7 @@ use crate::catalog::CollectionRow;
 use crate::directory::{Directory, INDEX_DATA};
 use crate::finding::{Finding, Severity, counted};
 use crate::hnsw::Segment;
+use crate::lost_rows::LostRows;
 use crate::pickle::LabelMap;
 use crate::queue::Entry;
 
@@ -32,8 +35,13 @@ pub(super) struct Scene<'a> {
     pub(super) map: Option<&'a LabelMap>,
     /// Why the index files cannot be read although they are there.
     pub(super) problem: Option<&'a str>,
+    /// Why the index files are not those of this collection.
+    pub(super) foreign: Option<&'a Foreign>,
     pub(super) base: &'a Base,
     pub(super) lengths: &'a HashMap<usize, u64>,
+    pub(super) lost: &'a LostRows,
+    /// Its place among the collections.
+    pub(super) collection: usize,
 }
 
 impl Scene<'_> {
@@ -49,6 +57,7 @@ impl Scene<'_> {
         self.queue(survey, &mut found);
         self.null_documents(survey, &mut found)?;
         self.metric(&mut found);
+        self.rows(survey, &mut found);
         self.sets(survey, &mut found);
         for finding in &mut found {
             finding.collection = Some(self.row.name.clone());
@@ -179,6 +188,15 @@ impl Scene<'_> {
                 .with("problem", problem)
                 .then("ChromaDB refuses every call on the collection, or takes it for empty")
                 .fix("make the files readable for you, then `loci doctor` again"),
+            );
+            return;
+        }
+        if let Some(foreign) = self.foreign {
+            found.push(
+                foreign
+                    .finding()
+                    .file(format!("{name}/{INDEX_DATA}"))
+                    .fix(self.repair()),
             );
             return;
         }

@@ -8,10 +8,14 @@ use loci_core::Metric;
 use crate::hnsw::Segment;
 use crate::pickle::{self, LabelMap};
 
+/// The file that says which label is whose.
+pub(crate) const PICKLE: &str = "index_metadata.pickle";
 /// What the ids of so many elements may take in the pickle, twice and with labels.
 const PICKLE_BYTES_PER_ELEMENT: u64 = 4096;
 /// No pickle is longer than this.
 const MOST_PICKLE_BYTES: u64 = 1 << 30;
+/// The shortest record of `data_level0.bin` that is possible.
+pub(crate) const SHORTEST_ELEMENT: u64 = 16;
 /// Pickles of small indexes may be so long all the same.
 const FEW_ELEMENTS: u64 = 1024;
 
@@ -42,13 +46,13 @@ impl IndexFiles {
             .segment
             .as_ref()
             .map_or(0, |segment| segment.elements().len() as u64);
-        files.map = read_pickle(&path.join("index_metadata.pickle"), elements);
+        files.map = read_pickle(&path.join(PICKLE), elements);
         files
     }
 }
 
 /// What the pickle says; nothing if there is none. Anything but a regular file of a plausible length is damage.
-fn read_pickle(path: &Path, elements: u64) -> Option<LabelMap> {
+pub(crate) fn read_pickle(path: &Path, elements: u64) -> Option<LabelMap> {
     let damaged = |problem: String| {
         Some(LabelMap {
             damage: Some(problem),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::types::ValueRef;
 
-use crate::catalog::CollectionRow;
+use crate::lost_rows::{Evidence, RestoredRow};
 use crate::queue::{Entry, Operation};
 use crate::seq::SeqId;
 use crate::snapshot::Snapshot;
@@ -19,6 +19,8 @@ pub(crate) struct Stored {
     pub(crate) seq: Option<u64>,
     /// The queue changes or makes it after the records' watermark.
     pub(crate) pending: bool,
+    /// Its row is gone; this tells that it was there.
+    pub(crate) restored: Option<Evidence>,
 }
 
 /// The records, in the order in which they were first added.
@@ -63,6 +65,7 @@ pub(crate) fn rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result<Recor
             id: String::from_utf8_lossy(id).into_owned(),
             seq,
             pending: false,
+            restored: None,
         });
     }
     Ok(records)
@@ -81,6 +84,20 @@ pub(crate) fn other_rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result
 }
 
 impl Records {
+    /// Adds records whose rows are gone, each in its place.
+    pub(crate) fn restore(&mut self, rows: &[RestoredRow]) {
+        let restored = rows.iter().map(|restored| Stored {
+            row: restored.row,
+            id: restored.id.clone(),
+            seq: restored.seq,
+            pending: false,
+            restored: Some(restored.evidence),
+        });
+        self.stored.extend(restored);
+        self.stored
+            .sort_by_key(|record| (record.row.is_none(), record.row));
+    }
+
     /// Applies the entries after `watermark`, as ChromaDB will; gives the numbers of those that were applied.
     pub(crate) fn replay(&mut self, queue: &[Entry], watermark: u64) -> Vec<u64> {
         let newer: Vec<&Entry> = queue.iter().filter(|entry| entry.seq > watermark).collect();
@@ -106,6 +123,7 @@ impl Records {
                         id: entry.id.clone(),
                         seq: Some(entry.seq),
                         pending: true,
+                        restored: None,
                     });
                 }
                 (Operation::Update | Operation::Upsert, Some(at)) => {
@@ -130,34 +148,4 @@ impl Records {
         self.stored.retain(|_| !gone.next().unwrap_or(false));
         applied
     }
-}
-
-/// The segment whose rows are the collection's: the catalog's, or the only one that no collection claims.
-pub(crate) fn segment_of(
-    snapshot: &Snapshot,
-    collection: &CollectionRow,
-    all: &[CollectionRow],
-) -> rusqlite::Result<Option<String>> {
-    if collection.metadata_segment.is_some() {
-        return Ok(collection.metadata_segment.clone());
-    }
-    let homeless = all
-        .iter()
-        .filter(|other| other.metadata_segment.is_none())
-        .count();
-    if homeless != 1 || !snapshot.has_table("embeddings") {
-        return Ok(None);
-    }
-    let mut statement = snapshot
-        .connection()
-        .prepare("SELECT DISTINCT segment_id FROM embeddings")?;
-    let segments: Vec<String> = statement
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut unclaimed = segments.into_iter().filter(|segment| {
-        all.iter()
-            .all(|other| other.metadata_segment.as_ref() != Some(segment))
-    });
-    let first = unclaimed.next();
-    Ok(first.filter(|_| unclaimed.next().is_none()))
 }

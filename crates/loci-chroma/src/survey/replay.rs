@@ -176,7 +176,7 @@ fn samples<'a>(queue: &'a [Entry], records: &Records, watermark: u64) -> Vec<&'a
 }
 
 /// Whether two vectors point the same way; lengths may be lost.
-fn alike(one: &[f32], other: &[f32]) -> bool {
+pub(super) fn alike(one: &[f32], other: &[f32]) -> bool {
     if one.len() != other.len() {
         return false;
     }

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::files::IndexFiles;
 use super::labels::{self, AtFlush, Place};
-use super::{Origin, Survey, usable};
+use super::{Origin, Survey, live, usable};
 use crate::catalog::CollectionRow;
 use crate::directory::Directory;
+use crate::pickle::LabelMap;
 
 /// Fills in what other directories still hold.
 pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Survey) {
@@ -31,6 +32,9 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
             .dimension
             .is_some_and(|length| length != segment.dimension())
         {
+            continue;
+        }
+        if is_disputed(directory, row, segment.dimension(), &map) {
             continue;
         }
         // Which ids were there when it was written is not known: only what its pickle says counts.
@@ -74,4 +78,26 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
             break;
         }
     }
+}
+
+/// Whether index files may belong to another collection as well, because the catalog has lost the rows of
+/// both segments. Ids do not distinguish collections that have the same ones.
+fn is_disputed(
+    directory: &Directory,
+    row: &CollectionRow,
+    dimension: usize,
+    map: &LabelMap,
+) -> bool {
+    let labels: HashSet<&str> = map.pairs.iter().map(|(id, _)| id.as_str()).collect();
+    let others = directory.collections().iter();
+    others
+        .filter(|other| other.id != row.id && other.vector_segment.is_none())
+        .filter(|other| other.dimension.is_none_or(|length| length == dimension))
+        .filter_map(CollectionRow::record_segment)
+        .any(|segment| {
+            // What cannot be read speaks for nothing.
+            let records = live::rows(directory.snapshot(), segment).unwrap_or_default();
+            let mut stored = records.stored.iter();
+            stored.any(|record| labels.contains(record.id.as_str()))
+        })
 }

@@ -143,7 +143,7 @@ fn answers_agree(sync: usize) {
     let scene = tempfile::tempdir().unwrap();
     let palace = PalaceRef::local(scene.path().join("chroma"));
     let script = MAKE.replace("SYNC", &sync.to_string());
-    let Some(answers) = chromadb(&script, &palace.path) else {
+    let Some(answers) = chromadb(&script, palace.directory().unwrap()) else {
         return;
     };
     let backend = ChromaBackend::new(known).mirrors_in(scene.path().join("mirrors"));

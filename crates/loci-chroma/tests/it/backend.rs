@@ -416,6 +416,57 @@ fn a_drawer_without_a_date_counts_as_of_the_day_it_was_added_to_chromadb() {
 }
 
 #[test]
+fn a_drawer_has_the_date_that_an_import_would_give_it_and_never_that_of_the_mirror() {
+    let filed = drawer(1, "quagga", &json!({"filed_at": "2019-05-06T07:08:09Z"}));
+    let drawers = vec![
+        filed,
+        drawer(2, "quagga", &json!({})),
+        drawer(3, "quagga", &json!({})),
+        drawer(4, "quagga", &json!({})),
+    ];
+    let scene = Scene::new(vec![collection("notes", 1, drawers)]);
+    // The row of id-3 has lost its date, which the queue still has; id-4 has none anywhere.
+    scene.sql(
+        "UPDATE embeddings SET created_at = 'nonsense' WHERE embedding_id IN ('id-3', 'id-4');
+         UPDATE embeddings_queue SET created_at = '2021-02-03 04:05:06' WHERE id = 'id-3';
+         UPDATE embeddings_queue SET created_at = 'nonsense' WHERE id = 'id-4';",
+    );
+    let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+    let file = std::fs::File::options()
+        .append(true)
+        .open(scene.path().join("chroma.sqlite3"))
+        .unwrap();
+    file.set_modified(changed).unwrap();
+    drop(file);
+    let backend = scene.backend();
+    let notes = opened(&backend, &scene, "notes").unwrap();
+    let dates = [
+        ("id-1", 1_557_126_489_000),
+        ("id-2", ADDED),
+        ("id-3", 1_612_325_106_000),
+        ("id-4", 1_600_000_000_000),
+    ];
+    for (id, moment) in dates {
+        let period = Some(Period {
+            since: Some(moment),
+            before: Some(moment + 1),
+        });
+        let selection = Selection {
+            period,
+            ..Selection::all()
+        };
+        assert_eq!(notes.get(&Get::new(selection)).unwrap().ids, [id]);
+    }
+    // A search shows the same.
+    let shown = recalled(&*notes).drawers;
+    assert_eq!(shown.len(), dates.len());
+    for drawer in shown {
+        let expected = dates.iter().find(|(id, _)| *id == drawer.id);
+        assert_eq!(expected.map(|(_, moment)| *moment), Some(drawer.created_at));
+    }
+}
+
+#[test]
 fn a_mirror_is_a_sound_palace() {
     let place = json!({"source_file": "a.md", "wing": "w"});
     let mut drawers: Vec<_> = (1..20).map(|at| drawer(at, "quagga", &place)).collect();
@@ -542,9 +593,9 @@ fn collections_of_one_name_in_two_databases_are_both_there() {
 #[test]
 fn a_palace_of_loci_is_not_taken_for_chromadbs() {
     let scene = Scene::new(vec![one("notes", 1)]);
-    assert!(scene.backend().detect(&scene.path()));
+    assert!(scene.backend().detect(&PalaceRef::local(scene.path())));
     std::fs::write(scene.path().join("palace.sqlite3"), "").unwrap();
-    assert!(!scene.backend().detect(&scene.path()));
+    assert!(!scene.backend().detect(&PalaceRef::local(scene.path())));
 }
 
 fn minilm(name: &str, dimension: usize) -> Option<EmbedderIdentity> {

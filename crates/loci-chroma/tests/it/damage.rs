@@ -5,6 +5,8 @@
 mod database;
 #[path = "damage/index.rs"]
 mod index;
+#[path = "damage/rows.rs"]
+pub mod rows;
 
 use std::collections::BTreeSet;
 
@@ -35,8 +37,10 @@ pub enum Holds {
     This,
     /// Those of its other state.
     Other,
-    /// Those of the scene that the database still names.
+    /// Those of the scene that the database or the queue still names.
     Living,
+    /// Those of the scene but for records that lost their row and had neither text nor metadata: nothing tells that they were there.
+    Written,
 }
 
 /// What the real chromadb 1.5.9 does with a damage.
@@ -64,6 +68,7 @@ impl Case {
             Holds::This => scene.expected.clone(),
             Holds::Other => scene.other_expected.clone().unwrap(),
             Holds::Living => scene.expected.with_records(&living(scene)),
+            Holds::Written => scene.expected.with_records(&written(scene)),
         }
     }
 
@@ -99,7 +104,37 @@ fn living(scene: &Scene) -> BTreeSet<String> {
         .prepare("SELECT embedding_id FROM embeddings WHERE segment_id = ?1")
         .unwrap();
     let rows = statement.query_map([scene.metadata_segment()], |row| row.get(0));
-    rows.unwrap().map(Result::unwrap).collect()
+    let mut living: BTreeSet<String> = rows.unwrap().map(Result::unwrap).collect();
+    living.extend(added(scene));
+    living
+}
+
+/// Ids of the first collection whose first entry is in the queue.
+fn added(scene: &Scene) -> BTreeSet<String> {
+    let database = scene.sql();
+    let mut statement = database
+        .prepare("SELECT id FROM embeddings_queue WHERE topic = ?1 AND operation = 0")
+        .unwrap();
+    let rows = statement.query_map([scene.topic()], |row| row.get(0));
+    let added: BTreeSet<String> = rows.unwrap().map(Result::unwrap).collect();
+    added
+        .intersection(&scene.expected.first().ids())
+        .cloned()
+        .collect()
+}
+
+/// Everything but records without text and metadata whose row is gone. The rows of a database that SQLite cannot read are asked of a copy.
+fn written(scene: &Scene) -> BTreeSet<String> {
+    let gone = scene.gone();
+    let added = added(scene);
+    let records = scene.expected.first().records.iter();
+    records
+        .filter(|record| {
+            let bare = record.document.is_none() && record.metadata.is_none();
+            !bare || !gone.contains(&record.id) || added.contains(&record.id)
+        })
+        .map(|record| record.id.clone())
+        .collect()
 }
 
 /// The case of this name.
@@ -124,6 +159,15 @@ fn calm() -> Option<Scene> {
         ..Options::default()
     };
     Scene::healthy(900, 16, "cosine", options)
+}
+
+/// No other collection takes row numbers.
+fn alone() -> Option<Scene> {
+    let options = Options {
+        second: false,
+        ..Options::default()
+    };
+    Scene::healthy(1000, 16, "cosine", options)
 }
 
 fn killed() -> Option<Scene> {
@@ -232,7 +276,19 @@ pub static CASES: &[Case] = &[
     on(shimmed, "legacy_063_shimmed", database::legacy_063_shimmed, All, Wrong),
     row("max_seq_id_vector_row_missing", database::max_seq_id_vector_row_missing, All, Correct),
     holding(Holds::Living, row("metadata_rows_missing", database::metadata_rows_missing, All, Wrong)),
-    holding(Holds::Living, row("metadata_orphans", database::metadata_orphans, All, Wrong)),
+    holding(Holds::Written, row("metadata_orphans", database::metadata_orphans, All, Wrong)),
+    holding(Holds::Written, row("rows_gone_together", rows::together, All, Wrong)),
+    holding(Holds::Written, row("rows_gone_scattered", rows::scattered, All, Wrong)),
+    holding(Holds::Written, row("rows_gone_first", rows::first, All, Wrong)),
+    holding(Holds::Written, row("rows_gone_last", rows::last, All, Wrong)),
+    row("rows_gone_queued", rows::queued, All, Wrong),
+    holding(Holds::Written, on(alone, "rows_gone_together_alone", rows::around_a_bare_one, All, Wrong)),
+    holding(Holds::Written, on(alone, "rows_gone_scattered_alone", rows::scattered, All, Wrong)),
+    holding(Holds::Written, on(calm, "rows_gone_together_calm", rows::around_a_bare_one, All, Wrong)),
+    row("rows_page_zero", rows::page_zero, All, Wrong),
+    row("rows_page_noise", rows::page_noise, All, Wrong),
+    row("rows_index_page_zero", rows::index_page_zero, All, Wrong),
+    holding(Holds::Written, row("rows_page_and_index_noise", rows::page_and_index_noise, All, Wrong)),
     row("metadata_values_missing", database::metadata_values_missing, All, Wrong),
     row("dimension_null", database::dimension_null, All, Wrong),
     row("dimension_wrong", database::dimension_wrong, All, Wrong),

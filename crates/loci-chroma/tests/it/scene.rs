@@ -1,5 +1,6 @@
 //! Directories to do damage to: written once by the real chromadb, kept under Cargo's directory for tests, copied for each test.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -72,6 +73,19 @@ impl Scene {
         Some(Self::staged(&folder, "now", "expected", None))
     }
 
+    /// Cosine vectors whose lengths differ that much.
+    pub fn of_lengths(least: f64, most: f64) -> Option<Self> {
+        let options = Options {
+            sync_threshold: 200,
+            second: false,
+            ..Options::default()
+        };
+        let mut plan = plan(440, 16, "cosine", options);
+        plan["collections"][0]["lengths"] = json!([least, most]);
+        let folder = written(&plan)?;
+        Some(Self::staged(&folder, "now", "expected", None))
+    }
+
     /// Over 1,300 records of 16 dimensions, three flushes and some 170 operations after the last.
     pub fn standard() -> Option<Self> {
         let folder = written(&standard_plan())?;
@@ -98,6 +112,24 @@ impl Scene {
             "flushed",
             Some(("flushed", "flushed")),
         ))
+    }
+
+    /// Collections `one` and `two` whose records have the same ids, each with its length of vectors and its number of operations between
+    /// flushes.
+    pub fn twins(records: usize, dimensions: [usize; 2], thresholds: [usize; 2]) -> Option<Self> {
+        let collections: Vec<Value> = ["one", "two"]
+            .iter()
+            .zip(dimensions.iter().zip(thresholds))
+            .map(|(name, (dimension, threshold))| {
+                json!({
+                    "name": name, "metric": "cosine", "records": records, "dimension": dimension,
+                    "sync_threshold": threshold,
+                })
+            })
+            .collect();
+        let plan = Value::from(collections).to_string();
+        let folder = made(CHROMADB, "chroma_twins.py", &plan)?;
+        Some(Self::staged(&folder, "now", "expected", None))
     }
 
     /// Two processes took five turns in writing.
@@ -161,6 +193,25 @@ impl Scene {
         Connection::open_with_flags(uri, flags).unwrap()
     }
 
+    /// Ids of the first collection whose row was there and is not any more. A damaged page gives no row.
+    pub fn gone(&self) -> BTreeSet<String> {
+        let file = loci_salvage::DatabaseFile::open(&self.database(), None).unwrap();
+        let schema = file.schema();
+        let table = schema
+            .iter()
+            .find(|entry| entry.kind == "table" && entry.name == "embeddings");
+        let root = table.unwrap().root_page;
+        let mut ids = self.expected.first().ids();
+        file.for_each_record(&mut |record| {
+            if let (true, Some(loci_salvage::Value::Text(id))) =
+                (record.root == root, record.values.get(2))
+            {
+                ids.remove(id);
+            }
+        });
+        ids
+    }
+
     /// One text of the database as chromadb left it.
     fn identity(&self, query: &str) -> String {
         let name = &self.expected.first().name;
@@ -193,6 +244,17 @@ impl Scene {
             "SELECT s.id FROM segments s JOIN collections c ON c.id = s.collection \
              WHERE c.name = ?1 AND s.scope = 'METADATA'",
         )
+    }
+
+    /// The folder of HNSW files of the collection with this name.
+    pub fn segment_of(&self, name: &str) -> PathBuf {
+        let query = "SELECT s.id FROM segments s JOIN collections c ON c.id = s.collection \
+                     WHERE c.name = ?1 AND s.scope = 'VECTOR'";
+        let segment: String = self
+            .pristine_sql()
+            .query_row(query, [name], |row| row.get(0))
+            .unwrap();
+        self.directory.join(segment)
     }
 
     /// The first collection's folder of HNSW files.

@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use loci_palace::MAX_RESULTS;
 
+use super::SecretArguments;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum FactsCommand {
     /// Add a fact: subject, predicate, object, and when it holds
@@ -41,6 +43,8 @@ pub(crate) struct AddFactArguments {
     pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) origin: OriginArguments,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 /// Where a fact comes from and how sure it is.
@@ -120,6 +124,8 @@ pub(crate) struct SupersedeFactArguments {
     pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) origin: OriginArguments,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Args)]

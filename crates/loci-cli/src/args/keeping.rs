@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::SecretArguments;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiaryCommand {
     /// Write an entry
@@ -25,6 +27,8 @@ pub(crate) struct DiaryWriteArguments {
     /// Wing of the entry [default: wing_ and the agent's name]
     #[arg(long, value_name = "WING")]
     pub(crate) wing: Option<String>,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Args)]
@@ -54,6 +58,8 @@ pub(crate) struct WakeUpArguments {
     /// Say who the memory belongs to, instead of waking up; `-` reads stdin, an empty text removes it
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["wing", "agent", "budget"])]
     pub(crate) identity: Option<String>,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,6 +93,8 @@ pub(crate) struct LinkArguments {
     /// Collection of the drawers
     #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
     pub(crate) collection: String,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ use super::PlaceArguments;
 
 /// Which files are taken.
 #[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what was typed")]
 pub(crate) struct RuleArguments {
     /// Take hidden files and folders too
     #[arg(long)]
@@ -18,6 +19,9 @@ pub(crate) struct RuleArguments {
     /// Take folders of other people's code too, such as node_modules
     #[arg(long)]
     pub(crate) vendored: bool,
+    /// Take links to files outside of the given paths too; links to folders are never entered
+    #[arg(long)]
+    pub(crate) follow: bool,
 }
 
 /// How files are read.
@@ -30,7 +34,8 @@ pub(crate) struct ReadingArguments {
     /// Read lock files, minified and other generated text too
     #[arg(long)]
     pub(crate) generated: bool,
-    /// Keep keys, tokens and passwords as they are instead of masking them; later runs keep them too
+    /// Keep keys, tokens and passwords as they are instead of masking them; later runs keep them
+    /// too. `secrets = "keep"` in config.toml or palace.toml does so for every way in
     #[arg(long)]
     pub(crate) keep_secrets: bool,
     /// Let text that was forgotten come back
@@ -138,15 +143,18 @@ Examples:
   loci mine . --dry-run --json
 
 Wing and room come from --wing and --room, else from `.loci.toml` in the tree, else they are the
-project's name (of its git repository) and the folder. Drawers that are there are not moved by a later run.
-Files named in .gitignore, .ignore and .lociignore are left out. The exit code is 2 if a file could not be read.";
+project's name (of its git repository) and the folder. A second project of the same name gets a wing
+of its own, such as `owner/api`; `loci wings` lists them. A later run does not move drawers.
+Files named in .gitignore, .ignore and .lociignore are left out. A link to a file outside of the
+given paths is skipped and counted, unless --follow is given. The exit code is 2 if a file could not be read.";
 
 pub(super) const WATCH: &str = "\
 Examples:
   loci watch ~/notes ~/projects/loci
   loci mine --watch ~/notes              # the same
 
-Catches up first with what changed while nobody watched. Ctrl-C or SIGTERM ends it cleanly.";
+Catches up first with what changed while nobody watched. Ctrl-C or SIGTERM ends it cleanly. With
+--follow, files outside that links lead to are read at the start; their changes are not watched.";
 
 pub(super) const SYNC: &str = "\
 Examples:

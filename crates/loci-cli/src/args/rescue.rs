@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use super::SecretArguments;
+
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// What it is: chroma, mempalace, memtomem, cortexadb or jsonl [default: recognised]
@@ -27,6 +29,12 @@ pub(crate) struct ImportArguments {
     /// Do everything but write; for palaces of other programs
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Write texts whose id is not certain to this new file, as JSON lines [default: a file in the
+    /// state directory]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) candidates: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -72,6 +80,7 @@ pub(crate) struct QuarantineArguments {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct RepairArguments {
     /// Repair this ChromaDB directory instead of the palace, so that ChromaDB can use it again
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
@@ -82,6 +91,14 @@ pub(crate) struct RepairArguments {
     /// Say what would be done; with `--chroma`
     #[arg(long, requires = "chroma")]
     pub(crate) dry_run: bool,
+    /// Move records whose vector is nowhere into a file of JSON lines beside the backup; this is the
+    /// default
+    #[arg(long, requires = "chroma", conflicts_with = "embed")]
+    pub(crate) set_aside: bool,
+    /// Give records whose vector is nowhere a new one, made from their text by the collection's own
+    /// model
+    #[arg(long, requires = "chroma")]
+    pub(crate) embed: bool,
     /// Put a salvaged palace in the place of the damaged one, which is kept under another name
     #[arg(long, conflicts_with = "chroma")]
     pub(crate) replace: bool,
@@ -93,7 +110,8 @@ Examples:
   loci repair --json
   loci repair --replace
   loci repair --chroma ~/.mempalace/palace --dry-run
-  loci repair --chroma ~/.mempalace/palace --output ./mended
+  loci repair --chroma ~/.mempalace/palace --output ./repaired
+  loci repair --chroma ~/.mempalace/palace --embed
 
 Copies or renames before it changes anything. A database that cannot be read is salvaged into a new
 palace beside it, and the damaged one stays. The answer counts the drawers before and after and lists
@@ -102,8 +120,12 @@ place of the damaged one, whose database stays in the directory as palace.sqlite
 Exits with 0 only if this palace is whole afterwards.
 
 With `--chroma`, a ChromaDB directory is repaired in place, after a backup of its database: all
-vectors that can be read go back into the database, from which ChromaDB builds its index anew. Exits
-with 1 if something is wrong all the same, and says what.";
+vectors that can be read go back into the database, from which ChromaDB builds its index again.
+ChromaDB fails on every filter that touches a record without a vector. Such records are moved into
+chroma.sqlite3.set-aside-TIME.jsonl, which `loci import jsonl` reads; with `--embed` they get a vector
+from the collection's own model instead, if that is known and was added (`loci model add`). Texts that
+lost their id go into chroma.sqlite3.candidates-TIME.jsonl. Exits with 1 if records were moved, if
+metadata is lost, or if something is wrong all the same, and says what.";
 
 pub(super) const IMPORT: &str = "\
 Examples:
@@ -118,7 +140,8 @@ Palaces of other programs are read from their files alone, damaged ones too, and
 are; vectors come along. A second run adds only what is new. The report has counts and digests of
 both sides: what was read from there and what is here. Vectors are as they were given, or from the
 index of the other program, where they stand normalised beside their length; those that are missing
-are made anew if their model is here. Without PATH, it lists what is found in the usual places
+are made anew if their model is here. A text whose id is not certain goes into a file of JSON lines
+(`--candidates`, else in the state directory) that the report names. Without PATH, it lists what is found in the usual places
 (~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace and what MEMPALACE_PALACE_PATH
 names) and imports nothing. Exits with 0 if everything came, 2 if something was lost.
 

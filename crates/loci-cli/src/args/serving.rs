@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::SecretArguments;
+
 #[derive(Debug, Args)]
 pub(crate) struct McpArguments {
     /// Which tools to offer
@@ -13,17 +15,31 @@ pub(crate) struct McpArguments {
     /// Listen for streamable HTTP instead of serving the client at stdin; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8787", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
-    /// What HTTP clients must send as a bearer token; needed unless the address is a loopback one
+    /// What HTTP clients must send as a bearer token, instead of a generated one. Other users see
+    /// the flag in the process list: prefer the variable LOCI_MCP_TOKEN or --token-file
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["token_file", "no_auth"])]
+    pub(crate) token: Option<String>,
+    /// Read the token from this file
     #[arg(
         long,
-        value_name = "TOKEN",
-        env = "LOCI_MCP_TOKEN",
-        hide_env_values = true
+        value_name = "FILE",
+        requires = "http",
+        conflicts_with = "no_auth"
     )]
-    pub(crate) token: Option<String>,
+    pub(crate) token_file: Option<PathBuf>,
+    /// Ask for no token: every user and program of this machine can then read and change the
+    /// palace. Loopback addresses only
+    #[arg(long, requires = "http")]
+    pub(crate) no_auth: bool,
+    /// A folder or file that clients may have mined with `loci_mine`; may be repeated. Without it,
+    /// only `mine_roots` in config.toml may be mined
+    #[arg(long, value_name = "PATH")]
+    pub(crate) allow_mine: Vec<PathBuf>,
     /// A name by which HTTP clients may call this machine, besides loopback names and the address; may be repeated
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) allow_host: Vec<String>,
+    #[command(flatten)]
+    pub(crate) secrets: SecretArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,17 +71,22 @@ pub(crate) struct HookArguments {
     /// The transcript that is saved in the background
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) transcript: Option<PathBuf>,
-    /// Where it belongs if it does not say so
-    #[arg(long, value_name = "NAME", hide = true)]
-    pub(crate) wing: Option<String>,
+    /// The folder it was held in if it does not name one
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) folder: Option<String>,
 }
 
 pub(crate) const MCP: &str = "\
 Examples:
   loci mcp                          serve the client that started it
   loci mcp --tools full
+  loci mcp --tools full --allow-mine ~/notes
   loci mcp --http                   listen at 127.0.0.1:8787
-  LOCI_MCP_TOKEN=… loci mcp --http 0.0.0.0:8787 --allow-host nas.local";
+  loci mcp --http 0.0.0.0:8787 --token-file ~/.loci-token --allow-host nas.local
+
+HTTP clients send `Authorization: Bearer TOKEN`. A token is generated at every start, unless one is
+given with LOCI_MCP_TOKEN, --token-file or --token. The file that holds it is printed at the start;
+only its owner can read it. `loci doctor` lists the servers of a palace.";
 
 pub(crate) const HOOK: &str = "\
 Examples:

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Batch, DuplicateCheck, Error, Outcome, Palace, Twin, Warning, new_id, validate_collection_name,
+    Batch, DuplicateCheck, Error, MaskTally, Outcome, Palace, Twin, Warning, new_id,
+    validate_collection_name,
 };
 use serde::Serialize;
 
@@ -25,6 +26,7 @@ struct Answer<'a> {
     twins: &'a [Twin],
     threshold: f32,
     warnings: &'a [Warning],
+    masked: &'a MaskTally,
 }
 
 #[derive(Serialize)]
@@ -37,6 +39,7 @@ struct Checked<'a> {
 
 pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
     refuse_threshold(arguments.threshold)?;
+    session.secrets(arguments.secrets);
     if arguments.check {
         return check(arguments, session);
     }
@@ -78,14 +81,14 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
         Outcome::Exists => (
             format!(
                 "`{}` exists; the old drawer was kept, use `loci update` to change it",
-                printer.stored(&id)
+                printer.name(&id)
             ),
             None,
         ),
         Outcome::DuplicateOf(other) => (
             format!(
                 "the same text from the same source is already kept as `{}`; nothing was added",
-                printer.stored(other)
+                printer.name(other)
             ),
             Some(other.as_str()),
         ),
@@ -105,8 +108,11 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
         twins: &twins,
         threshold: arguments.threshold,
         warnings: &warnings,
+        masked: &result.masked,
     };
-    Ok(Reply::new(&answer, text)?.warnings(&warnings))
+    Ok(Reply::new(&answer, text)?
+        .masked(&result.masked)
+        .warnings(&warnings))
 }
 
 /// Only looks; exit code 1 says that there is a twin.
@@ -155,7 +161,7 @@ fn twins_of(
 fn told(printer: Printer, twins: &[Twin], threshold: f32) -> String {
     let mut text = String::new();
     for twin in twins.iter().take(3) {
-        let id = printer.stored(&twin.id);
+        let id = printer.name(&twin.id);
         let place = [twin.wing.as_str(), twin.room.as_str()]
             .into_iter()
             .filter(|part| !part.is_empty())
@@ -163,7 +169,7 @@ fn told(printer: Printer, twins: &[Twin], threshold: f32) -> String {
             .join("/");
         let place = match place.as_str() {
             "" => String::new(),
-            place => format!(" in {}", printer.stored(place)),
+            place => format!(" in {}", printer.name(place)),
         };
         let _ = if twin.exact {
             write!(text, "\na drawer that says the same: {id}{place}")

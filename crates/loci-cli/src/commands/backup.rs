@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use loci_palace::path_text;
 use serde_json::json;
 
 use crate::args::{BackupArguments, RestoreArguments};
@@ -11,8 +12,8 @@ use crate::session::Session;
 
 pub(crate) fn run(arguments: &BackupArguments, session: &Session<'_>) -> Result<Reply> {
     let bytes = session.existing()?.backup(&arguments.file)?;
-    let answer = json!({"backup": arguments.file.to_string_lossy(), "bytes": bytes});
-    let text = format!("wrote {bytes} bytes to `{}`", arguments.file.display());
+    let answer = json!({"backup": path_text(&arguments.file), "bytes": bytes});
+    let text = format!("wrote {bytes} bytes to `{}`", path_text(&arguments.file));
     Reply::new(&answer, text)
 }
 
@@ -20,20 +21,20 @@ pub(crate) fn restore(arguments: &RestoreArguments, session: &Session<'_>) -> Re
     let palace = session.named()?;
     let restored = palace.restore(&arguments.file, arguments.replace)?;
     let answer = json!({
-        "palace": palace.path().to_string_lossy(),
+        "palace": palace.place().to_string(),
         "restored": restored.drawers,
-        "set_aside": restored.set_aside,
+        "set_aside": restored.set_aside.as_deref().map(path_text),
     });
     let mut text = format!(
         "restored {} drawer(s) into the palace `{}`",
         restored.drawers,
-        palace.path().display()
+        palace.place()
     );
     if let Some(aside) = &restored.set_aside {
         let _ = write!(
             text,
             "\nwhat was there before is kept as `{}`",
-            aside.display()
+            path_text(aside)
         );
     }
     Reply::new(&answer, text)

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use loci_agents::Home;
 use loci_agents::wiring::{self, Connect, Failed, Outcome, Plan};
-use loci_palace::{Config, DEFAULT_COLLECTION, Error, default_palace_path};
+use loci_palace::{Config, DEFAULT_COLLECTION, Error, PalaceRef, default_palace};
 use serde_json::{Value, json};
 
 use self::transcripts::Transcripts;
@@ -107,10 +107,8 @@ fn nothing(plan: &Plan, text: String) -> Result<Reply> {
 }
 
 fn asked(home: &Home, arguments: &ConnectArguments, session: &Session<'_>) -> Result<Connect> {
-    let palace = match session.asked() {
-        Some((palace, how)) => Some(
-            std::path::absolute(palace).map_err(|error| Error::invalid(how, error.to_string()))?,
-        ),
+    let palace = match session.asked()? {
+        Some((palace, _)) => Some(in_entries(&palace)?),
         None => palace_of_variables(home)?,
     };
     Ok(Connect {
@@ -124,16 +122,32 @@ fn asked(home: &Home, arguments: &ConnectArguments, session: &Session<'_>) -> Re
     })
 }
 
+/// The palace as an agent's entry names it.
+fn in_entries(palace: &PalaceRef) -> Result<PathBuf> {
+    match palace.absolute()? {
+        PalaceRef::Directory(path) => Ok(path),
+        PalaceRef::Url(url) => Err(Error::invalid(
+            format!("palace `{url}`"),
+            "a URL is not written into the files of agents, since it may hold a password; set `palace` in config.toml",
+        )
+        .into()),
+    }
+}
+
 /// The palace that this run finds by a variable of the environment. Agents do not hand variables on, so that their entries
 /// have to name it.
 fn palace_of_variables(home: &Home) -> Result<Option<PathBuf>> {
-    let palace = default_palace_path()?;
+    let palace = default_palace()?;
+    // A URL stays in the user's configuration, which every process of this user reads.
+    let Some(palace) = palace.as_directory() else {
+        return Ok(None);
+    };
     let moved = if Config::of_user()?.palace.is_some() {
         home.config != home.home.join(".config")
     } else {
         palace != home.home.join(".local/share/loci/palace")
     };
-    Ok(moved.then_some(palace))
+    Ok(moved.then(|| palace.to_path_buf()))
 }
 
 /// Asks about MemPalace, where it is found and nothing was said about it.

@@ -106,7 +106,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     }
     palace.close()?;
 
-    let deleted = delete_index_files(&palace.index_directory())?;
+    let deleted = delete_index_files(&path.join("index"))?;
     // A new handle: what the old one kept in memory must not answer.
     let palace = Palace::open(&path, &session.options(false))?;
     let drawers = palace.collection(DEFAULT_COLLECTION, false)?;
@@ -120,7 +120,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         passages: data.passages.len(),
         model: data.model.clone(),
         questions,
-        rebuilt_index: index_files(&palace.index_directory())?
+        rebuilt_index: index_files(&path.join("index"))?
             .iter()
             .map(|path| name(path))
             .collect(),

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DiaryEntry, DiaryNote, DiaryPage, Warning};
-use serde::Serialize;
+use loci_palace::{DiaryNote, DiaryPage};
 
 use crate::args::{DiaryCommand, DiaryReadArguments, DiaryWriteArguments};
 use crate::failure::{Exit, Result};
@@ -11,13 +10,6 @@ use crate::input;
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
-
-#[derive(Serialize)]
-struct Written<'a> {
-    #[serde(flatten)]
-    entry: &'a DiaryEntry,
-    warnings: &'a [Warning],
-}
 
 pub(crate) fn run(command: &DiaryCommand, session: &Session<'_>) -> Result<Reply> {
     match command {
@@ -27,6 +19,7 @@ pub(crate) fn run(command: &DiaryCommand, session: &Session<'_>) -> Result<Reply
 }
 
 fn write(arguments: &DiaryWriteArguments, session: &Session<'_>) -> Result<Reply> {
+    session.secrets(arguments.secrets);
     let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
     let note = DiaryNote {
         agent: &arguments.agent,
@@ -36,13 +29,11 @@ fn write(arguments: &DiaryWriteArguments, session: &Session<'_>) -> Result<Reply
     };
     // Everything that can be refused is refused before a palace is created for it.
     note.validate()?;
-    let (entry, warnings) = session.created()?.write_diary(&note)?;
-    let answer = Written {
-        entry: &entry,
-        warnings: &warnings,
-    };
-    let said = format!("wrote {}", session.printer.strong(&entry.id));
-    Ok(Reply::new(&answer, said)?.warnings(&warnings))
+    let written = session.created()?.write_diary(&note)?;
+    let said = format!("wrote {}", session.printer.strong(&written.entry.id));
+    Ok(Reply::new(&written, said)?
+        .masked(&written.masked)
+        .warnings(&written.warnings))
 }
 
 fn read(arguments: &DiaryReadArguments, session: &Session<'_>) -> Result<Reply> {
@@ -62,9 +53,9 @@ fn shown(printer: Printer, page: &DiaryPage) -> String {
             text,
             "{}  {}  {}  {}\n{}\n",
             printer.strong(&entry.id),
-            printer.stored(&entry.written_at),
-            printer.stored(&entry.agent),
-            printer.stored(&format!("{}: {}", entry.wing, entry.topic)),
+            printer.name(&entry.written_at),
+            printer.name(&entry.agent),
+            printer.name(&format!("{}: {}", entry.wing, entry.topic)),
             printer.stored(entry.text.trim_end()),
         );
     }

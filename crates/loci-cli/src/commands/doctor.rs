@@ -10,6 +10,7 @@ mod findings;
 mod glance;
 mod lines;
 mod palace;
+mod servers;
 mod sheet;
 
 use std::fmt::Write as _;
@@ -66,11 +67,11 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
 }
 
 fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
-    let path = printer.stored(&diagnosis.path);
+    let path = printer.name(&diagnosis.path);
     let mut text = format!(
         "{}: {}\n{READ_ONLY}\n",
         printer.strong(&path),
-        printer.stored(&diagnosis.writer)
+        printer.name(&diagnosis.writer)
     );
     for collection in &diagnosis.collections {
         summary(printer, collection, &mut text);
@@ -81,7 +82,7 @@ fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
     if diagnosis.changed {
         text.push_str("the files were written to while they were read: look again\n");
     }
-    let import = printer.stored(&shell_quoted(Path::new(&diagnosis.path)));
+    let import = printer.name(&shell_quoted(Path::new(&diagnosis.path)));
     if diagnosis.healthy {
         let _ = writeln!(
             text,
@@ -106,7 +107,7 @@ fn summary(printer: Printer, of: &CollectionSummary, text: &mut String) {
     let _ = write!(
         text,
         "collection `{}`: {} record(s), {}",
-        printer.stored(&of.name),
+        printer.name(&of.name),
         of.records,
         of.metric
     );
@@ -114,10 +115,10 @@ fn summary(printer: Printer, of: &CollectionSummary, text: &mut String) {
         let _ = write!(text, ", {dimension}-d");
     }
     if let Some(embedder) = &of.embedder {
-        let _ = write!(text, ", by {}", printer.stored(embedder));
+        let _ = write!(text, ", by {}", printer.name(embedder));
     }
     if of.target != of.name {
-        let _ = write!(text, "; comes as `{}`", printer.stored(&of.target));
+        let _ = write!(text, "; comes as `{}`", printer.name(&of.target));
     }
     text.push('\n');
     if let Some(vectors) = &of.vectors {

@@ -1,9 +1,10 @@
 //! `loci export`: JSON lines to stdout, or to a file that appears only when it is complete.
 
 use std::fmt::Write as _;
-use std::io::{BufWriter, Write as _};
+use std::io::BufWriter;
 use std::path::Path;
 
+use loci_files::output::Target;
 use loci_palace::{Error, ExportReport, LeftOut, Palace};
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use crate::session::Session;
 pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<Reply> {
     let collection = arguments.collection.as_deref();
     match &arguments.file {
-        Some(file) if file != Path::new("-") => {
+        Some(file) if !is_stdout(file) => {
             let palace = session.existing()?;
             let report = to_file(palace, collection, file, arguments.force)?;
             let mut related = match report.sources {
@@ -38,6 +39,7 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
             let answer = json!({
                 "exported": report.exported,
                 "sources": report.sources,
+                "projects": report.projects,
                 "facts": report.facts,
                 "links": report.links,
                 "left_out": report.left_out,
@@ -57,7 +59,7 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
                 }
                 Some(warning) => Err(Failure::from(Error::Corrupt {
                     what: "what was to be exported".into(),
-                    path: session.existing()?.path().into(),
+                    path: session.existing()?.place().to_string().into(),
                     detail: warning.message.clone(),
                 })),
             }
@@ -87,40 +89,22 @@ fn to_file(
     file: &Path,
     force: bool,
 ) -> Result<ExportReport> {
+    // The path as it was given, and the file that a link leads to.
     palace.refuse_inside(file)?;
-    let exists = || {
-        Failure::from(Error::Conflict {
-            what: format!("`{}` exists; pass `--force` to replace it", file.display()),
-        })
-    };
-    if !force && std::fs::symlink_metadata(file).is_ok() {
-        return Err(exists());
-    }
-    let directory = match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let fail = |source| Error::io("cannot write", file, source);
-    // Private (0600) from the first byte: an export holds everything.
-    let temporary = tempfile::Builder::new()
-        .prefix(".loci-export-")
-        .tempfile_in(directory)
-        .map_err(fail)?;
-    let mut output = BufWriter::with_capacity(64 << 10, temporary);
+    let target = Target::of(file, force)?;
+    palace.refuse_inside(target.path())?;
+    let mut output = BufWriter::with_capacity(64 << 10, target.create()?);
     let report = palace.export(collection, &mut output)?;
-    output.flush().map_err(fail)?;
-    let temporary = output
+    let output = output
         .into_inner()
-        .map_err(|error| fail(error.into_error()))?;
-    temporary.as_file().sync_all().map_err(fail)?;
-    let kept = if force {
-        temporary.persist(file)
-    } else {
-        temporary.persist_noclobber(file)
-    };
-    match kept {
-        Ok(_) => Ok(report),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists()),
-        Err(error) => Err(fail(error.error).into()),
-    }
+        .map_err(|error| Error::io("cannot write", file, error.into_error()))?;
+    output.finish()?;
+    Ok(report)
+}
+
+/// Whether a path stands for stdout.
+fn is_stdout(file: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
+        .iter()
+        .any(|name| file == Path::new(name))
 }

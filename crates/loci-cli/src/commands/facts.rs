@@ -31,6 +31,7 @@ pub(crate) fn run(command: &FactsCommand, session: &Session<'_>) -> Result<Reply
 
 fn add(arguments: &AddFactArguments, session: &Session<'_>) -> Result<Reply> {
     let printer = session.printer;
+    session.secrets(arguments.secrets);
     let palace = session.created()?;
     let fact = Fact {
         subject: arguments.subject.clone(),
@@ -50,13 +51,18 @@ fn add(arguments: &AddFactArguments, session: &Session<'_>) -> Result<Reply> {
         } else {
             "already there:"
         };
-        let _ = writeln!(text, "{said} {}", sentence(printer, &fact));
+        let _ = writeln!(text, "{said} {}", sentence(printer, &added.fact));
         for other in &added.conflicts {
             let _ = writeln!(text, "conflicts with {}", sentence(printer, other));
         }
         warnings.extend(added.warnings.iter().cloned());
     }
-    Ok(Reply::new(&outcome, text)?.warnings(&warnings))
+    let masked = outcome
+        .map(|added| added.masked.clone())
+        .unwrap_or_default();
+    Ok(Reply::new(&outcome, text)?
+        .masked(&masked)
+        .warnings(&warnings))
 }
 
 fn query(arguments: &QueryFactsArguments, session: &Session<'_>) -> Result<Reply> {
@@ -152,6 +158,7 @@ fn supersede(arguments: &SupersedeFactArguments, session: &Session<'_>) -> Resul
         object: arguments.new.clone(),
         ..with_origin(&arguments.origin)
     };
+    session.secrets(arguments.secrets);
     let palace: &Palace = session.existing()?;
     let done = palace.supersede_fact(&old, &new, arguments.at.as_deref())?;
     let mut text = String::new();
@@ -159,7 +166,7 @@ fn supersede(arguments: &SupersedeFactArguments, session: &Session<'_>) -> Resul
         let _ = writeln!(text, "ended {}", sentence(session.printer, fact));
     }
     let _ = writeln!(text, "added {}", sentence(session.printer, &done.added));
-    Reply::new(&done, text)
+    Ok(Reply::new(&done, text)?.masked(&done.masked))
 }
 
 fn conflicts(entity: Option<&str>, session: &Session<'_>) -> Result<Reply> {

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &GetArguments, session: &Session<'_>) -> Result<Rep
     }
     let notes: Vec<String> = missing
         .iter()
-        .map(|id| format!("there is no `{}`", session.printer.stored(id)))
+        .map(|id| format!("there is no `{}`", session.printer.name(id)))
         .collect();
     let nothing = drawers.is_empty();
     let answer = Answer {
@@ -99,7 +99,7 @@ fn show(printer: Printer, drawer: &Drawer, text: &mut String) {
         drawer.collection
     );
     if !drawer.metadata.0.is_empty() {
-        let _ = writeln!(text, "{}", printer.stored(&drawer.metadata.to_json_text()));
+        let _ = writeln!(text, "{}", printer.name(&drawer.metadata.to_json_text()));
     }
     if let Some(vector) = &drawer.embedding {
         let _ = writeln!(text, "{vector:?}");

@@ -3,13 +3,12 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
-use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use loci_agents::Home;
 use loci_agents::hooks::{self, Call, Event, Harness};
-use loci_palace::{Config, Error};
+use loci_palace::{Config, Error, PalaceRef};
 
 use crate::args::HookArguments;
 use crate::failure::{Failure, Result};
@@ -29,7 +28,7 @@ pub(crate) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Re
         && arguments.event == SAVE
     {
         if let Ok(call) = call(Event::Stop, harness(arguments)?, session) {
-            hooks::save_in_background(&call, transcript, arguments.wing.clone());
+            hooks::save_in_background(&call, transcript, arguments.folder.clone());
         }
         return Ok(Reply::printed());
     }
@@ -67,9 +66,7 @@ fn answer(arguments: &HookArguments, session: &Session<'_>) -> String {
 }
 
 fn call(event: Event, harness: Harness, session: &Session<'_>) -> Result<Call> {
-    let palace = session.path()?;
-    let palace = std::path::absolute(&palace)
-        .map_err(|error| Error::io("cannot resolve", &palace, error))?;
+    let palace = session.place()?.absolute()?;
     let program =
         std::env::current_exe().map_err(|error| Error::io("cannot find", "this program", error))?;
     Ok(Call {
@@ -84,9 +81,13 @@ fn call(event: Event, harness: Harness, session: &Session<'_>) -> Result<Call> {
     })
 }
 
-/// Arguments with which this program opens the same palace in the same way.
-fn same_palace(palace: &Path, session: &Session<'_>) -> Vec<OsString> {
-    let mut arguments = vec!["--palace".into(), palace.as_os_str().to_owned()];
+/// Arguments with which this program opens the same palace in the same way. A URL is no argument: it
+/// may hold a password, and other users see arguments.
+fn same_palace(palace: &PalaceRef, session: &Session<'_>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = match palace {
+        PalaceRef::Directory(path) => vec!["--palace".into(), path.as_os_str().to_owned()],
+        PalaceRef::Url(_) => Vec::new(),
+    };
     arguments.extend(session.spelled_options());
     arguments
 }

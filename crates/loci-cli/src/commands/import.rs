@@ -31,6 +31,7 @@ const KINDS: [(&str, Option<ForeignKind>); 6] = [
 const SHOWN_LOSSES: usize = 20;
 
 pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<Reply> {
+    session.secrets(arguments.secrets);
     if let Some(name) = &arguments.collection {
         validate_collection_name(name)?;
     }

@@ -27,13 +27,16 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
     };
     // A name that cannot be a collection's must not leave an empty palace behind.
     loci_palace::validate_collection_name(&arguments.collection)?;
-    let palace = session.created()?;
-    if matches!(recognise(palace.path()), Ok(Some(found)) if found.kind == ForeignKind::Chroma) {
+    let palace = session.initialised()?;
+    if let Some(directory) = palace.directory()
+        && let Ok(Some(found)) = recognise(directory)
+        && found.kind == ForeignKind::Chroma
+    {
         return Err(Error::UnsupportedCapability {
             capability: "making a palace here".into(),
             reason: format!(
                 "this is a ChromaDB directory, which Loci only reads; `loci import {}` brings it into a palace of Loci",
-                shell_quoted(palace.path())
+                shell_quoted(directory)
             ),
         }
         .into());
@@ -41,7 +44,7 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
     let known = palace.collections()?;
     let added = known.iter().all(|known| known.name != arguments.collection);
     let collection = palace.collection_with(&arguments.collection, true, &options)?;
-    let path = palace.path().display();
+    let path = palace.place().to_string();
     let text = if created {
         format!("created the palace `{path}`")
     } else if added {
@@ -53,7 +56,7 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
         format!("the palace `{path}` exists; nothing in it was changed")
     };
     let answer = json!({
-        "palace": palace.path().to_string_lossy(),
+        "palace": palace.place().to_string(),
         "created": created,
         "collection": collection.name(),
         "metric": collection.metric().as_str(),

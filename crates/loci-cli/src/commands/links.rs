@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Get, Include, Link, LinkEnd, Metadata, Palace, Selection, Tunnel, Walk};
+use loci_palace::{
+    Get, Include, Link, LinkEnd, MaskTally, Metadata, Palace, Selection, Tunnel, Walk,
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -35,19 +37,29 @@ struct Joined<'a> {
 }
 
 fn add(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
+    session.secrets(arguments.secrets);
     let palace = session.existing()?;
-    let link = link_of(arguments, palace)?;
+    let mut link = link_of(arguments, palace)?;
     let related = palace.link(std::slice::from_ref(&link))?;
+    link.label = palace
+        .masked(&link.label, &mut MaskTally::new())
+        .into_owned();
     let said = if related.added > 0 {
         format!("linked {}\n", shown_link(session.printer, &link))
     } else {
         format!("{} is there already\n", shown_link(session.printer, &link))
     };
-    let answer = json!({"link": link, "added": related.added, "known": related.known});
-    Reply::new(&answer, said)
+    let answer = json!({
+        "link": link,
+        "added": related.added,
+        "known": related.known,
+        "masked": related.masked,
+    });
+    Ok(Reply::new(&answer, said)?.masked(&related.masked))
 }
 
 fn remove(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
+    session.secrets(arguments.secrets);
     let palace = session.existing()?;
     let link = link_of(arguments, palace)?;
     let removed = palace.unlink(std::slice::from_ref(&link))?;
@@ -102,7 +114,7 @@ fn tunnels(arguments: &LinksTunnelsArguments, session: &Session<'_>) -> Result<R
             None => format!(
                 "{}  in {}",
                 printer.strong(&tunnel.room),
-                printer.stored(&tunnel.wings.join(", "))
+                printer.name(&tunnel.wings.join(", "))
             ),
         };
         let _ = writeln!(text, "{way}  ({} drawers)", tunnel.drawers);
@@ -166,7 +178,7 @@ fn is_drawer(id: &str, collection: &str, palace: &Palace) -> Result<bool> {
 fn shown_link(printer: Printer, link: &Link) -> String {
     let label = match link.label.as_str() {
         "" => "→".to_owned(),
-        label => format!("—{}→", printer.stored(label)),
+        label => format!("—{}→", printer.name(label)),
     };
     format!(
         "{} {label} {}",
@@ -189,7 +201,7 @@ fn shown_walk(printer: Printer, walk: &Walk) -> String {
         let by = match (&reached.via, reached.hops) {
             (_, 0) => String::new(),
             (Some(link), _) if link.label.is_empty() => "  by a link".to_owned(),
-            (Some(link), _) => format!("  by `{}`", printer.stored(&link.label)),
+            (Some(link), _) => format!("  by `{}`", printer.name(&link.label)),
             (None, _) => "  by its name".to_owned(),
         };
         let drawers = match reached.end {

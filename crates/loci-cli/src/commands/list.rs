@@ -182,7 +182,7 @@ fn shown(printer: Printer, answer: &Answer) -> String {
             .iter()
             .filter_map(|key| drawer.metadata.get_str(key))
             .collect();
-        let place = printer.stored(&place.join("/"));
+        let place = printer.name(&place.join("/"));
         let _ = writeln!(
             text,
             "{}  {}{}{place}\n    {}",

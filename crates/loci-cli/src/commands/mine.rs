@@ -21,7 +21,7 @@ impl Elsewhere {
         let directory = tempfile::tempdir()
             .map_err(|error| Error::io("cannot create", "a temporary directory", error))?;
         Ok(Self {
-            palace: Palace::open(&directory.path().join("palace"), &session.options(true))?,
+            palace: Palace::open(directory.path().join("palace"), &session.options(true))?,
             _directory: directory,
         })
     }
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
         return watch::follow(&paths, &arguments.reading, session);
     }
     // The paths are looked at first: without them no palace is created.
-    let mut reading = mining::reading(&arguments.reading);
+    let mut reading = mining::reading(&arguments.reading, session)?;
     reading.explicit |= arguments.force;
     let tree = Tree::new(&paths, reading)?;
     let options = MineOptions {

@@ -6,11 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use loci_palace::{Chosen, Error, Manner, Meter, MineReport, Reading, Rules, Size};
+use loci_palace::{
+    Chosen, Error, FollowLinks, Manner, Meter, MineReport, Reading, Rules, SecretPolicy, Size,
+    describe_masked,
+};
 
-use crate::args::{ReadingArguments, RuleArguments};
+use crate::args::{ReadingArguments, RuleArguments, SecretArguments};
 use crate::failure::Result;
 use crate::print::Printer;
+use crate::session::Session;
 
 /// Failures shown to people; JSON has more.
 const SHOWN: usize = 20;
@@ -22,24 +26,39 @@ pub(super) fn rules(arguments: &RuleArguments) -> Rules {
         hidden: arguments.hidden,
         ignored: arguments.ignored,
         vendored: arguments.vendored,
+        follow_links: follow_links(arguments.follow),
         ..Rules::default()
     }
 }
 
-pub(super) fn reading(arguments: &ReadingArguments) -> Reading {
-    Reading {
+/// Which links `--follow` asks for.
+pub(super) fn follow_links(everywhere: bool) -> FollowLinks {
+    if everywhere {
+        FollowLinks::Everywhere
+    } else {
+        FollowLinks::Inside
+    }
+}
+
+pub(super) fn reading(arguments: &ReadingArguments, session: &Session<'_>) -> Result<Reading> {
+    session.secrets(SecretArguments {
+        keep_secrets: arguments.keep_secrets,
+    });
+    let keep_secrets = session.secret_policy()? == SecretPolicy::Keep;
+    Ok(Reading {
         rules: rules(&arguments.rules),
         manner: Manner {
             size: Size {
                 overlap: arguments.overlap.unwrap_or_default(),
                 ..Size::default()
             },
-            keep_secrets: arguments.keep_secrets,
+            keep_secrets,
         },
         explicit: arguments.keep_secrets || arguments.overlap.is_some(),
         generated: arguments.generated,
         chosen: chosen(arguments),
-    }
+        folder: None,
+    })
 }
 
 pub(super) fn chosen(arguments: &ReadingArguments) -> Chosen {
@@ -162,13 +181,8 @@ pub(super) fn summary(printer: Printer, report: &MineReport, elapsed: Duration) 
             counted(printer, &report.messages.skipped)
         );
     }
-    if !report.masked.is_empty() {
-        let masked: u64 = report.masked.values().sum();
-        let _ = writeln!(
-            text,
-            "masked {masked} secret(s){}; --keep-secrets keeps them",
-            counted(printer, &report.masked)
-        );
+    if let Some(masked) = describe_masked(&report.masked) {
+        let _ = writeln!(text, "{masked}; --keep-secrets keeps them");
     }
     if report.forgotten_lines > 0 {
         let _ = writeln!(
@@ -176,6 +190,9 @@ pub(super) fn summary(printer: Printer, report: &MineReport, elapsed: Duration) 
             "left out {} forgotten line(s); --allow-again lets them come back",
             report.forgotten_lines
         );
+    }
+    for wing in &report.wings {
+        text.push_str(&super::wings::distinct(printer, wing));
     }
     if files.gone > 0 {
         let _ = writeln!(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{AddedModel, MINILM_NAME, ModelChange, STATIC_NAME};
+use loci_palace::{AddedModel, MINILM_NAME, ModelChange, STATIC_NAME, path_text};
 use serde_json::json;
 
 use crate::args::ModelCommand;
@@ -59,7 +59,7 @@ fn list(session: &Session<'_>) -> Result<Reply> {
                 model.dimension,
                 model.bytes as f64 / 1e6,
                 model.added_at,
-                session.printer.stored(&model.source)
+                session.printer.name(&model.source)
             ),
         };
     }
@@ -73,7 +73,7 @@ fn list(session: &Session<'_>) -> Result<Reply> {
         &json!({
             "builtin": [STATIC_NAME],
             "models": stored,
-            "directory": models.directory(),
+            "directory": path_text(models.directory()),
         }),
         text,
     )

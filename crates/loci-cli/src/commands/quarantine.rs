@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_palace::chroma::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};
-use loci_palace::{ForeignKind, Warning, recognise_as};
+use loci_palace::{ForeignKind, Warning, path_text, recognise_as};
 
 use crate::args::QuarantineArguments;
 use crate::failure::{Exit, Result};
@@ -74,30 +74,26 @@ fn shown(printer: Printer, path: &Path, report: &QuarantineReport) -> String {
     }
     if report.directories.is_empty() {
         if !path.join(DATABASE).is_file() {
-            let place = path.to_string_lossy();
-            let _ = write!(text, "no `{DATABASE}` in `{}`: ", printer.stored(&place));
+            let place = path_text(path);
+            let _ = write!(text, "no `{DATABASE}` in `{}`: ", printer.name(&place));
         }
         text.push_str("nothing to set aside\n");
     }
     if let Some(backup) = &report.backup {
-        let backup = backup.to_string_lossy();
-        let _ = writeln!(
-            text,
-            "the database as it was: `{}`",
-            printer.stored(&backup)
-        );
+        let backup = path_text(backup);
+        let _ = writeln!(text, "the database as it was: `{}`", printer.name(&backup));
     }
     text
 }
 
 fn one(printer: Printer, of: &Quarantined, dry_run: bool, text: &mut String) {
-    let from = of.from.to_string_lossy();
-    let from = printer.stored(&from);
+    let from = path_text(&of.from);
+    let from = printer.name(&from);
     let _ = match (&of.to, &of.problem) {
-        (_, Some(problem)) => write!(text, "failed `{from}`: {}", printer.stored(problem)),
+        (_, Some(problem)) => write!(text, "failed `{from}`: {}", printer.name(problem)),
         (Some(to), None) => {
-            let to = to.to_string_lossy();
-            write!(text, "renamed `{from}` to `{}`", printer.stored(&to))
+            let to = path_text(to);
+            write!(text, "renamed `{from}` to `{}`", printer.name(&to))
         }
         (None, None) if dry_run => write!(text, "would rename `{from}`"),
         (None, None) => write!(text, "left `{from}`"),
@@ -108,7 +104,7 @@ fn one(printer: Printer, of: &Quarantined, dry_run: bool, text: &mut String) {
         text.push_str(", damaged");
     }
     if let Some(collection) = &of.collection {
-        let _ = write!(text, ", of `{}`", printer.stored(collection));
+        let _ = write!(text, ", of `{}`", printer.name(collection));
     }
     if of.problem.is_some() {
         let _ = writeln!(text, "; {} vector(s) written back", of.vectors_saved);

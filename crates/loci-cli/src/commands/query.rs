@@ -133,7 +133,7 @@ fn shown(printer: Printer, hits: &[Hit]) -> String {
             let _ = write!(text, "  distance {distance:.4}");
         }
         if !hit.metadata.0.is_empty() {
-            let _ = write!(text, "  {}", printer.stored(&hit.metadata.to_json_text()));
+            let _ = write!(text, "  {}", printer.name(&hit.metadata.to_json_text()));
         }
         let _ = writeln!(text, "\n   {}", printer.stored_line(&hit.text, WIDTH));
     }

@@ -6,7 +6,7 @@ mod salvage;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use loci_palace::{RepairOptions, RepairReport};
+use loci_palace::{RepairOptions, RepairReport, path_text};
 use serde_json::json;
 
 use crate::args::RepairArguments;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<
     // After a salvage beside it this palace is as damaged as before; the new one is whole.
     let still_damaged = report.salvage.is_some() && report.replaced.is_none();
     let whole = report.remaining.is_empty() && !still_damaged;
-    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let path = |path: &PathBuf| path_text(path);
     let answer = json!({
         "ok": whole,
         "before": report.before,
@@ -68,14 +68,14 @@ fn shown(printer: Printer, report: &RepairReport) -> String {
     }
     match (&report.salvage, &report.replaced) {
         (Some(_), Some(old)) => {
-            let _ = writeln!(text, "the damaged database is kept as `{}`", old.display());
+            let _ = writeln!(text, "the damaged database is kept as `{}`", path_text(old));
         }
         (Some(salvage), None) => {
             let _ = writeln!(
                 text,
                 "this palace is still damaged; look at the new one with `loci status --palace {}`,\n\
                  or put it in the place of this one with `loci repair --replace`",
-                salvage.palace.display()
+                path_text(&salvage.palace)
             );
             return text;
         }

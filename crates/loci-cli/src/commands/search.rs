@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use loci_palace::{
     Error, Explanation, Filter, Found, Hit, MatchedVia, MetaValue, Metadata, MineOptions,
-    MineReport, Palace, Parts, Reading, Request, Scope, Tree, Verdict, Warning, date_of,
+    MineReport, Palace, Parts, Reading, Request, Rules, Scope, Tree, Verdict, Warning, date_of,
     mined_under, validate_collection_name,
 };
 use serde::Serialize;
@@ -73,21 +73,29 @@ struct Answer<'a> {
 fn mine_first<'a>(
     arguments: &SearchArguments,
     session: &'a Session<'_>,
-) -> Result<(&'a Palace, MineReport)> {
+) -> Result<(&'a Palace, MineReport, Tree)> {
     validate_collection_name(&arguments.ask.collection)?;
-    let tree = Tree::new(&arguments.within, Reading::default())?;
+    let reading = Reading {
+        rules: Rules {
+            follow_links: mining::follow_links(arguments.follow),
+            ..Rules::default()
+        },
+        ..Reading::default()
+    };
+    let tree = Tree::new(&arguments.within, reading)?;
     let palace = session.created()?;
     let stop = mining::stop_on_signal();
     let report = mining::with_progress(session.printer, |meter| {
         let options = MineOptions::default();
         palace.mine(&arguments.ask.collection, &tree, &options, meter, &stop)
     })?;
-    Ok((palace, report))
+    Ok((palace, report, tree))
 }
 
-/// Only drawers that were mined from these paths.
-fn restrict(request: &mut Request, paths: &[PathBuf]) -> Result<()> {
-    let mut places = Vec::with_capacity(paths.len());
+/// Only drawers that were mined from these paths, or from files outside that links in them lead to.
+fn restrict(request: &mut Request, paths: &[PathBuf], tree: &Tree) -> Result<()> {
+    let outside = tree.linked_outside()?;
+    let mut places: Vec<Filter> = outside.iter().map(|file| mined_under(file)).collect();
     for path in paths {
         let name = path
             .canonicalize()
@@ -124,8 +132,8 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     let (palace, mined) = if arguments.within.is_empty() {
         (session.existing()?, None)
     } else {
-        let (palace, report) = mine_first(arguments, session)?;
-        restrict(&mut request, &arguments.within)?;
+        let (palace, report, tree) = mine_first(arguments, session)?;
+        restrict(&mut request, &arguments.within, &tree)?;
         (palace, Some(report))
     };
     let found = palace.search(&arguments.ask.collection, &request)?;
@@ -240,7 +248,7 @@ fn shown(printer: Printer, found: &Found) -> String {
             let _ = writeln!(
                 text,
                 "   (cut; `loci get {}` shows all of it)",
-                printer.stored(&hit.id)
+                printer.name(&hit.id)
             );
         }
         if !hit.also_in.is_empty() {
@@ -248,7 +256,7 @@ fn shown(printer: Printer, found: &Found) -> String {
                 .also_in
                 .iter()
                 .take(5)
-                .map(|id| printer.stored(id))
+                .map(|id| printer.name(id))
                 .collect();
             let more = hit.also_in.len() - shown.len();
             let more = if more > 0 {
@@ -337,7 +345,7 @@ fn available(printer: Printer, scope: &Scope) -> String {
         let shown: Vec<String> = counts
             .iter()
             .take(8)
-            .map(|(value, count)| format!("{} {count}", printer.stored(value)))
+            .map(|(value, count)| format!("{} {count}", printer.name(value)))
             .collect();
         if !shown.is_empty() {
             let _ = write!(

@@ -12,7 +12,7 @@ use crate::session::Session;
 pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     let palace = session.existing()?;
     let status = palace.status()?;
-    let path = palace.path().to_string_lossy();
+    let path = palace.place().to_string();
     let collections: Vec<Value> = status.collections.iter().map(of_collection).collect();
     let state = &status.state;
     let answer = json!({
@@ -30,6 +30,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         "damaged_relations": state.damaged_relations,
         "removed_duplicates": state.removed_duplicates,
         "drift_files": state.drift_files,
+        "read_only": state.read_only.as_ref().map(|warning| &warning.message),
         "set_aside": state.set_aside,
         "indexes": state.indexes,
     });

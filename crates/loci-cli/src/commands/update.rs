@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loci_palace::{Batch, Outcome, Warning};
+use loci_palace::{Batch, MaskTally, Outcome, Warning};
 use serde::Serialize;
 
 use crate::args::UpdateArguments;
@@ -17,9 +17,11 @@ struct Answer<'a> {
     outcome: &'a str,
     collection: &'a str,
     warnings: &'a [Warning],
+    masked: &'a MaskTally,
 }
 
 pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<Reply> {
+    session.secrets(arguments.secrets);
     let piped = arguments.text.as_deref() == Some("-");
     refuse_two_readers_of_stdin(piped, arguments.vector.as_deref())?;
     let place = &arguments.place;
@@ -56,7 +58,7 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
     let text = match outcome {
         Outcome::Unknown => format!(
             "there is no `{}` in collection `{}`",
-            session.printer.stored(&arguments.id),
+            session.printer.name(&arguments.id),
             arguments.collection
         ),
         Outcome::Unchanged => format!("{id} was so already"),
@@ -67,8 +69,10 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
         outcome: outcome.as_str(),
         collection: &arguments.collection,
         warnings: &warnings,
+        masked: &result.masked,
     };
     Ok(Reply::new(&answer, text)?
+        .masked(&result.masked)
         .warnings(&warnings)
         .exit_if(*outcome == Outcome::Unknown, Exit::Nothing))
 }

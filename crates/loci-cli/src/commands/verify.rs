@@ -50,9 +50,9 @@ pub(crate) fn findings(printer: Printer, findings: &[Finding]) -> String {
     for finding in findings {
         let _ = write!(text, "{:9}", finding.kind);
         for part in [&finding.collection, &finding.id].into_iter().flatten() {
-            let _ = write!(text, " `{}`", printer.stored(part));
+            let _ = write!(text, " `{}`", printer.name(part));
         }
-        let _ = writeln!(text, " {}", printer.stored(&finding.detail));
+        let _ = writeln!(text, " {}", printer.name(&finding.detail));
     }
     text
 }

@@ -12,6 +12,7 @@ use loci_palace::WakeUpOptions;
 
 pub(crate) fn run(arguments: &WakeUpArguments, session: &Session<'_>) -> Result<Reply> {
     if let Some(identity) = arguments.identity.as_deref() {
+        session.secrets(arguments.secrets);
         return set_identity(identity, session);
     }
     let told = session.existing()?.wake_up(&WakeUpOptions {
@@ -35,6 +36,9 @@ fn set_identity(given: &str, session: &Session<'_>) -> Result<Reply> {
         return Reply::new(&json!({"identity": null}), "removed the identity\n");
     }
     let text = input::text(Some(given), true)?.unwrap_or_default();
-    session.created()?.set_identity(&text)?;
-    Reply::new(&json!({"identity": text}), "kept the identity\n")
+    let palace = session.created()?;
+    let masked = palace.set_identity(&text)?;
+    let kept = palace.identity()?;
+    let answer = json!({"identity": kept, "masked": masked});
+    Ok(Reply::new(&answer, "kept the identity\n")?.masked(&masked))
 }

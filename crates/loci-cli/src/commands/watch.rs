@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use loci_palace::{MineOptions, Pace, Told, Watching, validate_collection_name};
+use loci_palace::{MineOptions, Pace, Told, Watching, describe_masked, validate_collection_name};
 use serde_json::{Value, json};
 
 use super::mining;
@@ -22,7 +22,7 @@ pub(super) fn follow(
     session: &Session<'_>,
 ) -> Result<Reply> {
     validate_collection_name(&arguments.collection)?;
-    let reading = mining::reading(arguments);
+    let reading = mining::reading(arguments, session)?;
     loci_palace::Tree::new(paths, reading.clone())?;
     let options = MineOptions {
         allow_again: arguments.allow_again,
@@ -64,6 +64,10 @@ fn lines(told: &Told) -> (Value, String) {
                 report.drawers.updated,
                 report.drawers.removed
             );
+            if let Some(masked) = describe_masked(&report.masked) {
+                line.push_str("; ");
+                line.push_str(&masked);
+            }
             for failure in mining::failures(report) {
                 line.push('\n');
                 line.push_str(&failure);

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
     let id = session.printer.strong(&answer.id);
     let mut text = match answer.stage {
         Stage::Found => format!("{id} is found: {}\n", answer.reason),
-        Stage::Unknown => format!("{}\n", session.printer.stored(&answer.reason)),
+        Stage::Unknown => format!("{}\n", session.printer.name(&answer.reason)),
         stage => format!("{id} fell out at: {}\n  {}\n", name(stage), answer.reason),
     };
     let rank =

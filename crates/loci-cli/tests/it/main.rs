@@ -6,6 +6,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     reason = "the helpers of tests are tests"
 )]
 
@@ -14,31 +15,42 @@ mod backup;
 mod clients;
 mod configuration;
 mod connect;
+mod controls;
 mod conversations;
 mod creation;
 mod damaged;
 mod demo;
 mod diagnosed;
 mod doctor_everything;
+mod environments;
 mod facts;
 mod forget;
 mod forget_everywhere;
 mod hooks;
+mod imported_wings;
 mod input;
 mod keeping;
 mod limits;
+mod links_outside;
+mod locations;
 mod locked;
 mod lost;
+mod lost_records;
+mod masking;
 mod mcp;
 mod mcp_mempalace;
 mod mended;
 mod mine;
 mod models;
 mod modes;
+mod odd_input;
 mod old_palaces;
+mod outputs;
+mod owners;
 mod people;
 mod processes;
 mod query;
+mod read_only;
 mod reads;
 mod reembed;
 mod rescue;
@@ -51,5 +63,7 @@ mod time;
 mod transfer;
 mod truth;
 mod update;
+mod users;
 mod watch;
 mod why_not;
+mod wings;

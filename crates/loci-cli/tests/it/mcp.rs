@@ -1,8 +1,13 @@
 //! `loci mcp` as clients see it: the real binary, driven by a client that speaks JSON-RPC and nothing more.
 
-mod client;
+mod access;
+pub(crate) mod client;
 mod endings;
 mod faults;
+mod fencing;
 mod http;
+mod mine_roots;
 mod revisions;
+mod server;
+mod streams;
 mod tools;

@@ -182,6 +182,7 @@ fn the_summary_names_what_was_read_filed_and_skipped_and_how_to_take_it_back() {
     put(&dir, "notes/a.md", "# A\n\nThe first note.\n");
     put(&dir, "notes/b.md", "# B\n\nThe second note.\n");
     put(&dir, "notes/c.bin", [0_u8; 64]);
+    dir.run(&["init"]).ok();
     let ran = dir.run(&["mine", "notes"]).ok();
     assert_eq!(ran.stderr, "", "{ran:?}");
     let lines: Vec<&str> = ran.stdout.lines().collect();
@@ -218,6 +219,7 @@ fn the_summary_names_what_was_read_filed_and_skipped_and_how_to_take_it_back() {
 fn the_json_of_a_mine_is_one_object_with_every_count() {
     let dir = Dir::new();
     put(&dir, "notes/a.md", "# A\n\nThe first note.\n");
+    dir.run(&["init"]).ok();
     let report = dir.json(0, &["mine", "notes"]);
     assert_eq!(
         report,
@@ -234,6 +236,7 @@ fn the_json_of_a_mine_is_one_object_with_every_count() {
             "stopped": false,
             "limited": false,
             "dry_run": false,
+            "wings": [],
             "warnings": [],
         })
     );
@@ -298,6 +301,7 @@ fn a_file_that_cannot_be_read_is_named_and_the_exit_code_says_so() {
         "notes/torn.json",
         "[{\"title\":\"t\",\"mapping\":{\"a\":{\"message\":",
     );
+    dir.run(&["init"]).ok();
     let ran = dir.run(&["mine", "notes"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(
@@ -515,8 +519,9 @@ fn secrets_are_masked_in_what_is_stored_counted_and_lines_stay() {
     put(&dir, "notes/deploy.md", &text);
     let ran = dir.run(&["mine", "notes"]).ok();
     assert!(
-        ran.stdout.contains("masked 2 secret(s) (")
-            && ran.stdout.contains("; --keep-secrets keeps them\n"),
+        ran.stdout.contains(
+            "masked 2 secrets: AWS access key 1, GitHub token 1; --keep-secrets keeps them\n"
+        ),
         "{ran:?}"
     );
     assert!(

@@ -17,9 +17,12 @@ fn one_command_on_a_fresh_palace_mines_and_answers_with_file_and_line() {
     let ran = dir
         .run(&["search", "how is a lost letter kept?", "--in", "project"])
         .ok();
+    let notes: Vec<&str> = ran.stderr.lines().collect();
     assert!(
-        ran.stderr.starts_with("mined 2 file(s), ") && ran.stderr.lines().count() == 1,
-        "on a pipe only one note: {ran:?}"
+        matches!(notes[..], [created, mined]
+            if created.starts_with("note: created a palace at ")
+                && mined.starts_with("mined 2 file(s), ")),
+        "on a pipe only these notes: {ran:?}"
     );
     assert!(
         !ran.stderr.contains('\r') && !ran.stderr.contains('\u{1b}'),

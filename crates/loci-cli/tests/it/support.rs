@@ -242,6 +242,13 @@ pub(crate) fn names(list: &Value) -> Vec<String> {
     serde_json::from_value(list.clone()).unwrap()
 }
 
+/// Sends a process a signal by its name.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &pid]).status();
+    assert!(sent.unwrap().success());
+}
+
 /// Waits until a condition holds.
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let since = Instant::now();

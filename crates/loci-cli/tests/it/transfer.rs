@@ -15,11 +15,12 @@ fn rich(dir: &Dir) {
         json!({"collection": "empty", "metric": "ip"}),
     ];
     let file = dir.write("rich.jsonl", lines(records));
+    dir.json(0, &["init"]);
     let report = dir.json(0, &["import", "jsonl", file.to_str().unwrap()]);
     assert_eq!(
         report,
-        json!({"added": 4, "updated": 0, "sources": 0, "incomplete_sources": 0, "facts": 0, "links": 0,
-               "skipped": 0, "failed": 0, "lost": [], "left_out": [], "warnings": []})
+        json!({"added": 4, "updated": 0, "sources": 0, "incomplete_sources": 0, "projects": 0, "wings": [], "facts": 0,
+               "links": 0, "skipped": 0, "failed": 0, "lost": [], "left_out": [], "warnings": [], "masked": {}})
     );
 }
 
@@ -35,7 +36,7 @@ fn an_export_imports_to_exactly_the_same_palace() {
     let file = file.to_str().unwrap();
     assert_eq!(
         dir.json(0, &["export", file]),
-        json!({"exported": 4, "sources": 0, "facts": 0, "links": 0, "left_out": [], "warnings": []})
+        json!({"exported": 4, "sources": 0, "projects": 0, "facts": 0, "links": 0, "left_out": [], "warnings": []})
     );
     let other = dir.path("other");
     let other = ["--palace", other.to_str().unwrap()];

@@ -1,15 +1,14 @@
 //! The handle: checks that it is still valid, checks the input, then reads or writes the state.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use loci_core::{
     Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact,
     Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, Query, QueryInput,
-    QueryResult, Related, Result, Selection, WriteResult, validate_facts, validate_links,
-    validate_vector,
+    MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, PalaceRef, Query,
+    QueryInput, QueryResult, Related, Result, Selection, WriteResult, validate_facts,
+    validate_links, validate_vector,
 };
 
 use super::state::{Palace, State};
@@ -19,7 +18,7 @@ use super::{Store, closed, lock, no_collection, search, write};
 pub(super) struct MemoryCollection {
     pub(super) backend: &'static str,
     pub(super) store: Arc<Mutex<Store>>,
-    pub(super) path: PathBuf,
+    pub(super) place: PalaceRef,
     pub(super) session: u64,
     pub(super) name: String,
     pub(super) number: u64,
@@ -34,7 +33,7 @@ impl MemoryCollection {
         if store.closed {
             return Err(closed);
         }
-        let palace = match store.palaces.get_mut(&self.path) {
+        let palace = match store.palaces.get_mut(&self.place) {
             Some(palace) if palace.session == self.session => palace,
             _ => return Err(closed),
         };
@@ -44,13 +43,13 @@ impl MemoryCollection {
         Ok(palace)
     }
 
-    fn read<T>(&self, read: impl FnOnce(&State) -> Result<T>) -> Result<T> {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&State) -> Result<T>) -> Result<T> {
         let mut store = lock(&self.store);
         read(self.palace(&mut store)?.collection(&self.name)?)
     }
 
     /// Runs `change` on a copy of the palace and keeps the copy if it succeeds.
-    fn change<T>(&self, change: impl FnOnce(&mut Palace) -> Result<T>) -> Result<T> {
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut Palace) -> Result<T>) -> Result<T> {
         let mut store = lock(&self.store);
         let palace = self.palace(&mut store)?;
         let mut copy = palace.clone();
@@ -116,6 +115,10 @@ impl Collection for MemoryCollection {
         &self.name
     }
 
+    fn projects(&self) -> Option<&dyn loci_core::Projects> {
+        Some(self)
+    }
+
     fn metric(&self) -> Metric {
         self.metric
     }
@@ -126,6 +129,16 @@ impl Collection for MemoryCollection {
 
     fn embedder(&self) -> Result<Option<EmbedderIdentity>> {
         self.read(|state| Ok(state.embedder.clone()))
+    }
+
+    fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
+        self.change(|palace| {
+            let state = palace.collection_mut(&self.name)?;
+            if state.embedder.is_none() && state.dimension.is_none() {
+                state.embedder = Some(identity.clone());
+            }
+            Ok(())
+        })
     }
 
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
@@ -259,6 +272,10 @@ impl Collection for MemoryCollection {
 
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
         self.read(|state| Ok(search::changes(state, seq, limit)))
+    }
+
+    fn ledger(&self) -> Option<&dyn loci_core::Ledger> {
+        None
     }
 
     fn health(&self) -> Health {

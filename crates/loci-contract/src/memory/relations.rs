@@ -1,12 +1,13 @@
 //! Facts and links of the reference backend: two lists in the order added.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use loci_core::clock::now_ms;
 use loci_core::{
-    DateSpan, Error, Fact, FactQuery, Link, LinkEnd, Related, Relations, Result, ended_already,
-    folded_name, nothing_to_end, same_name, validate_end, validate_facts, validate_links,
+    DateSpan, Error, Fact, FactQuery, Link, LinkEnd, PalaceRef, Related, Relations, Result,
+    ended_already, folded_name, nothing_to_end, same_name, validate_end, validate_facts,
+    validate_links,
 };
 
 use super::state::Palace;
@@ -15,7 +16,7 @@ use super::{Store, closed, lock};
 pub(super) struct MemoryRelations {
     pub(super) backend: &'static str,
     pub(super) store: Arc<Mutex<Store>>,
-    pub(super) path: PathBuf,
+    pub(super) place: PalaceRef,
     pub(super) session: u64,
 }
 
@@ -26,7 +27,7 @@ impl MemoryRelations {
         if store.closed {
             return Err(closed);
         }
-        match store.palaces.get_mut(&self.path) {
+        match store.palaces.get_mut(&self.place) {
             Some(palace) if palace.session == self.session => Ok(work(palace)),
             _ => Err(closed),
         }
@@ -79,7 +80,7 @@ impl Palace {
         let mut ended = Vec::new();
         for id in ids {
             let fact = self.facts.iter_mut().find(|fact| fact.id == *id);
-            if let Some(fact) = fact.filter(|fact| fact.can_end(date, now())) {
+            if let Some(fact) = fact.filter(|fact| fact.can_end(date, now_ms())) {
                 fact.valid_to = Some(valid_to.to_owned());
                 self.seq += 1;
                 ended.push(fact.clone());
@@ -95,7 +96,7 @@ impl Palace {
         let holds = |fact: &&Fact| {
             same_name(&fact.subject, &about.subject)
                 && same_name(&fact.predicate, &about.predicate)
-                && fact.holds_at(now())
+                && fact.holds_at(now_ms())
         };
         let holding: Vec<Fact> = self.facts.iter().filter(holds).cloned().collect();
         nothing_to_end(old, &holding)
@@ -110,12 +111,6 @@ impl Palace {
         let found: BTreeSet<&String> = names.filter(|name| wanted(name)).collect();
         found.into_iter().cloned().collect()
     }
-}
-
-fn now() -> i64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as i64)
 }
 
 impl Relations for MemoryRelations {

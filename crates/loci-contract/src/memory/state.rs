@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     CollectionInfo, CollectionOptions, DrawerRef, EmbedderIdentity, Error, Fact, Link, LinkEnd,
-    MetaValue, Metadata, Metric, Result, Selection,
+    MetaValue, Metadata, Metric, ProjectRecord, Result, Selection,
 };
 
 #[derive(Clone, Default)]
@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) drawers: BTreeMap<u64, Drawer>,
     /// Record numbers of deleted drawers by the sequence number of the delete.
     pub(super) tombstones: BTreeMap<u64, u64>,
+    /// In the order recorded.
+    pub(super) projects: Vec<ProjectRecord>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -64,6 +66,7 @@ impl Palace {
             seq: 0,
             drawers: BTreeMap::new(),
             tombstones: BTreeMap::new(),
+            projects: Vec::new(),
         };
         self.collections.insert(name.into(), state);
     }

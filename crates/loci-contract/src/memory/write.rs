@@ -107,9 +107,7 @@ fn apply(
         metadata: loci_core::Metadata::default(),
         embedding: None,
         seq: 0,
-        created_at: std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |since| since.as_millis() as i64),
+        created_at: loci_core::clock::now_ms(),
     });
     if let Some(patch) = batch.metadata(at) {
         drawer.metadata = drawer.metadata.merged(patch);

@@ -52,7 +52,7 @@ impl MemoryBackend {
     /// Everything in a palace; nothing if there is none.
     pub fn written(&self, palace: &PalaceRef) -> Option<Written> {
         let store = lock(&self.store);
-        let palace = store.palaces.get(&palace.path)?;
+        let palace = store.palaces.get(palace)?;
         Some(Written {
             collections: palace
                 .collections

@@ -176,7 +176,7 @@ pub fn s2_13_an_invalid_name_is_refused_and_creates_nothing(fixture: &dyn Fixtur
         backend.list_collections(&palace),
         Error::PalaceNotFound { .. }
     );
-    assert!(!palace.path.exists());
+    assert!(!palace.directory().unwrap().exists());
 }
 
 pub fn s2_14_any_other_name_is_kept_apart_from_all_others(fixture: &dyn Fixture) {

@@ -15,7 +15,7 @@ pub fn s1_1_opening_a_missing_palace_without_create_creates_nothing(fixture: &dy
         backend.get_collection(&palace, DRAWERS, false, &plain()),
         Error::PalaceNotFound { .. }
     );
-    assert!(!palace.path.exists());
+    assert!(!palace.directory().unwrap().exists());
 }
 
 pub fn s1_2_opening_with_create_makes_palace_and_collection(fixture: &dyn Fixture) {
@@ -28,7 +28,7 @@ pub fn s1_2_opening_with_create_makes_palace_and_collection(fixture: &dyn Fixtur
             .get_collection(&palace, DRAWERS, false, &plain())
             .is_ok()
     );
-    assert_eq!(palace.path.is_dir(), fixture.persistent());
+    assert_eq!(palace.directory().unwrap().is_dir(), fixture.persistent());
 }
 
 pub fn s1_3_listing_or_deleting_in_a_missing_palace_creates_nothing(fixture: &dyn Fixture) {
@@ -41,16 +41,21 @@ pub fn s1_3_listing_or_deleting_in_a_missing_palace_creates_nothing(fixture: &dy
         backend.delete_collection(&palace, DRAWERS),
         Error::PalaceNotFound { .. }
     );
-    assert!(!palace.path.exists());
+    assert!(!palace.directory().unwrap().exists());
 }
 
 pub fn s1_4_detect_is_false_for_missing_and_empty_directories(fixture: &dyn Fixture) {
     let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
-    assert!(!backend.detect(&palace.path));
-    assert!(!palace.path.exists());
-    std::fs::create_dir(&palace.path).unwrap();
-    assert!(!backend.detect(&palace.path));
-    assert_eq!(std::fs::read_dir(&palace.path).unwrap().count(), 0);
+    assert!(!backend.detect(&palace));
+    assert!(!palace.directory().unwrap().exists());
+    std::fs::create_dir(palace.directory().unwrap()).unwrap();
+    assert!(!backend.detect(&palace));
+    assert_eq!(
+        std::fs::read_dir(palace.directory().unwrap())
+            .unwrap()
+            .count(),
+        0
+    );
 }
 
 pub fn s1_5_detect_is_true_for_a_palace_of_this_backend(fixture: &dyn Fixture) {
@@ -59,8 +64,8 @@ pub fn s1_5_detect_is_true_for_a_palace_of_this_backend(fixture: &dyn Fixture) {
     }
     let palace = fixture.fresh_palace();
     open(fixture, &palace, DRAWERS, &plain()).unwrap();
-    assert!(fixture.backend().detect(&palace.path));
-    assert!(fixture.reopen().detect(&palace.path));
+    assert!(fixture.backend().detect(&palace));
+    assert!(fixture.reopen().detect(&palace));
 }
 
 pub fn s1_6_a_palace_is_readable_by_its_owner_alone(fixture: &dyn Fixture) {
@@ -76,7 +81,7 @@ pub fn s1_6_a_palace_is_readable_by_its_owner_alone(fixture: &dyn Fixture) {
                 .embeddings([vec![1.0]]),
         )
         .unwrap();
-    assert_owner_only(&palace.path);
+    assert_owner_only(palace.directory().unwrap());
 }
 
 #[cfg(unix)]
@@ -101,7 +106,7 @@ pub fn s1_7_an_empty_directory_is_no_palace_and_stays_empty(fixture: &dyn Fixtur
         return;
     }
     let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
-    std::fs::create_dir(&palace.path).unwrap();
+    std::fs::create_dir(palace.directory().unwrap()).unwrap();
     refused!(
         backend.get_collection(&palace, DRAWERS, false, &plain()),
         Error::PalaceNotFound { .. }
@@ -110,7 +115,12 @@ pub fn s1_7_an_empty_directory_is_no_palace_and_stays_empty(fixture: &dyn Fixtur
         backend.list_collections(&palace),
         Error::PalaceNotFound { .. }
     );
-    assert_eq!(std::fs::read_dir(&palace.path).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::read_dir(palace.directory().unwrap())
+            .unwrap()
+            .count(),
+        0
+    );
 }
 
 pub fn s1_8_list_collections_is_sorted_by_name_and_describes_each(fixture: &dyn Fixture) {

@@ -121,10 +121,10 @@ fn read_everything(collection: &dyn Collection) {
 
 pub fn r2_no_call_changes_anything_on_disk(fixture: &Through) {
     let palace = filled(fixture);
-    let before = everything_on_disk(&palace.path);
+    let before = everything_on_disk(palace.directory().unwrap());
     assert!(before.len() > 1);
     let reader = fixture.reader();
-    assert!(reader.detect(&palace.path));
+    assert!(reader.detect(&palace));
     reader.list_collections(&palace).unwrap();
     read_everything(&*opened(&*reader, &palace));
     errors_of_every_write(&*reader, &palace);
@@ -132,7 +132,7 @@ pub fn r2_no_call_changes_anything_on_disk(fixture: &Through) {
     read_everything(&*opened(&*reader, &palace));
     reader.close().unwrap();
     assert!(
-        everything_on_disk(&palace.path) == before,
+        everything_on_disk(palace.directory().unwrap()) == before,
         "something on disk changed"
     );
 }
@@ -147,7 +147,7 @@ pub fn r3_opening_a_missing_palace_with_create_creates_nothing(fixture: &Through
         reader.create_collection(&palace, DRAWERS, &plain()),
         Error::UnsupportedCapability { .. }
     );
-    assert!(!palace.path.exists());
+    assert!(!palace.directory().unwrap().exists());
 }
 
 pub fn r4_every_handle_sees_what_was_written_elsewhere_at_its_next_call(fixture: &Through) {

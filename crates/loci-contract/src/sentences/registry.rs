@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loci_core::{Backend, BackendChoice, DEFAULT_BACKEND, Error, Registry};
+use loci_core::{Backend, BackendChoice, DEFAULT_BACKEND, Error, PalaceRef, Registry};
 
 use crate::Fixture;
 use crate::memory::MemoryBackend;
@@ -20,7 +20,7 @@ fn registry(fixture: &dyn Fixture) -> Registry {
 
 fn resolved(fixture: &dyn Fixture, choice: BackendChoice<'_>) -> loci_core::Result<&'static str> {
     let palace = fixture.fresh_palace();
-    let found = registry(fixture).resolve(choice, &palace.path)?;
+    let found = registry(fixture).resolve(choice, &palace)?;
     Ok(found.name())
 }
 
@@ -97,7 +97,7 @@ pub fn s13_6_what_is_on_disk_decides_when_nothing_is_named(fixture: &dyn Fixture
     let palace = fixture.fresh_palace();
     open(fixture, &palace, DRAWERS, &plain()).unwrap();
     let found = registry(fixture)
-        .resolve(BackendChoice::default(), &palace.path)
+        .resolve(BackendChoice::default(), &palace)
         .unwrap();
     assert_eq!(found.name(), fixture.backend().name());
 }
@@ -109,7 +109,7 @@ pub fn s13_7_a_name_beats_what_is_on_disk(fixture: &dyn Fixture) {
         environment: Some("alpha"),
         ..BackendChoice::default()
     };
-    let found = registry(fixture).resolve(choice, &palace.path).unwrap();
+    let found = registry(fixture).resolve(choice, &palace).unwrap();
     assert_eq!(found.name(), "alpha");
 }
 
@@ -118,8 +118,36 @@ pub fn s13_8_the_default_serves_when_nothing_else_decides(fixture: &dyn Fixture)
     let mut registry = Registry::new();
     registry.register(Arc::new(MemoryBackend::named(DEFAULT_BACKEND)));
     registry.register(Arc::new(MemoryBackend::named("alpha")));
-    let found = registry
-        .resolve(BackendChoice::default(), &palace.path)
-        .unwrap();
+    let found = registry.resolve(BackendChoice::default(), &palace).unwrap();
     assert_eq!(found.name(), DEFAULT_BACKEND);
+}
+
+pub fn s13_9_a_url_is_served_by_the_backend_of_its_scheme_unless_one_is_named(
+    fixture: &dyn Fixture,
+) {
+    let palace = PalaceRef::from("Memory://shared");
+    let mut registry = Registry::new();
+    registry.register(Arc::new(MemoryBackend::new()));
+    registry.register(fixture.backend());
+    let mut choice = BackendChoice {
+        explicit: None,
+        config: Some("nowhere"),
+        environment: Some("nowhere"),
+    };
+    let found = registry.resolve(choice, &palace).unwrap();
+    assert_eq!(found.name(), "memory");
+    choice.explicit = Some(fixture.backend().name());
+    let found = registry.resolve(choice, &palace).unwrap();
+    assert_eq!(found.name(), fixture.backend().name());
+}
+
+pub fn s13_10_a_url_of_an_unknown_scheme_is_an_error_that_shows_no_password(fixture: &dyn Fixture) {
+    let url = "nowhere://user:not-a-secret@host.example/palace?password=not-a-secret";
+    let refused = registry(fixture).resolve(BackendChoice::default(), &PalaceRef::from(url));
+    let Err(error) = refused else {
+        panic!("a URL of an unknown scheme was served");
+    };
+    let all = format!("{error} {error:?}");
+    assert!(all.contains("nowhere"), "{all}");
+    assert!(!all.contains("secret"), "{all}");
 }

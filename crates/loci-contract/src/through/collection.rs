@@ -53,6 +53,10 @@ impl Collection for ThroughCollection {
         self.reader().embedder()
     }
 
+    fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
+        self.writer().pin_embedder(identity)
+    }
+
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         self.writer().add(batch)
     }
@@ -130,6 +134,14 @@ impl Collection for ThroughCollection {
 
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
         self.reader().changes_since(seq, limit)
+    }
+
+    fn ledger(&self) -> Option<&dyn loci_core::Ledger> {
+        None
+    }
+
+    fn projects(&self) -> Option<&dyn loci_core::Projects> {
+        None
     }
 
     fn health(&self) -> Health {

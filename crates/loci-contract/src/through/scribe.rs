@@ -19,7 +19,7 @@ pub(super) struct Scribe {
 #[derive(Default)]
 struct Laid {
     number: usize,
-    palaces: HashMap<PathBuf, Written>,
+    palaces: HashMap<PalaceRef, Written>,
 }
 
 impl Scribe {
@@ -38,7 +38,7 @@ impl Scribe {
             return;
         };
         let mut laid = self.laid.lock().unwrap_or_else(PoisonError::into_inner);
-        if laid.palaces.get(&palace.path) == Some(&written) {
+        if laid.palaces.get(palace) == Some(&written) {
             return;
         }
         laid.number += 1;
@@ -46,10 +46,11 @@ impl Scribe {
         let replaced = self.aside.join(format!("replaced-{}", laid.number));
         std::fs::create_dir_all(&fresh).expect("a directory for the foreign palace");
         (self.write_out)(&written, &fresh);
-        if palace.path.exists() {
-            std::fs::rename(&palace.path, replaced).expect("the replaced palace goes aside");
+        let place = palace.directory().expect("a directory");
+        if place.exists() {
+            std::fs::rename(place, replaced).expect("the replaced palace goes aside");
         }
-        std::fs::rename(fresh, &palace.path).expect("the foreign palace takes its place");
-        laid.palaces.insert(palace.path.clone(), written);
+        std::fs::rename(fresh, place).expect("the foreign palace takes its place");
+        laid.palaces.insert(palace.clone(), written);
     }
 }

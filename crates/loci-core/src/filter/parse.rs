@@ -1,16 +1,23 @@
 //! JSON to filter tree.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::{DocumentFilter, Filter, KeyTest, Ordering};
 use crate::error::{Error, Result};
 use crate::json::parse_json;
 use crate::metadata::MetaValue;
+use crate::quote::quoted;
 
 /// Deeper filters are refused, so that no input can exhaust the stack.
 const MAX_DEPTH: usize = 64;
 /// Longest list of `$in`, `$nin`, `$and`, `$or`.
 const MAX_OPERANDS: usize = 10_000;
+/// Most regular expressions in one filter, and most bytes that one compiles to. A few characters such
+/// as `\pL{100}` compile to megabytes.
+const MAX_REGEXES: usize = 16;
+const MAX_REGEX_BYTES: usize = 4 << 20;
 
 impl Filter {
     /// Reads a `where` filter: one key per object, `$and`/`$or` for more.
@@ -24,7 +31,7 @@ impl Filter {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn parse(value: &Value) -> Result<Self> {
-        parse_where(value, 0)
+        parse_where(value, 0, &Cell::new(0))
     }
 
     /// Reads a `where` filter from JSON text.
@@ -36,7 +43,7 @@ impl Filter {
 impl DocumentFilter {
     /// Reads a `where_document` filter.
     pub fn parse(value: &Value) -> Result<Self> {
-        parse_document(value, 0)
+        parse_document(value, 0, &Cell::new(0))
     }
 
     /// Reads a `where_document` filter from JSON text.
@@ -45,16 +52,21 @@ impl DocumentFilter {
     }
 }
 
-fn parse_where(value: &Value, depth: usize) -> Result<Filter> {
+/// `regexes` counts the regular expressions of the whole filter.
+fn parse_where(value: &Value, depth: usize, regexes: &Cell<usize>) -> Result<Filter> {
     let (key, operand) = single_entry(value, "where", depth)?;
     match key {
         "$and" => Ok(Filter::And(parse_parts(operand, "$and", |part| {
-            parse_where(part, depth + 1)
+            parse_where(part, depth + 1, regexes)
         })?)),
         "$or" => Ok(Filter::Or(parse_parts(operand, "$or", |part| {
-            parse_where(part, depth + 1)
+            parse_where(part, depth + 1, regexes)
         })?)),
-        "#document" => Ok(Filter::Document(parse_document(operand, depth + 1)?)),
+        "#document" => Ok(Filter::Document(parse_document(
+            operand,
+            depth + 1,
+            regexes,
+        )?)),
         operator if operator.starts_with('$') => Err(Error::UnsupportedFilter {
             operator: operator.into(),
             place: "`where`".into(),
@@ -70,7 +82,7 @@ fn parse_test(key: &str, operand: &Value) -> Result<KeyTest> {
     let Value::Object(map) = operand else {
         return Ok(KeyTest::Eq(scalar(key, operand)?));
     };
-    let place = || format!("`where`, key `{key}`");
+    let place = || format!("`where`, key {}", quoted(key));
     let (operator, operand) = only_entry(map, &place())?;
     let order = |ordering| match scalar(key, operand)? {
         number @ (MetaValue::Int(_) | MetaValue::Float(_)) => Ok(KeyTest::Order(ordering, number)),
@@ -104,7 +116,7 @@ fn parse_test(key: &str, operand: &Value) -> Result<KeyTest> {
     }
 }
 
-fn parse_document(value: &Value, depth: usize) -> Result<DocumentFilter> {
+fn parse_document(value: &Value, depth: usize, regexes: &Cell<usize>) -> Result<DocumentFilter> {
     let (operator, operand) = single_entry(value, "where_document", depth)?;
     let text = || match operand {
         Value::String(text) if !text.is_empty() => Ok(text.clone()),
@@ -114,19 +126,29 @@ fn parse_document(value: &Value, depth: usize) -> Result<DocumentFilter> {
         )),
     };
     let regex = || {
-        regex::Regex::new(&text()?).map_err(|error| {
-            Error::invalid(
+        regexes.set(regexes.get() + 1);
+        if regexes.get() > MAX_REGEXES {
+            return Err(Error::invalid(
                 "where_document",
-                format!("`{operator}` is not a valid regular expression: {error}"),
-            )
-        })
+                format!("has more than {MAX_REGEXES} regular expressions"),
+            ));
+        }
+        regex::RegexBuilder::new(&text()?)
+            .size_limit(MAX_REGEX_BYTES)
+            .build()
+            .map_err(|error| {
+                Error::invalid(
+                    "where_document",
+                    format!("`{operator}` is not a valid regular expression: {error}"),
+                )
+            })
     };
     match operator {
         "$and" => Ok(DocumentFilter::And(parse_parts(operand, "$and", |part| {
-            parse_document(part, depth + 1)
+            parse_document(part, depth + 1, regexes)
         })?)),
         "$or" => Ok(DocumentFilter::Or(parse_parts(operand, "$or", |part| {
-            parse_document(part, depth + 1)
+            parse_document(part, depth + 1, regexes)
         })?)),
         "$contains" => Ok(DocumentFilter::Contains(text()?)),
         "$not_contains" => Ok(DocumentFilter::NotContains(text()?)),
@@ -189,21 +211,26 @@ fn scalar(key: &str, value: &Value) -> Result<MetaValue> {
         Value::String(s) => Ok(MetaValue::Str(s.clone())),
         Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(i), _) => Ok(MetaValue::Int(i)),
-            (None, Some(f)) => Ok(MetaValue::Float(f)),
-            (None, None) => Err(Error::invalid(
-                format!("`where`, key `{key}`"),
-                format!("number {n} is out of range"),
+            (None, Some(f)) if !n.is_u64() => Ok(MetaValue::Float(f)),
+            (None, _) => Err(Error::invalid(
+                format!("`where`, key {}", quoted(key)),
+                format!("number {n} does not fit a 64-bit integer or float; pass it as a string"),
             )),
         },
         Value::Null | Value::Array(_) | Value::Object(_) => Err(Error::invalid(
-            format!("`where`, key `{key}`"),
+            format!("`where`, key {}", quoted(key)),
             "compares with a string, number or boolean",
         )),
     }
 }
 
 fn scalars(key: &str, operator: &str, operand: &Value) -> Result<Vec<MetaValue>> {
-    let refuse = |problem: String| Err(Error::invalid(format!("`where`, key `{key}`"), problem));
+    let refuse = |problem: String| {
+        Err(Error::invalid(
+            format!("`where`, key {}", quoted(key)),
+            problem,
+        ))
+    };
     let Value::Array(items) = operand else {
         return refuse(format!("`{operator}` takes a list"));
     };
@@ -275,6 +302,24 @@ mod tests {
                 Filter::parse(&filter)
             );
         }
+    }
+
+    #[test]
+    fn regular_expressions_that_would_fill_memory_are_refused() {
+        let many = |count: usize| {
+            let one = json!({"#document": {"$regex": "a"}});
+            json!({"$or": [{"$and": vec![one.clone(); count - 1]}, one]})
+        };
+        assert!(Filter::parse(&many(16)).is_ok());
+        let error = Filter::parse(&many(17)).unwrap_err().to_string();
+        assert!(error.contains("more than 16"), "{error}");
+        let document = json!({"$and": vec![json!({"$not_regex": "a"}); 17]});
+        assert!(DocumentFilter::parse(&document).is_err());
+        // Compiles to 8 MB.
+        let large = json!({"$regex": "\\pL{400}"});
+        let error = DocumentFilter::parse(&large).unwrap_err().to_string();
+        assert!(error.contains("size limit"), "{error}");
+        assert!(DocumentFilter::parse(&json!({"$regex": r"\w{20}-\pL+"})).is_ok());
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Fact {
             validate_id(&self.id)?;
         }
         let name = self.key();
-        let what = |part: &str| format!("{part} of fact `{name}`");
+        let what = |part: &str| format!("{part} of fact {}", crate::quote::quoted(&name));
         validate_name(&what("subject"), &self.subject)?;
         validate_name(&what("predicate"), &self.predicate)?;
         validate_part(&what("object"), &self.object)?;

@@ -3,6 +3,7 @@
 //! A date is a year, a month, a day or a moment. `2026` as an end means that the fact does not hold in 2026. A fact that
 //! begins and ends in the same day or year holds at no moment.
 
+use crate::quote::quoted;
 use loci_text::when::authored;
 
 use super::Fact;
@@ -115,27 +116,10 @@ impl Fact {
 
     /// The statement for a message: one line, however long the names are.
     pub fn statement(&self) -> String {
-        format!(
-            "`{}` {} `{}`",
-            in_a_line(&self.subject),
-            in_a_line(&self.predicate),
-            in_a_line(&self.object)
-        )
+        let [subject, predicate, object] =
+            [&self.subject, &self.predicate, &self.object].map(|name| quoted(name));
+        format!("{subject} {predicate} {object}")
     }
-}
-
-/// The beginning of a name, without line ends and other control characters.
-fn in_a_line(name: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut line: String = name
-        .chars()
-        .take(LONGEST)
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
-    if name.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Error, Result};
+use loci_core::{Error, Result, serialize_path};
 use serde::{Deserialize, Serialize};
 
 use super::{WEIGHTS, swap};
@@ -16,7 +16,7 @@ pub struct StoredModel {
     /// Its name, for example `minilm`.
     pub name: String,
     /// Its directory.
-    #[serde(skip_deserializing)]
+    #[serde(skip_deserializing, serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// Digest of its weights, as in its embedder's identity.
     pub digest: String,

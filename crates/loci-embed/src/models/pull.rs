@@ -60,7 +60,7 @@ impl ModelStore {
     ) -> Result<Added> {
         let uri = http::parse(known.url)?;
         self.place(known.name)?;
-        fs::create_dir_all(self.directory())
+        loci_files::create_directory_with(self.directory(), 0o777)
             .map_err(|error| Error::io("cannot create", self.directory(), error))?;
         // Whoever comes second waits here, and then finds the model.
         let _lock = FileLock::exclusive(&self.hidden(known.name, "pull.lock"))?;
@@ -115,8 +115,8 @@ impl<'a> Download<'a> {
     /// Tries until the partial file has its full length.
     fn run(&self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut file = loci_files::own::open_with(self.partial, &options)
+        options.read(true).write(true).truncate(false);
+        let mut file = loci_files::own::open_or_create(self.partial, &options)
             .map_err(|error| self.local(error))?;
         let mut failures = 0;
         loop {

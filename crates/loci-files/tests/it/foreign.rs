@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use loci_files::palace::{HeldFiles, OpenPalace, RawAccess};
 use loci_files::{foreign, holders, own};
@@ -166,4 +168,34 @@ fn raw_reads_are_refused_while_this_process_has_the_palace_open() {
         drop(raw);
         opening.join().unwrap().unwrap();
     });
+}
+
+/// A file may get the number of one that a connection gave up a moment ago.
+#[test]
+fn who_asks_about_a_file_that_is_being_closed_waits_until_it_is() {
+    let scene = Scene::new();
+    let mut held = HeldFiles::register([&scene.database]);
+    held.close_begins();
+    let (sender, receiver) = mpsc::channel();
+    let file = scene.database.clone();
+    let asked = std::thread::spawn(move || {
+        sender.send(None).unwrap();
+        sender.send(Some(own::read(&file))).unwrap();
+    });
+    assert!(receiver.recv().unwrap().is_none());
+    let early = receiver.recv_timeout(Duration::from_millis(100));
+    assert!(early.is_err(), "answered before the close: {early:?}");
+    drop(held);
+    assert_eq!(receiver.recv().unwrap().unwrap().unwrap(), b"database");
+    asked.join().unwrap();
+}
+
+#[test]
+fn a_file_that_another_connection_holds_is_refused_at_once() {
+    let scene = Scene::new();
+    let _other = HeldFiles::register([&scene.database]);
+    let mut held = HeldFiles::register([&scene.database]);
+    held.close_begins();
+    let refused = own::read(&scene.database).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
 }

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use loci_palace::{
     DEFAULT_COLLECTION, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, NewDrawer, RememberOptions,
-    RememberReport, Result, Twin, validate_id, validate_metadata,
+    RememberReport, Result, Twin, merge_masked, validate_id, validate_metadata,
 };
 use serde_json::{Value, json};
 
-use super::{object, warned};
+use super::{masked_line, object, warned};
 use crate::arguments::Arguments;
-use crate::drawer::{flagged, one_line, rounded};
+use crate::drawer::{flagged, name, one_line, rounded};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 /// Drawers written in one transaction; between two, a call can be cancelled.
@@ -80,6 +80,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         report.drawers.extend(part.drawers);
         report.added += part.added;
         report.threshold = part.threshold;
+        merge_masked(&mut report.masked, &part.masked);
         for warning in part.warnings {
             if !report.warnings.contains(&warning) {
                 report.warnings.push(warning);
@@ -128,6 +129,7 @@ fn structured(report: &RememberReport) -> Value {
         "drawers": drawers,
         "threshold": rounded(report.threshold),
         "warnings": report.warnings,
+        "masked": report.masked,
     })
 }
 
@@ -201,7 +203,7 @@ fn place(drawer: &NewDrawer) -> String {
 fn shown(report: &RememberReport) -> String {
     let mut text = format!("added {} of {}\n", report.added, report.drawers.len());
     for remembered in &report.drawers {
-        let _ = write!(text, "{}: {}", one_line(&remembered.id), remembered.outcome);
+        let _ = write!(text, "{}: {}", name(&remembered.id), remembered.outcome);
         if remembered.facts > 0 {
             let _ = write!(text, ", {} fact(s)", remembered.facts);
         }
@@ -219,13 +221,14 @@ fn shown(report: &RememberReport) -> String {
             let _ = write!(
                 text,
                 "; {how} {} (similarity {:.2}, threshold {:.2})",
-                one_line(&twin.id),
+                name(&twin.id),
                 twin.similarity,
                 report.threshold
             );
         }
         text.push('\n');
     }
+    text.push_str(&masked_line(&report.masked));
     text.push_str(&warned(&report.warnings));
     text
 }

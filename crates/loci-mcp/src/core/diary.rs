@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use loci_palace::{DiaryNote, Fence, Result};
 use serde_json::{Value, json};
 
-use super::{object, warned};
-use crate::drawer::{NOTICE, flagged, one_line};
+use super::{masked_line, object, warned};
+use crate::drawer::{NOTICE, flagged, name, one_line};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Entries, if no number is given.
@@ -59,9 +59,18 @@ fn write(call: &Call<'_>) -> Result<Answer> {
         topic: arguments.text("topic")?,
         wing: None,
     };
-    let (entry, warnings) = call.palace_to_write()?.write_diary(&note)?;
-    let text = format!("written: {}\n{}", one_line(&entry.id), warned(&warnings));
-    let structured = json!({"entry": entry, "warnings": warnings});
+    let written = call.palace_to_write()?.write_diary(&note)?;
+    let text = format!(
+        "written: {}\n{}{}",
+        name(&written.entry.id),
+        masked_line(&written.masked),
+        warned(&written.warnings)
+    );
+    let structured = json!({
+        "entry": written.entry,
+        "warnings": written.warnings,
+        "masked": written.masked,
+    });
     Ok(Answer::new(structured, text))
 }
 
@@ -82,7 +91,7 @@ fn read(call: &Call<'_>) -> Result<Answer> {
             one_line(&entry.written_at),
             one_line(&entry.topic)
         );
-        let _ = writeln!(text, "{}", fence.around(&about, &entry.text));
+        let _ = writeln!(text, "{}", fence.recalled(&about, &entry.text));
     }
     let _ = writeln!(text, "{} of {} entries", page.entries.len(), page.total);
     let entries: Vec<Value> = page

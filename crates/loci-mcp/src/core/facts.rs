@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Conflict, Error, Fact, FactAnswer, FactSearch, Fence, Result};
+use loci_palace::{Conflict, Error, Fact, FactAnswer, FactSearch, Result};
 use serde_json::{Value, json};
 
-use super::{object, warned};
-use crate::drawer::one_line;
+use super::{masked_line, object, warned};
+use crate::drawer::{self, NOTICE, flagged, name, one_line};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Facts in one answer.
@@ -120,11 +120,12 @@ fn add(call: &Call<'_>) -> Result<Answer> {
     let mut text = String::new();
     for one in &added {
         let what = if one.added { "added" } else { "known already" };
-        let _ = writeln!(text, "{what} ({})", one_line(&one.id));
+        let _ = writeln!(text, "{what} ({})", name(&one.id));
         if !one.conflicts.is_empty() {
             text.push_str("conflicts with these; use action `supersede` if it replaces them\n");
         }
         text.push_str(&fenced(one.conflicts.iter().map(line)));
+        text.push_str(&masked_line(&one.masked));
     }
     let one = added.into_iter().next();
     Ok(Answer::new(json!(one), text))
@@ -144,7 +145,7 @@ fn supersede(call: &Call<'_>) -> Result<Answer> {
         .iter()
         .map(|fact| format!("ended: {}", line(fact)));
     let now = std::iter::once(format!("holds now: {}", line(&done.added)));
-    let text = fenced(now.chain(ended));
+    let text = format!("{}{}", fenced(now.chain(ended)), masked_line(&done.masked));
     Ok(Answer::new(json!(done), text))
 }
 
@@ -160,7 +161,7 @@ fn invalidate(call: &Call<'_>) -> Result<Answer> {
     let ended = call.palace()?.invalidate_facts(&search, date)?;
     let facts = fenced(ended.iter().map(line));
     let text = format!("{} fact(s) ended\n{facts}", ended.len());
-    Ok(Answer::new(json!({"ended": ended}), text))
+    Ok(Answer::new(json!({"ended": of_facts(&ended)}), text))
 }
 
 fn conflicts(call: &Call<'_>) -> Result<Answer> {
@@ -173,7 +174,20 @@ fn conflicts(call: &Call<'_>) -> Result<Answer> {
         conflicts.len(),
         fenced(facts.map(line))
     );
-    Ok(Answer::new(json!({"conflicts": conflicts}), text))
+    let conflicts: Vec<Value> = conflicts
+        .iter()
+        .map(|conflict| {
+            json!({
+                "subject": conflict.subject,
+                "predicate": conflict.predicate,
+                "facts": of_facts(&conflict.facts),
+            })
+        })
+        .collect();
+    Ok(Answer::new(
+        json!({"about": NOTICE, "conflicts": conflicts}),
+        text,
+    ))
 }
 
 /// Facts that were asked for.
@@ -185,18 +199,37 @@ fn found(answer: &FactAnswer) -> Answer {
     let mut text = fenced(lines);
     let _ = writeln!(text, "{} of {} fact(s)", answer.facts.len(), answer.total);
     text.push_str(&warned(&answer.warnings));
-    Answer::new(json!(answer), text)
+    let facts: Vec<Value> = answer
+        .facts
+        .iter()
+        .map(|state| flagged(state, &said(&state.fact)))
+        .collect();
+    let structured = json!({
+        "about": NOTICE,
+        "facts": facts,
+        "total": answer.total,
+        "warnings": answer.warnings,
+    });
+    Answer::new(structured, text)
+}
+
+/// Facts as programs get them, flagged like any other recalled text.
+fn of_facts(facts: &[Fact]) -> Vec<Value> {
+    facts
+        .iter()
+        .map(|fact| flagged(fact, &said(fact)))
+        .collect()
+}
+
+/// The words of a fact.
+fn said(fact: &Fact) -> String {
+    format!("{} {} {}", fact.subject, fact.predicate, fact.object)
 }
 
 /// Facts are recalled text like any other.
 fn fenced(lines: impl Iterator<Item = String>) -> String {
     let lines: Vec<String> = lines.collect();
-    if lines.is_empty() {
-        return String::new();
-    }
-    let fence = Fence::new();
-    let facts = fence.around("facts", &lines.join("\n"));
-    format!("{}\n{facts}\n", fence.meaning())
+    drawer::fenced("facts", &lines.join("\n"))
 }
 
 /// A fact in a line.

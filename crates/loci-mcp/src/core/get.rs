@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Error, Fence, Result, validate_id};
+use loci_palace::{Error, Fence, Result, quoted, validate_id};
 use serde_json::{Value, json};
 
 use super::{object, warned};
@@ -46,11 +46,11 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         if !drawer.metadata.0.is_empty() {
             let about = format!("metadata of {}", one_line(&drawer.id));
             let metadata = drawer.metadata.to_json_text();
-            let _ = writeln!(text, "{}", fence.around(&about, &metadata));
+            let _ = writeln!(text, "{}", fence.recalled(&about, &metadata));
         }
     }
     for id in &missing {
-        let _ = writeln!(text, "there is no `{}`", one_line(id));
+        let _ = writeln!(text, "there is no {}", quoted(id));
     }
     text.push_str(&warned(&warnings));
     let links = drawers.iter().map(Drawer::link).collect();

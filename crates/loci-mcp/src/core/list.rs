@@ -9,7 +9,7 @@ use loci_palace::{
 use serde_json::{Map, Value, json};
 
 use super::{object, selection, warned};
-use crate::drawer::{Drawer, NOTICE, count, of_result, one_line};
+use crate::drawer::{Drawer, NOTICE, count, fenced, of_result, one_line};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Drawers, if no number is given.
@@ -184,7 +184,7 @@ pub(crate) fn status(palace: &Palace) -> Result<Answer> {
     let (wings, rooms) = (places(palace, "wing")?, places(palace, "room")?);
     let warnings = health(&status);
     let structured = json!({
-        "palace": palace.path().to_string_lossy(),
+        "palace": palace.place().to_string(),
         "total": status.drawers,
         "collections": status.collections.iter().map(of_collection).collect::<Vec<_>>(),
         "wings": wings,
@@ -198,15 +198,17 @@ pub(crate) fn status(palace: &Palace) -> Result<Answer> {
         "{} drawer(s), {} fact(s), {} link(s)\n",
         status.drawers, status.state.facts, status.state.links
     );
+    let mut places = String::new();
     for (name, counts) in [("wings", &wings), ("rooms", &rooms)] {
         let shown: Vec<String> = counts
             .iter()
             .map(|(value, count)| format!("{} {count}", one_line(value)))
             .collect();
         if !shown.is_empty() {
-            let _ = writeln!(text, "{name}: {}", shown.join(", "));
+            let _ = writeln!(places, "{name}: {}", shown.join(", "));
         }
     }
+    text.push_str(&fenced("places", &places));
     text.push_str(&warned(&warnings));
     Ok(Answer::new(structured, text))
 }

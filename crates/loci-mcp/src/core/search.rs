@@ -9,7 +9,7 @@ use loci_palace::{
 use serde_json::{Map, Value, json};
 
 use super::{object, selection, warned};
-use crate::drawer::{Drawer, NOTICE, day, one_line, rounded};
+use crate::drawer::{Drawer, NOTICE, day, fenced, name, one_line, rounded};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Hits, if no number is given.
@@ -173,7 +173,7 @@ fn shown(found: &Found, drawers: &[Drawer]) -> String {
             let _ = writeln!(text, "(cut; `loci_get` gives all of it)");
         }
         if !hit.also_in.is_empty() {
-            let same: Vec<String> = hit.also_in.iter().take(5).map(|id| one_line(id)).collect();
+            let same: Vec<String> = hit.also_in.iter().take(5).map(|id| name(id)).collect();
             let _ = writeln!(text, "(the same text: {})", same.join(", "));
         }
     }
@@ -185,7 +185,7 @@ fn shown(found: &Found, drawers: &[Drawer]) -> String {
 }
 
 fn available(scope: &Scope) -> String {
-    let mut text = format!("{} drawer(s) in scope", scope.drawers);
+    let mut places = String::new();
     for (name, counts) in [("wings", &scope.wings), ("rooms", &scope.rooms)] {
         let shown: Vec<String> = counts
             .iter()
@@ -193,9 +193,12 @@ fn available(scope: &Scope) -> String {
             .map(|(value, count)| format!("{} {count}", one_line(value)))
             .collect();
         if !shown.is_empty() {
-            let _ = write!(text, "; {name}: {}", shown.join(", "));
+            let _ = writeln!(places, "{name}: {}", shown.join(", "));
         }
     }
-    text.push('\n');
-    text
+    format!(
+        "{} drawer(s) in scope\n{}",
+        scope.drawers,
+        fenced("places in scope", &places)
+    )
 }

@@ -1,10 +1,12 @@
 //! `loci_update`: another text, place or metadata for a drawer.
 
-use loci_palace::{Batch, Error, MetaValue, Outcome, Result, Selection, Warning, validate_id};
+use loci_palace::{
+    Batch, Error, MetaValue, Outcome, Result, Selection, Warning, quoted, validate_id,
+};
 use serde_json::json;
 
-use super::{object, warned};
-use crate::drawer::{count, one_line, parse_uri};
+use super::{masked_line, object, warned};
+use crate::drawer::{count, name, parse_uri};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 pub(super) const TOOL: Tool = Tool {
@@ -68,7 +70,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     batch.validate_update()?;
     let Some(collection) = holder(call, &id)? else {
         return Err(Error::invalid(
-            format!("drawer `{}`", one_line(&id)),
+            format!("drawer {}", quoted(&id)),
             "does not exist; `loci_search` and `loci_list` give ids",
         ));
     };
@@ -80,7 +82,12 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         warnings.extend(about_embedder);
     }
     let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
-    Ok(answer(&collection, &id, outcome, &warnings))
+    let mut answer = answer(&collection, &id, outcome, &warnings);
+    answer.text.push_str(&masked_line(&result.masked));
+    if let Some(object) = answer.structured.as_object_mut() {
+        object.insert("masked".into(), json!(result.masked));
+    }
+    Ok(answer)
 }
 
 /// The collection that holds a drawer.
@@ -95,12 +102,7 @@ fn holder(call: &Call<'_>, id: &str) -> Result<Option<String>> {
 }
 
 fn answer(collection: &str, id: &str, outcome: &Outcome, warnings: &[Warning]) -> Answer {
-    let text = format!(
-        "{}: {}\n{}",
-        one_line(id),
-        outcome.as_str(),
-        warned(warnings)
-    );
+    let text = format!("{}: {}\n{}", name(id), outcome.as_str(), warned(warnings));
     let structured = json!({
         "id": id,
         "collection": collection,

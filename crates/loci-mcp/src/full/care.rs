@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::Result;
+use loci_palace::{Result, message_line};
 use serde_json::json;
 
 use crate::core::object;
-use crate::drawer::one_line;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 pub(super) const VERIFY: Tool = Tool {
@@ -35,7 +34,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     call.progress(1.0, Some(1.0), "checked");
     let mut text = String::new();
     for finding in &report.findings {
-        let _ = writeln!(text, "{}: {}", finding.kind, one_line(&finding.detail));
+        let _ = writeln!(text, "{}: {}", finding.kind, message_line(&finding.detail));
     }
     let _ = writeln!(
         text,

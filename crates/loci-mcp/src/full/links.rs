@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use loci_palace::{DEFAULT_COLLECTION, Error, Link, LinkEnd, Metadata, Result};
 use serde_json::{Value, json};
 
-use crate::core::warned;
-use crate::drawer::{one_line, parse_uri};
+use crate::core::{masked_line, warned};
+use crate::drawer::{NOTICE, fenced, flagged, one_line, parse_uri};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 const LIMIT: u64 = 50;
@@ -78,13 +78,13 @@ fn link(call: &Call<'_>) -> Result<Link> {
 fn add(call: &Call<'_>) -> Result<Answer> {
     let link = link(call)?;
     let related = call.palace()?.link(&[link])?;
-    let text = if related.added > 0 {
+    let done = if related.added > 0 {
         "linked\n"
     } else {
         "linked already\n"
     };
-    let structured = json!({"added": related.added, "known": related.known});
-    Ok(Answer::new(structured, text))
+    let text = format!("{done}{}", masked_line(&related.masked));
+    Ok(Answer::new(json!(related), text))
 }
 
 fn remove(call: &Call<'_>) -> Result<Answer> {
@@ -104,12 +104,17 @@ fn list(call: &Call<'_>) -> Result<Answer> {
         limit as usize,
         offset.unwrap_or_default() as usize,
     )?;
-    let mut text = String::new();
-    for link in &links {
-        let _ = writeln!(text, "{}", line(link));
-    }
-    let _ = writeln!(text, "{} link(s)", links.len());
-    Ok(Answer::new(json!({"links": links}), text))
+    let lines: Vec<String> = links.iter().map(line).collect();
+    let text = format!(
+        "{}{} link(s)\n",
+        fenced("links", &lines.join("\n")),
+        links.len()
+    );
+    let links: Vec<Value> = links
+        .iter()
+        .map(|link| flagged(link, &link.label))
+        .collect();
+    Ok(Answer::new(json!({"about": NOTICE, "links": links}), text))
 }
 
 fn follow(call: &Call<'_>) -> Result<Answer> {
@@ -120,16 +125,17 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
     let walk = call
         .palace()?
         .traverse(&from, hops as usize, limit as usize)?;
-    let mut text = String::new();
+    let mut places = String::new();
     for reached in &walk.reached {
         let _ = writeln!(
-            text,
+            places,
             "{} hop(s): {} ({} drawer(s))",
             reached.hops,
             name(&reached.end),
             reached.drawers
         );
     }
+    let mut text = fenced("places", &places);
     if walk.cut {
         text.push_str("there is more; raise `limit`\n");
     }
@@ -149,12 +155,12 @@ fn tunnels(call: &Call<'_>) -> Result<Answer> {
         return Err(Error::invalid(call.arguments.named("from"), "is missing"));
     }
     let tunnels = call.palace()?.tunnels(from, to)?;
-    let mut text = String::new();
+    let mut rooms = String::new();
     for tunnel in &tunnels {
         let wings: Vec<String> = tunnel.wings.iter().map(|wing| one_line(wing)).collect();
-        let _ = writeln!(text, "{}: {}", one_line(&tunnel.room), wings.join(", "));
+        let _ = writeln!(rooms, "{}: {}", one_line(&tunnel.room), wings.join(", "));
     }
-    let _ = writeln!(text, "{} tunnel(s)", tunnels.len());
+    let text = format!("{}{} tunnel(s)\n", fenced("tunnels", &rooms), tunnels.len());
     Ok(Answer::new(json!({"tunnels": tunnels}), text))
 }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use loci_palace::{
     Chosen, DEFAULT_COLLECTION, Error, Meter, MineOptions, MineReport, Palace, Reading, Result,
-    RunRecord, Tree, date_of,
+    RunRecord, SecretPolicy, Tree, date_of, quoted,
 };
 use serde_json::{Value, json};
 
-use crate::core::{object, warned};
-use crate::drawer::one_line;
+use crate::core::{masked_line, object, warned};
+use crate::drawer::name;
 use crate::tool::{Answer, Call, Kind, Tool, cancelled};
 
 /// How often progress is reported.
@@ -25,7 +25,7 @@ pub(super) const MINE: Tool = Tool {
     name: "loci_mine",
     title: "Mine files",
     description: "Read files, folders or transcripts that the user named into memory; again, only what changed. path is \
-                  absolute.",
+                  absolute and in a root that the owner allowed.",
     input: || {
         object(
             &[("path", "string"), ("wing", "string"), ("room", "string")],
@@ -54,8 +54,8 @@ pub(super) const RUNS: Tool = Tool {
 
 fn mine(call: &Call<'_>) -> Result<Answer> {
     let arguments = &call.arguments;
-    let path = PathBuf::from(arguments.required_text("path")?);
-    if !path.is_absolute() {
+    let asked = PathBuf::from(arguments.required_text("path")?);
+    if !asked.is_absolute() {
         return Err(Error::invalid(
             arguments.named("path"),
             "is not absolute; the server does not know your directory",
@@ -65,12 +65,18 @@ fn mine(call: &Call<'_>) -> Result<Answer> {
         wing: arguments.text("wing")?.map(str::to_owned),
         room: arguments.text("room")?.map(str::to_owned),
     };
-    let reading = Reading {
+    let mut reading = Reading {
         chosen: chosen.clone(),
         ..Reading::default()
     };
-    // The path is looked at first: without it no palace is made.
-    let tree = Tree::new(&[path], reading)?;
+    reading.manner.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;
+    // The path is looked at first: a path that is missing or not allowed creates no palace.
+    let real = call.mine_roots().resolve(&asked)?;
+    let tree = Tree::new(&[real], reading)?;
+    // The tree resolved the path again, and a link may stand in it since.
+    for root in tree.roots() {
+        call.mine_roots().check(root, &asked)?;
+    }
     let options = MineOptions {
         chosen,
         ..MineOptions::default()
@@ -120,13 +126,17 @@ fn shown(report: &MineReport) -> String {
         "mined {} file(s): {} new, {} updated, {} removed drawer(s); {} file(s) unchanged\n",
         files.read, drawers.new, drawers.updated, drawers.removed, files.unchanged
     );
+    text.push_str(&masked_line(&report.masked));
     for failure in report.failures.iter().take(10) {
         let _ = writeln!(
             text,
             "failed: {}: {}",
-            one_line(&failure.path),
-            one_line(&failure.why)
+            quoted(&failure.path),
+            quoted(&failure.why)
         );
+    }
+    for wing in &report.wings {
+        let _ = writeln!(text, "{wing}; `wing` chooses another");
     }
     if let Some(run) = report.run {
         let _ = writeln!(text, "run {run}; `loci_runs` with `undo` takes it back");
@@ -153,8 +163,8 @@ fn runs(call: &Call<'_>) -> Result<Answer> {
             text,
             "run {}: {} {}, {} source(s), {}",
             run.id,
-            run.kind,
-            run.state,
+            name(&run.kind),
+            name(&run.state),
             run.sources,
             date_of(run.started_at)
         );

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, WakeUpOptions};
+use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, WakeUpOptions, message_line};
 use serde_json::json;
 
 use crate::core::{object, request, twin, warned};
-use crate::drawer::{NOTICE, one_line, rounded};
+use crate::drawer::{NOTICE, name, one_line, rounded};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 const MOST_TOKENS: u64 = 20_000;
@@ -124,7 +124,7 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
     }
     for twin in &check.twins {
         let about = format!("{} | similarity {:.2}", one_line(&twin.id), twin.similarity);
-        let _ = writeln!(words, "{}", fence.around(&about, &twin.text));
+        let _ = writeln!(words, "{}", fence.recalled(&about, &twin.text));
     }
     words.push_str(&warned(&check.warnings));
     let links = check
@@ -148,9 +148,9 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
 fn why_not(call: &Call<'_>) -> Result<Answer> {
     let (id, request) = (call.arguments.required_text("id")?, request(call)?);
     let answer = call.palace()?.why_not(DEFAULT_COLLECTION, &request, id)?;
-    let mut text = format!("{}: {}\n", one_line(&answer.id), one_line(&answer.reason));
+    let mut text = format!("{}: {}\n", name(&answer.id), message_line(&answer.reason));
     for advice in &answer.advice {
-        let _ = writeln!(text, "try: {}", one_line(advice));
+        let _ = writeln!(text, "try: {}", message_line(advice));
     }
     Ok(Answer::new(json!(answer), text))
 }

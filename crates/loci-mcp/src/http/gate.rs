@@ -1,5 +1,7 @@
-//! Who may pass. Browsers are the danger on a loopback address: a page can send requests there, or have its own name point there.
-//! So the Host must be a name of this server and the Origin, if there is one, too. A token, where there is one, is always asked.
+//! Which requests pass. Browsers are a danger on a loopback address: a page can send requests there,
+//! or have its own name point there. So the Host must be a name of this server, and the Origin, if
+//! there is one, too. Other users of the machine are another: so the token is required, unless the
+//! owner gave `--no-auth`.
 
 use std::net::IpAddr;
 
@@ -7,10 +9,10 @@ use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Uri};
 
-use super::HttpSettings;
+use super::{Auth, HttpSettings};
 
 /// Where the protocol is spoken.
-const ENDPOINT: &str = "/mcp";
+pub(super) const ENDPOINT: &str = "/mcp";
 /// Where a monitor can ask whether the server lives.
 const HEALTH: &str = "/healthz";
 
@@ -27,7 +29,7 @@ pub(super) enum Pass {
 
 /// The rules.
 pub(super) struct Gate {
-    token: Option<String>,
+    auth: Auth,
     /// In lower case.
     hosts: Vec<String>,
 }
@@ -36,7 +38,7 @@ impl Gate {
     pub(super) fn new(http: &HttpSettings) -> Self {
         let hosts = http.hosts.iter().map(|host| bare(host)).collect();
         Self {
-            token: http.token.clone(),
+            auth: http.auth.clone(),
             hosts,
         }
     }
@@ -82,7 +84,7 @@ impl Gate {
     }
 
     fn is_trusted(&self, headers: &HeaderMap) -> bool {
-        let Some(token) = &self.token else {
+        let Some(token) = self.auth.token() else {
             return true;
         };
         only(headers, &AUTHORIZATION)
@@ -135,10 +137,10 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    fn gate(token: Option<&str>) -> Gate {
+    fn gate(auth: Auth) -> Gate {
         Gate::new(&HttpSettings {
             address: ([127, 0, 0, 1], 0).into(),
-            token: token.map(str::to_owned),
+            auth,
             hosts: vec!["Nas.Local".into()],
         })
     }
@@ -160,7 +162,7 @@ mod tests {
 
     #[test]
     fn only_names_of_this_server_are_served() {
-        let gate = gate(None);
+        let gate = gate(Auth::None);
         for (host, expected) in [
             ("localhost", 200),
             ("LOCALHOST:8787", 200),
@@ -185,7 +187,7 @@ mod tests {
 
     #[test]
     fn pages_of_other_places_are_refused() {
-        let gate = gate(None);
+        let gate = gate(Auth::None);
         for (origin, expected) in [
             ("http://localhost:5173", 200),
             ("https://127.0.0.1", 200),
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_token_is_asked_of_everybody() {
-        let gate = gate(Some(TOKEN));
+        let gate = gate(Auth::Token(TOKEN.into()));
         for (value, expected) in [
             ("Bearer 0123456789abcdef", 200),
             ("bearer 0123456789abcdef", 200),

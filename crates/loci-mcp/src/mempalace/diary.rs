@@ -1,13 +1,14 @@
 //! Diaries under MemPalace's names: an agent is written in lower case and has a wing of its own.
 
 use loci_palace::{
-    Collection, DiaryNote, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result, Selection,
+    Collection, DiaryNote, DiaryWritten, Filter, Get, Include, KeyTest, MetaValue, Metadata,
+    Result, Selection,
 };
 use serde_json::{Value, json};
 
 use super::drawers;
 use super::given;
-use super::outcome::{Outcome, Refusal, warn};
+use super::outcome::{Outcome, Refusal, report_masked, warn};
 use super::search::flagged;
 use super::window::selection;
 use crate::tool::Call;
@@ -35,7 +36,11 @@ pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
         None => format!("wing_{}", agent.replace(' ', "_")),
     };
     let palace = call.palace_to_write()?;
-    let (written, warnings) = palace.write_diary(&DiaryNote {
+    let DiaryWritten {
+        entry: written,
+        warnings,
+        masked,
+    } = palace.write_diary(&DiaryNote {
         agent: &agent,
         text: entry,
         topic: Some(topic),
@@ -45,12 +50,13 @@ pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
         "success": true,
         "entry_id": written.id,
         "agent": agent,
-        "topic": topic,
+        "topic": written.topic,
         "timestamp": written.written_at,
         "chunks": 1,
         "chunk_ids": [written.id],
     });
     warn(&mut answer, &warnings);
+    report_masked(&mut answer, &masked);
     Ok(answer)
 }
 

@@ -8,14 +8,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use loci_palace::{
-    DEFAULT_COLLECTION, DrawerRef, ErrorKind, Fact, FactSearch, MetaValue, Palace, Warning,
+    DEFAULT_COLLECTION, DrawerRef, ErrorKind, Fact, FactSearch, MaskTally, MetaValue, Palace,
+    Warning, instruction_like, merge_masked,
 };
 use serde_json::{Value, json};
 
 pub(super) use self::query::kg_query;
 use self::time::{inverted, today};
 use super::given;
-use super::outcome::{Outcome, refuse, warn};
+use super::outcome::{Outcome, refuse, report_masked, warn};
 use super::recipe;
 use crate::tool::Call;
 
@@ -153,6 +154,20 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
     let file = given::text(given, "source_file")?;
     let drawer = given::text(given, "source_drawer_id")?;
     let palace = call.palace_to_write()?;
+    // Masked before it is compared and before the id is derived: both are about what is stored.
+    let mut masked = MaskTally::new();
+    let clean = Fact {
+        subject: statement.subject.to_owned(),
+        predicate: predicate_key(statement.predicate),
+        object: statement.object.to_owned(),
+        ..Fact::default()
+    };
+    let clean = palace.masked_fact(clean, &mut masked);
+    let statement = Statement {
+        subject: &clean.subject,
+        predicate: &clean.predicate,
+        object: &clean.object,
+    };
     let (of_subject, _) = of_entity(&palace, statement.subject)?;
     let (of_object, _) = of_entity(&palace, statement.object)?;
     let same = statement.among(of_subject.clone());
@@ -191,7 +206,12 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
             )
         })
         .collect();
-    Ok(added(&fact.id, &statement, &conflicts))
+    let mut answer = added(&fact.id, &statement, &conflicts);
+    for one in &report {
+        merge_masked(&mut masked, &one.masked);
+    }
+    report_masked(&mut answer, &masked);
+    Ok(answer)
 }
 
 fn added(id: &str, statement: &Statement<'_>, warnings: &[Warning]) -> Value {
@@ -234,6 +254,16 @@ pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
     Ok(answer)
 }
 
+/// Points out that a fact reads like an order.
+fn flagged_fact(mut shown: Value, fact: &Fact) -> Value {
+    let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
+    let orders = !instruction_like(&said).is_empty();
+    if let (true, Some(object)) = (orders, shown.as_object_mut()) {
+        object.insert("flags".into(), json!(["instruction_like"]));
+    }
+    shown
+}
+
 pub(super) fn kg_timeline(call: &Call<'_>) -> Outcome<Value> {
     let given = &call.arguments;
     let limit = given::whole(given, "limit", 100, (1, 100))?;
@@ -258,14 +288,15 @@ pub(super) fn kg_timeline(call: &Call<'_>) -> Outcome<Value> {
     let timeline: Vec<Value> = facts
         .iter()
         .map(|fact| {
-            json!({
+            let shown = json!({
                 "subject": fact.subject,
                 "predicate": fact.predicate,
                 "object": fact.object,
                 "valid_from": fact.valid_from,
                 "valid_to": fact.valid_to,
                 "current": fact.valid_to.is_none(),
-            })
+            });
+            flagged_fact(shown, fact)
         })
         .collect();
     Ok(json!({

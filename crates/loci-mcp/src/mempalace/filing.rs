@@ -1,16 +1,15 @@
 //! Adding, changing and deleting drawers. A long text is kept in parts of 800 characters, as MemPalace keeps it, all of them in
 //! one transaction; ids follow MemPalace's recipe, so that what was filed there and imported is known here.
 
-use jiff::Timestamp;
 use loci_palace::{
-    Batch, DEFAULT_COLLECTION, MetaValue, Metadata, MetadataPatch, Outcome as Written, Palace,
-    Selection, Warning,
+    Batch, DEFAULT_COLLECTION, MaskTally, MetaValue, Metadata, MetadataPatch, Outcome as Written,
+    Palace, Selection, Warning, clock, merge_masked,
 };
 use serde_json::{Value, json};
 
 use super::drawers::{self, Drawer, PARENTS, TOTAL};
 use super::given;
-use super::outcome::{Outcome, refuse, warn};
+use super::outcome::{Outcome, refuse, report_masked, warn};
 use super::overview::not_found;
 use super::recipe;
 use crate::tool::Call;
@@ -38,8 +37,13 @@ pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
         ("last_modified", &now),
         ("id_recipe", recipe::VERSION),
     ]);
-    let id = recipe::drawer_id(wing, room, content);
     let palace = call.palace_to_write()?;
+    // Masked before it is cut into parts, since a cut could go through a secret, and before the id
+    // is derived, so that the same text is known again.
+    let mut masked = MaskTally::new();
+    let content = palace.masked(content, &mut masked);
+    let content = content.as_ref();
+    let id = recipe::drawer_id(wing, room, content);
     let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, true)?;
     if drawers::find(memory.collection.as_ref(), &id)?.is_some() {
         return Ok(already(&id));
@@ -59,6 +63,8 @@ pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
             });
             name_parts(&mut answer, &ids);
             warn(&mut answer, &all(warnings, written.warnings));
+            merge_masked(&mut masked, &written.masked);
+            report_masked(&mut answer, &masked);
             Ok(answer)
         }
     }
@@ -82,6 +88,9 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
         return refuse(not_found(id));
     };
     let content = content.map(given::content).transpose()?;
+    let mut masked = MaskTally::new();
+    let content = content.map(|content| palace.masked(content, &mut masked));
+    let content = content.as_deref();
     let wing = wing.map(|wing| given::name(wing, "wing")).transpose()?;
     let room = room.map(|room| given::name(room, "room")).transpose()?;
     let mut changes = texts(&[("last_modified", &now())]);
@@ -131,6 +140,8 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
         name_parts(&mut answer, &ids);
     }
     warn(&mut answer, &all(warnings, written.warnings));
+    merge_masked(&mut masked, &written.masked);
+    report_masked(&mut answer, &masked);
     Ok(answer)
 }
 
@@ -236,7 +247,7 @@ fn texts(pairs: &[(&str, &str)]) -> Metadata {
 
 /// The moment of a change, as it stands in metadata.
 pub(super) fn now() -> String {
-    let now = Timestamp::now();
+    let now = clock::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 

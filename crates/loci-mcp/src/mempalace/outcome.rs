@@ -1,7 +1,7 @@
 //! How a tool of MemPalace ends: with a value, or with an `error` in the value, as its users know it. Only calls that make no
 //! sense and palaces that cannot be read are errors of the protocol.
 
-use loci_palace::{Error, ErrorKind, RECALLED, Result, Warning};
+use loci_palace::{Error, ErrorKind, MaskTally, RECALLED, Result, Warning};
 use serde_json::{Value, json};
 
 use crate::tool::Answer;
@@ -61,7 +61,9 @@ fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
     let (sentence, hint) = match outcome {
         Ok(mut value) => {
             // What a transcript keeps of these answers is known again by it, and not remembered twice.
-            let recalled = ["results", "content", "drawers", "entries", "matches"];
+            let recalled = [
+                "results", "content", "drawers", "entries", "matches", "facts", "timeline",
+            ];
             if let Some(object) = value
                 .as_object_mut()
                 .filter(|object| recalled.iter().any(|key| object.contains_key(*key)))
@@ -103,6 +105,13 @@ pub(super) fn hint(error: &Error) -> Option<String> {
 pub(super) fn warn(answer: &mut Value, warnings: &[Warning]) {
     if let (Some(object), false) = (answer.as_object_mut(), warnings.is_empty()) {
         object.insert("warnings".into(), json!(warnings));
+    }
+}
+
+/// Puts the secrets that were masked into an answer, by kind; none, no key.
+pub(super) fn report_masked(answer: &mut Value, masked: &MaskTally) {
+    if let (Some(object), false) = (answer.as_object_mut(), masked.is_empty()) {
+        object.insert("masked".into(), json!(masked));
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) fn status(call: &Call<'_>) -> Outcome<Value> {
         None => 0,
     };
     let version = env!("CARGO_PKG_VERSION");
-    let directory = palace.path().display().to_string();
+    let directory = palace.place().to_string();
     Ok(json!({
         "total_drawers": total,
         "wings": count_of(&palace, "wing", &Selection::all())?,

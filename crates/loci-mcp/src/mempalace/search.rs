@@ -238,13 +238,14 @@ pub(super) fn check_duplicate(call: &Call<'_>) -> Outcome<Value> {
         .take(MOST_TWINS)
         .map(|twin| {
             let place = |name: &str| if name.is_empty() { "?" } else { name }.to_owned();
-            json!({
+            let shown = json!({
                 "id": twin.id,
                 "wing": place(&twin.wing),
                 "room": place(&twin.room),
                 "similarity": rounded(twin.similarity, 3),
                 "content": preview(&twin.text),
-            })
+            });
+            flagged(shown, "content")
         })
         .collect();
     let mut answer = json!({"is_duplicate": !matches.is_empty(), "matches": matches});

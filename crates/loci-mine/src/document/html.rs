@@ -2,6 +2,8 @@
 //!
 //! It reads the stream of tags and builds no tree, so that no nesting is too deep. Scripts and styles are left out.
 
+mod attributes;
+
 use std::cell::RefCell;
 
 use html5ever::tendril::StrTendril;
@@ -25,7 +27,8 @@ pub(super) fn extract(source: &str) -> (String, Option<String>) {
     };
     let tokenizer = Tokenizer::new(Sink::default(), options);
     let input = BufferQueue::default();
-    let mut rest = source;
+    let source = attributes::bounded(source);
+    let mut rest = &*source;
     while !rest.is_empty() && !tokenizer.sink.0.borrow().page.is_full() {
         let mut end = STEP.min(rest.len());
         while !rest.is_char_boundary(end) {

@@ -85,10 +85,9 @@ impl Page {
         }
         self.paragraph();
         self.separate();
-        let mut fence = String::from("```");
-        while code.contains(&fence) {
-            fence.push('`');
-        }
+        // Longer than every run of backticks in the code.
+        let longest = code.split(|letter| letter != '`').map(str::len).max();
+        let fence = "`".repeat(longest.map_or(3, |longest| (longest + 1).max(3)));
         for part in [&fence, "\n", code, "\n", &fence] {
             self.text.push_str(part);
         }

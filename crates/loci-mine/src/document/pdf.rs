@@ -6,6 +6,7 @@
 mod font;
 mod layout;
 mod matrix;
+mod work;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,9 +19,13 @@ use super::{MOST_TEXT, Skip};
 use font::Font;
 use layout::Layout;
 use matrix::Matrix;
+use work::Work;
 
-/// Most bytes that one page, or one stream, unpacks to.
-const MOST_UNPACKED: usize = 16 * 1024 * 1024;
+/// Most bytes that one page, or one stream, unpacks to. Operations take up to forty times as much
+/// memory as the bytes that they are read from.
+const MOST_UNPACKED: usize = 8 * 1024 * 1024;
+/// The same for a form. All forms that are inside of each other are in memory at once.
+const MOST_UNPACKED_FORM: usize = 2 * 1024 * 1024;
 /// Most operations drawn for one document.
 const MOST_OPERATIONS: usize = 20_000_000;
 const DEEPEST_FORM: usize = 4;
@@ -51,14 +56,17 @@ fn extract_unguarded(bytes: &[u8]) -> Result<(String, Option<String>), Skip> {
         layout: Layout::default(),
         fonts: HashMap::new(),
         operations: 0,
+        work: Work::default(),
     };
     for page in document.page_iter() {
         if drawing.is_full() {
             break;
         }
-        let Ok(content) = document.get_page_content_with_limit(page, MOST_UNPACKED) else {
-            continue;
-        };
+        let content = document.get_page_content_with_limit(page, MOST_UNPACKED);
+        drawing
+            .work
+            .unpacked(content.as_deref().ok(), MOST_UNPACKED);
+        let Ok(content) = content else { continue };
         let resources = page_resources(&document, page);
         drawing.draw(&content, &resources, Matrix::IDENTITY, 0);
         drawing.layout.paragraph();
@@ -93,6 +101,7 @@ struct Drawing<'a> {
     /// Fonts by where the library keeps them, since pages share them.
     fonts: HashMap<usize, Rc<Font>>,
     operations: usize,
+    work: Work,
 }
 
 /// What a stream of operations changes.
@@ -109,7 +118,7 @@ struct State {
 
 impl<'a> Drawing<'a> {
     fn is_full(&self) -> bool {
-        self.operations > MOST_OPERATIONS || self.layout.bytes() > MOST_TEXT
+        self.operations > MOST_OPERATIONS || self.layout.bytes() > MOST_TEXT || self.work.is_done()
     }
 
     fn resource(
@@ -130,12 +139,11 @@ impl<'a> Drawing<'a> {
 
     fn font(&mut self, resources: &[&'a Dictionary], name: &[u8]) -> Option<Rc<Font>> {
         let dictionary = self.resource(resources, b"Font", name)?.as_dict().ok()?;
-        let document = self.document;
         let place = std::ptr::from_ref(dictionary).addr();
         let font = self
             .fonts
             .entry(place)
-            .or_insert_with(|| Rc::new(Font::new(document, dictionary, MOST_UNPACKED)));
+            .or_insert_with(|| Rc::new(Font::new(self.document, dictionary, &mut self.work)));
         Some(Rc::clone(font))
     }
 
@@ -232,9 +240,10 @@ impl<'a> Drawing<'a> {
         if !is_form || depth > DEEPEST_FORM {
             return;
         }
-        let Ok(content) = form.decompressed_content_with_limit(MOST_UNPACKED) else {
-            return;
-        };
+        let content = form.decompressed_content_with_limit(MOST_UNPACKED_FORM);
+        self.work
+            .unpacked(content.as_deref().ok(), MOST_UNPACKED_FORM);
+        let Ok(content) = content else { return };
         let own = form
             .dict
             .get_deref(b"Resources", self.document)

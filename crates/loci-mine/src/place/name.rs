@@ -5,6 +5,9 @@ use loci_core::{Error, Result};
 /// Longest name of a wing or room, in bytes.
 pub const MAX_NAME_BYTES: usize = 512;
 
+/// The room of files that lie in the project's top folder, and the wing of what has no project.
+pub const GENERAL: &str = "general";
+
 /// Refuses a name that could not be printed on a line or told from another.
 pub(super) fn checked(name: &str, what: impl FnOnce() -> String) -> Result<String> {
     let problem = if name.is_empty() || name.len() > MAX_NAME_BYTES {

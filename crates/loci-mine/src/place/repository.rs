@@ -43,6 +43,14 @@ pub(crate) fn project_name(top: &Path) -> Option<String> {
     }
 }
 
+/// Whether this is a working tree that was added to a repository which lies elsewhere.
+pub(crate) fn is_added_working_tree(top: &Path) -> bool {
+    let git = top.join(".git");
+    !git.is_dir()
+        && pointer(&git, "gitdir:")
+            .is_some_and(|target| main_of_worktree(&normal(&top.join(target))).is_some())
+}
+
 /// The common directory when `own` is the private directory of an added working tree. A broken
 /// or pruned one has no `commondir` file any more; its place still tells.
 fn main_of_worktree(own: &Path) -> Option<PathBuf> {

@@ -44,14 +44,31 @@ struct WrittenRoom {
 }
 
 impl Settings {
-    /// The settings in this folder, or `None` when it has no such file.
-    pub(super) fn of(folder: &Path) -> Result<Option<Self>> {
+    /// The settings in this folder, or `None` when it has no such file or one to ignore (see [`Self::ignored`]).
+    pub(super) fn of(folder: &Path, top: &Path) -> Result<Option<Self>> {
+        if Self::ignored(folder, top).is_some() {
+            return Ok(None);
+        }
         let path = folder.join(SETTINGS_FILE);
         match read(&path) {
             Ok(None) => Ok(None),
-            Ok(Some(text)) => Self::parse(folder, &path, &text).map(Some),
+            Ok(Some(text)) => match Self::parse(folder, &path, &text) {
+                // The link may lead to any file of the user, and the error would quote from it.
+                Err(_) if path.is_symlink() => Err(Error::invalid(
+                    format!("`{}`", path.display()),
+                    "is a link to a file that is no valid `.loci.toml`",
+                )),
+                settings => settings.map(Some),
+            },
             Err(error) => Err(Error::io("cannot read", path, error)),
         }
+    }
+
+    /// The settings file of this folder if it is a link that leads out of `top`, the project or the mined folder. It
+    /// may lead to any file of the user, and a wing or room named in it would show its content.
+    pub(super) fn ignored(folder: &Path, top: &Path) -> Option<PathBuf> {
+        let path = folder.join(SETTINGS_FILE);
+        (path.is_symlink() && !leads_into(&path, top)).then_some(path)
     }
 
     fn parse(folder: &Path, path: &Path, text: &str) -> Result<Self> {
@@ -118,6 +135,14 @@ fn both_forms(pattern: &str) -> std::result::Result<[String; 2], String> {
     Ok([bare.to_owned(), format!("{bare}/**")])
 }
 
+/// Whether what the link leads to lies in `top`. A link that leads nowhere does not.
+fn leads_into(link: &Path, top: &Path) -> bool {
+    match (fs::canonicalize(link), fs::canonicalize(top)) {
+        (Ok(real), Ok(top)) => real.starts_with(top),
+        _ => false,
+    }
+}
+
 fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::metadata(path) {
         // A pipe in its place must not be opened: it would wait for a writer.
@@ -178,6 +203,33 @@ mod tests {
         for part in ["line 4", "wing", "`path`", "`room`"] {
             assert!(said.contains(part), "{part} missing in {said}");
         }
+    }
+
+    /// The link may lead to any file of the user, and errors reach agents.
+    #[test]
+    fn an_error_quotes_nothing_of_a_file_that_a_link_leads_to() {
+        let place = tempfile::tempdir().unwrap();
+        let (private, folder) = (place.path().join("private"), place.path().join("tree"));
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(&private, folder.join(SETTINGS_FILE)).unwrap();
+        for text in ["hunter2 = 1\n", "root:hunter2:1\n", "wing = [\"hunter2\"]"] {
+            loci_files::own::write(&private, text).unwrap();
+            let said = Settings::of(&folder, place.path()).unwrap_err().to_string();
+            assert!(said.contains("is a link"), "{said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+
+    #[test]
+    fn settings_behind_a_link_that_leads_out_of_the_tree_do_not_count() {
+        let place = tempfile::tempdir().unwrap();
+        let (private, folder) = (place.path().join("private"), place.path().join("tree"));
+        fs::create_dir(&folder).unwrap();
+        loci_files::own::write(&private, "wing = \"outside\"\n").unwrap();
+        std::os::unix::fs::symlink(&private, folder.join(SETTINGS_FILE)).unwrap();
+        assert!(Settings::of(&folder, &folder).unwrap().is_none());
+        let inside = Settings::of(&folder, place.path()).unwrap().unwrap();
+        assert_eq!(inside.wing.as_deref(), Some("outside"));
     }
 
     #[test]

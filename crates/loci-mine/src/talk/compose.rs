@@ -3,9 +3,10 @@
 //! One piece is open at a time and closed when the next words do not fit, so that what a piece holds depends only on
 //! what was said before. Closed pieces wait until their first message can no longer repeat one of them.
 
+use super::books::clip;
 use super::cut::first_part;
 use super::event::Piece;
-use super::said::{Said, Segment};
+use super::said::{MOST_TOOLS, Said, Segment};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -13,6 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 const PIECE_BYTES: usize = 4_000;
 /// An exchange that is longer gets points of rest inside.
 const REST_BYTES: usize = 256 * 1_024;
+/// Longest name of a speaker, a tool or a model: every piece of a message has them.
+const MAX_NAME_BYTES: usize = 200;
 /// What is added at least to a piece that may not be closed yet.
 const MIN_SLICE_BYTES: usize = 500;
 
@@ -255,7 +258,10 @@ impl Finished {
             add_new(&mut piece.tools, tool);
         }
         if piece.model.is_none() {
-            piece.model.clone_from(&said.model);
+            piece.model = said
+                .model
+                .as_deref()
+                .map(|model| clip(model, MAX_NAME_BYTES).to_owned());
         }
     }
 
@@ -280,7 +286,8 @@ impl Finished {
 }
 
 fn add_new(list: &mut Vec<String>, item: &str) {
-    if !list.iter().any(|known| known == item) {
+    let item = clip(item, MAX_NAME_BYTES);
+    if list.len() < MOST_TOOLS && !list.iter().any(|known| known == item) {
         list.push(item.to_owned());
     }
 }

@@ -41,7 +41,7 @@ pub struct Piece {
     pub ended_at: Option<String>,
     /// Who speaks in it, each once, in order: `user`, `assistant`, `system`, or a name.
     pub speakers: Vec<String>,
-    /// The tools that are called in it, each once, in order.
+    /// The tools that are called in it, each once, in order, at most 32.
     pub tools: Vec<String>,
     /// The model that speaks in it first.
     pub model: Option<String>,

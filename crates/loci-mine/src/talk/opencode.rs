@@ -14,6 +14,7 @@ use super::said::{Place, Point, Said, one_line};
 use loci_salvage::DatabaseFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -57,11 +58,11 @@ impl Folder {
         self.number += 1;
         desk.state.check = follow(desk.state.check, &file);
         desk.books.read();
-        match read(&file) {
+        match read(&self.path, &file) {
             Some(message) => {
                 let parts = parts_of(&self.path, &file)
                     .iter()
-                    .filter_map(|part| read(part))
+                    .filter_map(|part| read(&self.path, part))
                     .collect::<Vec<_>>();
                 let said = told(&message, &parts, place, desk);
                 desk.say(said);
@@ -73,7 +74,7 @@ impl Folder {
 
     /// Learns what the session says of itself; gives the messages that are still to be read.
     fn open(&mut self, desk: &mut Desk) -> Result<Vec<PathBuf>, Error> {
-        let bytes = loci_files::foreign::read(&self.path).map_err(|source| Error::Read {
+        let bytes = below_storage(&self.path, &self.path).map_err(|source| Error::Read {
             path: self.path.clone(),
             source,
         })?;
@@ -150,12 +151,22 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &Path) -> Option<Value> {
-    let about = std::fs::metadata(file).ok()?;
+fn read(session: &Path, file: &Path) -> Option<Value> {
+    serde_json::from_slice(&below_storage(session, file).ok()?).ok()
+}
+
+/// Reads a file of a session. A link that leads out of the storage is not followed.
+fn below_storage(session: &Path, file: &Path) -> io::Result<Vec<u8>> {
+    let storage = storage(session).unwrap_or(Path::new("/"));
+    let inside = file.strip_prefix(storage).unwrap_or(file);
+    let opened = loci_files::foreign::open_below(storage, inside)?;
+    let about = opened.metadata()?;
     if !about.is_file() || about.len() > MAX_FILE_BYTES {
-        return None;
+        return Err(io::Error::other("it is not a regular file, or too large"));
     }
-    serde_json::from_slice(&loci_files::foreign::read(file).ok()?).ok()
+    let mut bytes = Vec::new();
+    opened.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn conversation(session: &Value, id: &str) -> Conversation {

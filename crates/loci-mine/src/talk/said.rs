@@ -65,6 +65,9 @@ pub(super) struct Said {
     pub(super) segments: Vec<Segment>,
 }
 
+/// Most tools that are listed for a message or a piece. Every piece of a message lists them.
+pub(super) const MOST_TOOLS: usize = 32;
+
 /// Stands where a memory's own answer stood.
 const RECALLED_NOTE: &str = "[recalled from memory]";
 
@@ -101,16 +104,16 @@ impl Said {
     }
 
     pub(super) fn call(&mut self, tool: &str, input: String) {
-        let tool = if tool.is_empty() { "unknown" } else { tool };
-        if !self.tools.iter().any(|known| known == tool) {
-            self.tools.push(tool.to_owned());
+        let tool = one_line(if tool.is_empty() { "unknown" } else { tool });
+        if self.tools.len() < MOST_TOOLS && !self.tools.contains(&tool) {
+            self.tools.push(tool.clone());
         }
         let input = if input.trim().is_empty() {
             "(no input)".to_owned()
         } else {
             input
         };
-        self.push(format!("Tool call {}", one_line(tool)), input);
+        self.push(format!("Tool call {tool}"), input);
     }
 
     pub(super) fn output(&mut self, error: bool, text: impl Into<String>) {

@@ -9,6 +9,7 @@ use super::field::{list, word};
 use super::said::{Place, Said, one_line};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// A silence that ends an exchange.
@@ -115,13 +116,23 @@ impl RecordFormat for Slack {
     }
 }
 
+/// The bytes of `users.json`. A link in its place is not followed.
+fn read_users(file: &Path) -> Option<Vec<u8>> {
+    let name = Path::new(file.file_name()?);
+    let opened = loci_files::foreign::open_below(file.parent()?, name).ok()?;
+    let about = opened.metadata().ok()?;
+    if !about.is_file() || about.len() > MAX_USERS_BYTES {
+        return None;
+    }
+    let mut json = Vec::new();
+    opened.take(MAX_USERS_BYTES).read_to_end(&mut json).ok()?;
+    Some(json)
+}
+
 fn names(file: &Path) -> HashMap<String, String> {
-    let is_small = std::fs::metadata(file).is_ok_and(|about| about.len() <= MAX_USERS_BYTES);
-    let json = is_small
-        .then(|| loci_files::foreign::read(file).ok())
-        .flatten()
+    let users: Vec<Value> = read_users(file)
+        .and_then(|json| serde_json::from_slice(&json).ok())
         .unwrap_or_default();
-    let users: Vec<Value> = serde_json::from_slice(&json).unwrap_or_default();
     users
         .iter()
         .map(|user| {

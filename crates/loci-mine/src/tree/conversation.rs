@@ -1,20 +1,23 @@
 //! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
 //! source per conversation, known by its id, so that the same conversation in a later export is the same source.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::{BufReader, Cursor, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
 use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash, TextPlace};
+use loci_secrets::Setting;
 use serde::{Deserialize, Serialize};
 
 use super::sections::{self, hash_range, survey};
 use super::stat::Opened;
-use super::{CONVERSATION, EXPORT, Manner, Tree, WHOLE_BYTES, base, own_keys, set, set_lines};
+use super::{
+    CONVERSATION, EXPORT, Manner, Reading, Tree, WHOLE_BYTES, base, own_keys, set, set_lines,
+};
 use crate::intake::{Intake, first_half, hash_of, without_lines};
-use crate::place::{self, Place};
-use crate::secrets::{self, Setting};
+use crate::place::{self, Located, Place};
 use crate::source::{Before, Item, Read, Section};
 use crate::talk::{self, Conversation, Event, Format, Reader};
 
@@ -181,13 +184,18 @@ impl Talk<'_> {
     }
 
     /// Where a conversation belongs: as asked for, else the project it was about.
-    fn place(&self, conversation: &Conversation) -> Place {
-        let own = place::of_conversation(conversation.folder.as_deref());
-        let chosen = &self.tree.reading.chosen;
-        Place {
-            wing: chosen.wing.clone().unwrap_or(own.wing),
-            room: chosen.room.clone().unwrap_or(own.room),
+    fn locate(&self, conversation: &Conversation) -> Located {
+        let Reading { chosen, folder, .. } = &self.tree.reading;
+        let held_in = conversation.folder.as_deref().or(folder.as_deref());
+        let mut located = place::locate_conversation(held_in);
+        if let Some(wing) = &chosen.wing {
+            located.place.wing.clone_from(wing);
+            located.project = None;
         }
+        if let Some(room) = &chosen.room {
+            located.place.room.clone_from(room);
+        }
+        located
     }
 
     fn read_whole(
@@ -216,7 +224,7 @@ impl Talk<'_> {
         self.count(reader.tally(), intake)?;
         // Titles often come after the first words.
         let conversation = reader.conversation().clone();
-        let place = intake.place(before, self.place(&conversation));
+        let place = intake.settle(before, self.locate(&conversation))?;
         let pieces = self.pieces(&self.item.name, &place, &conversation, found, intake)?;
         let section = Section {
             pieces: Some(pieces),
@@ -240,7 +248,7 @@ impl Talk<'_> {
     ) -> Result<Read> {
         let fail = |error| Error::io("cannot read", self.path(), error);
         // A position of its own. If the path is another file by now, its hashes do not fit and the next run reads it.
-        let mut again = loci_files::foreign::open(self.path()).map_err(fail)?;
+        let mut again = loci_files::foreign::open_real(self.path()).map_err(fail)?;
         let mut mark = from.unwrap_or_default();
         opened
             .file
@@ -275,7 +283,7 @@ impl Talk<'_> {
             };
             mark.conversation = reader.conversation().clone();
             if begun.is_none() {
-                let place = intake.place(before, self.place(&mark.conversation));
+                let place = intake.settle(before, self.locate(&mark.conversation))?;
                 let head = section_of(&self.item.name, &place, self.whole);
                 begun = Some((intake.begin(before, &head)?, head));
             }
@@ -294,7 +302,7 @@ impl Talk<'_> {
             bytes = 0;
             let section = Section {
                 number,
-                mark: serde_json::to_string(&mark).unwrap_or_default(),
+                mark: serde_json::to_string(&self.kept(&mark)).unwrap_or_default(),
                 pieces: Some(pieces),
                 ..section_of(
                     &self.item.name,
@@ -316,6 +324,26 @@ impl Talk<'_> {
         Ok(Read::Filed)
     }
 
+    /// The mark as the ledger keeps it: its titles are text of the conversation, and masked as such.
+    fn kept(&self, mark: &Mark) -> Mark {
+        let mut mark = mark.clone();
+        if self.manner.keep_secrets {
+            return mark;
+        }
+        let Some(title) = &mut mark.conversation.title else {
+            return mark;
+        };
+        let masked = loci_secrets::mask(title, Setting::Plain).text;
+        if let Cow::Owned(masked) = masked {
+            // The shortened title of `from` may hold a part of the secret that nothing recognises.
+            if let Some(from) = &mut mark.from {
+                from.conversation.title = Some(masked.clone());
+            }
+            *title = masked;
+        }
+        mark
+    }
+
     /// Each conversation of an export is a source of its own.
     fn read_export(
         &self,
@@ -324,7 +352,7 @@ impl Talk<'_> {
         intake: &mut Intake<'_>,
     ) -> Result<Read> {
         let fail = |error| Error::io("cannot read", self.path(), error);
-        let place = intake.place(before, self.tree.place(self.item)?);
+        let place = intake.settle(before, self.tree.locate(self.item)?)?;
         if intake.is_current(before, &self.whole, &place) {
             intake.touch(before);
             return Ok(Read::Unchanged);
@@ -414,7 +442,7 @@ impl Talk<'_> {
         {
             return Ok(());
         }
-        let place = intake.place(&before, self.place(conversation));
+        let place = intake.settle(&before, self.locate(conversation))?;
         let mut hasher = blake3::Hasher::new();
         for piece in &found {
             hasher.update(&(piece.text.len() as u64).to_le_bytes());
@@ -469,7 +497,8 @@ impl Talk<'_> {
             ("branch", &conversation.branch),
         ] {
             if let Some(value) = value.as_ref().filter(|value| !value.trim().is_empty()) {
-                set(&mut common, key, value.as_str());
+                let value = intake.masking(value, Setting::Plain, self.manner.keep_secrets);
+                set(&mut common, key, value.as_ref());
             }
         }
         let held = intake.held_texts(name)?;
@@ -500,15 +529,9 @@ impl Talk<'_> {
         held: &HashSet<SourceHash>,
         intake: &mut Intake<'_>,
     ) -> Result<String> {
-        let masked = if self.manner.keep_secrets {
-            None
-        } else {
-            let masked = secrets::mask(text, Setting::Plain);
-            intake.masked(&masked.found);
-            Some(masked.text)
-        };
-        let text = masked.as_deref().unwrap_or(text);
-        let holes = intake.forgotten(text, place)?;
+        let masked = intake.masking(text, Setting::Plain, self.manner.keep_secrets);
+        let (given, text) = (text, masked.as_ref());
+        let holes = intake.forgotten_in_any_form(given, text, Setting::Plain, place)?;
         if holes.is_empty() || held.contains(&hash_of(text.as_bytes())) {
             return Ok(text.to_owned());
         }

@@ -11,7 +11,6 @@ use super::{FILE, Manner, Tree, base, is_reserved, own_keys, set, set_lines};
 use crate::document::{self, Format};
 use crate::intake::{Intake, hash_of, without_lines};
 use crate::place::Place;
-use crate::secrets;
 use crate::source::{Before, Item, Read, Section};
 use crate::split::{self, Chunk, FrontValue, Split, Trail};
 
@@ -49,7 +48,7 @@ pub(super) fn read(
     intake.bytes(bytes.len() as u64);
     let hash = hash_of(&bytes);
     let before = intake.before(&item.name)?;
-    let place = intake.place(&before, tree.place(item)?);
+    let place = intake.settle(&before, tree.locate(item)?)?;
     if intake.is_current(&before, &hash, &place) {
         intake.touch(&before);
         return Ok(Read::Unchanged);
@@ -213,17 +212,11 @@ impl Text<'_> {
         common: &Metadata,
         intake: &mut Intake<'_>,
     ) -> Result<(Vec<Piece>, Trail)> {
-        let masked = if self.manner.keep_secrets {
-            None
-        } else {
-            let setting = secrets::setting_of(Path::new(self.name));
-            let masked = secrets::mask(text, setting);
-            intake.masked(&masked.found);
-            Some(masked.text)
-        };
-        let text = masked.as_deref().unwrap_or(text);
+        let setting = loci_secrets::setting_of(Path::new(self.name));
+        let masked = intake.masking(text, setting, self.manner.keep_secrets);
+        let (given, text) = (text, masked.as_ref());
         let holes: Vec<(u32, u32)> = intake
-            .forgotten(text, self.place(first_line))?
+            .forgotten_in_any_form(given, text, setting, self.place(first_line))?
             .into_iter()
             .map(|(start, end)| (start + first_line - 1, end + first_line - 1))
             .collect();

@@ -52,7 +52,7 @@ pub(super) fn read(
         .collect();
     let survey = survey(&mut opened, &ranges).map_err(fail)?;
     intake.bytes(opened.stat.size);
-    let place = intake.place(&before, tree.place(item)?);
+    let place = intake.settle(&before, tree.locate(item)?)?;
     if intake.is_current(&before, &survey.whole, &place) {
         intake.touch(&before);
         return Ok(Read::Unchanged);

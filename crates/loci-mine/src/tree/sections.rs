@@ -91,7 +91,7 @@ pub(super) fn known<M: DeserializeOwned>(
 /// Refuses a file that was changed, and not only longer, while it was read.
 pub(super) fn require_same(path: &Path, size: u64, whole: &SourceHash) -> Result<()> {
     let fail = |error| Error::io("cannot read", path, error);
-    let mut file = loci_files::foreign::open(path).map_err(fail)?;
+    let mut file = loci_files::foreign::open_real(path).map_err(fail)?;
     if hash_range(&mut file, 0, size).map_err(fail)? == *whole {
         return Ok(());
     }

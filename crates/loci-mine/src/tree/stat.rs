@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use loci_core::Stat;
+use loci_core::clock::{nanoseconds, now_ns};
 use loci_files::foreign::ForeignFile;
 
 use crate::talk::{self, Format};
@@ -19,9 +19,10 @@ pub(super) struct Opened {
 }
 
 impl Opened {
+    /// Opens a file by its real path. A link that took its place since the walk is not followed.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let read_ns = now_ns();
-        let file = loci_files::foreign::open(path)?;
+        let file = loci_files::foreign::open_real(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -106,7 +107,7 @@ fn is_storage(folder: &Path) -> bool {
 }
 
 fn of_metadata(metadata: &fs::Metadata, read_ns: i64) -> Stat {
-    let modified_ns = metadata.modified().map_or(0, ns);
+    let modified_ns = metadata.modified().map_or(0, nanoseconds);
     Stat {
         size: metadata.len(),
         modified_ns,
@@ -129,18 +130,6 @@ fn changed_ns(_: &fs::Metadata) -> Option<i64> {
     None
 }
 
-fn now_ns() -> i64 {
-    ns(SystemTime::now())
-}
-
-/// Nanoseconds since 1970, also before it.
-fn ns(time: SystemTime) -> i64 {
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
-    }
-}
-
 /// Meets single files as a walk of the roots would.
 pub(super) fn visit(
     roots: &[PathBuf],
@@ -157,4 +146,40 @@ pub(super) fn visit(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk::walk;
+    use std::os::unix::fs::symlink;
+
+    /// The walk sees a file; before it is opened, it or its folder becomes a link.
+    #[test]
+    fn a_link_that_took_the_place_of_a_file_since_the_walk_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for name in ["outside/a.md", "tree/a.md", "tree/sub/a.md"] {
+            fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            loci_files::own::write(&at(name), name).unwrap();
+        }
+        let mut found = Vec::new();
+        walk(&[at("tree")], &Rules::default(), &mut |met| {
+            if let Met::File(file) = met {
+                found.push(file.path);
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|path| Opened::open(path).is_ok()));
+        fs::remove_file(at("tree/a.md")).unwrap();
+        symlink(at("outside/a.md"), at("tree/a.md")).unwrap();
+        fs::remove_dir_all(at("tree/sub")).unwrap();
+        symlink(at("outside"), at("tree/sub")).unwrap();
+        for path in found {
+            let error = Opened::open(&path).err().expect("a link was followed");
+            assert!(error.to_string().contains("link"), "{error}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
-//! What a link leads to. A link to a file is that file, under its real path. A link to a folder
-//! is never entered: within the roots its content is met where it really is, outside of them it was not asked for.
+//! What a link leads to. A link to a file below the roots is that file, under its real path. A link
+//! to a file outside is followed only when the rules say so: whoever may write to the tree could
+//! otherwise name any file of the user. A link to a folder is never entered: within the roots its
+//! content is met where it really is, outside of them it was not asked for.
 
 use std::collections::HashSet;
 use std::fs::{self, FileType};
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::reach::Reach;
 use super::reason;
 use super::roots::{Roots, real_path};
-use super::{Met, Rules, found};
+use super::{FollowLinks, Met, Rules, found};
 
 /// "Too many levels of symbolic links".
 const LOOP: i32 = if cfg!(any(target_os = "linux", target_os = "android")) {
@@ -39,7 +41,7 @@ impl Links {
             path: path.to_path_buf(),
             reason,
         };
-        if !self.reach.rules().follow_links {
+        if self.reach.rules().follow_links == FollowLinks::Never {
             return skipped(reason::LINK);
         }
         let target = match target(path) {
@@ -58,13 +60,14 @@ impl Links {
                 skipped(reason::MET_ELSEWHERE)
             }
             Target::Folder(_) => skipped(reason::FOLDER_OUTSIDE),
+            Target::File(real) if !self.reach.may_follow(&real) => skipped(reason::FILE_OUTSIDE),
             Target::File(real)
                 if self.reach.admits(&real, false) || !self.met.insert(real.clone()) =>
             {
                 skipped(reason::MET_ELSEWHERE)
             }
             Target::File(real) if super::in_palace(&real) => skipped(reason::PALACE),
-            Target::File(real) => match fs::metadata(&real) {
+            Target::File(real) => match fs::symlink_metadata(&real) {
                 Ok(metadata) => found(real, root, &metadata, self.reach.rules()),
                 Err(error) => Met::Failed { path: real, error },
             },

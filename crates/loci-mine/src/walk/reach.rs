@@ -12,7 +12,7 @@ use super::gate::Gate;
 use super::links::{Target, target};
 use super::roots::Roots;
 use super::tour::{failed, skipped};
-use super::{Met, Rules, is_too_large, reason, single};
+use super::{FollowLinks, Met, Rules, is_too_large, reason, single};
 
 /// What is within the reach of a walk of some roots. The lists of a folder are read when it is first asked
 /// about: for rules that may have changed since, make a new one.
@@ -45,6 +45,11 @@ impl Reach {
         &self.rules
     }
 
+    /// Do the rules follow a link to the file at this real path?
+    pub(super) fn may_follow(&self, real: &Path) -> bool {
+        self.roots.may_follow(real, self.rules.follow_links)
+    }
+
     /// Do names and lists let a walk come to this path?
     pub(super) fn admits(&mut self, path: &Path, is_folder: bool) -> bool {
         let Some((number, root)) = self.roots.around(path) else {
@@ -66,7 +71,7 @@ impl Reach {
         let found = fs::symlink_metadata(&path);
         let fits = match &found {
             Ok(found) if found.is_symlink() => {
-                self.rules.follow_links && matches!(target(&path), Ok(Ok(Target::File(_))))
+                matches!(target(&path), Ok(Ok(Target::File(real))) if self.may_follow(&real))
             }
             Ok(found) if found.is_file() => !is_too_large(found, &self.rules),
             Ok(found) => found.is_dir(),
@@ -94,10 +99,13 @@ impl Reach {
         }
         Some(if !kind.is_symlink() {
             single(path, number, &self.rules)
-        } else if !self.rules.follow_links {
+        } else if self.rules.follow_links == FollowLinks::Never {
             skipped(path, reason::LINK)
         } else {
             match target(&path) {
+                Ok(Ok(Target::File(real))) if !self.may_follow(&real) => {
+                    skipped(path, reason::FILE_OUTSIDE)
+                }
                 Ok(Ok(Target::File(real))) => single(real, number, &self.rules),
                 Ok(Ok(Target::Folder(_))) => return None,
                 Ok(Err(reason)) => skipped(path, reason),

@@ -13,6 +13,8 @@ pub const BROKEN: &str = "broken link";
 pub const LOOP: &str = "symlink loop";
 /// A link, and the rules do not follow links.
 pub const LINK: &str = "links are not followed";
+/// A link to a file that is in no root, and the rules follow only links that stay inside.
+pub const FILE_OUTSIDE: &str = "link to a file outside the roots";
 /// A link to a folder that is in no root.
 pub const FOLDER_OUTSIDE: &str = "link to a folder outside the roots";
 /// A link to what is met under its real path, or was met through another link.

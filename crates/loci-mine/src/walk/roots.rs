@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use loci_core::{Error, Result};
 
+use super::FollowLinks;
+
 /// One root.
 #[derive(Debug, Clone)]
 pub(crate) struct Root {
@@ -52,6 +54,19 @@ impl Roots {
         Ok(Self::new(roots))
     }
 
+    /// The same for paths that are real already, and were checked as such. A path in which a link
+    /// stands by now is an error: the link may lead anywhere.
+    pub(crate) fn open_real(given: &[PathBuf]) -> Result<Self> {
+        let roots = Self::open(given)?;
+        match roots.list.iter().find(|root| root.real != root.given) {
+            Some(root) => Err(Error::invalid(
+                format!("root `{}`", root.given.display()),
+                "became a link while it was read; nothing behind the link was read",
+            )),
+            None => Ok(roots),
+        }
+    }
+
     fn new(list: Vec<Root>) -> Self {
         let paths = if list.len() > 1 {
             list.iter().map(|root| root.real.clone()).collect()
@@ -90,6 +105,15 @@ impl Roots {
             .max_by_key(|(_, root)| root.real.as_os_str().len())
     }
 
+    /// Is a link to the file at this real path followed?
+    pub(crate) fn may_follow(&self, real: &Path, follow: FollowLinks) -> bool {
+        match follow {
+            FollowLinks::Never => false,
+            FollowLinks::Inside => self.around(real).is_some(),
+            FollowLinks::Everywhere => true,
+        }
+    }
+
     /// Is a path within one root another root?
     pub(super) fn is_another(&self, path: &Path) -> bool {
         !self.paths.is_empty() && self.paths.contains(path)
@@ -126,6 +150,25 @@ fn plain_drive(path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The folder was checked, then swapped for a link, and what lies behind it was read.
+    #[cfg(unix)]
+    #[test]
+    fn a_root_that_became_a_link_after_it_was_checked_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let (root, outside) = (place.join("root"), place.join("outside"));
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(&outside).unwrap();
+        let given = [root.clone()];
+        assert!(Roots::open_real(&given).is_ok());
+        fs::remove_dir(&root).unwrap();
+        std::os::unix::fs::symlink(&outside, &root).unwrap();
+        let refused = Roots::open_real(&given).unwrap_err().to_string();
+        assert!(refused.contains("became a link"), "{refused}");
+        // The same for a folder above it.
+        assert!(Roots::open_real(&[root.join(".")]).is_err());
+    }
 
     #[test]
     fn a_drive_loses_its_long_form_and_a_share_keeps_it() {

@@ -257,8 +257,8 @@ impl<'a> Lookout<'a> {
             }
             Ok(kind) if kind.is_symlink() => {
                 if admitted
-                    && self.rules.follow_links
                     && let Ok(Ok(Target::File(real))) = target(path)
+                    && self.roots.may_follow(&real, self.rules.follow_links)
                 {
                     self.note(real);
                 }

@@ -5,9 +5,10 @@
 )]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
 
+mod costs;
 mod document;
 mod place;
-mod secrets;
+mod projects;
 mod split;
 mod talk;
 mod tree;

@@ -8,7 +8,7 @@ use std::fs;
 use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
 
-use loci_mine::walk::{Found, Met, Reach, Rules, Walked, reason, walk, would_meet};
+use loci_mine::walk::{FollowLinks, Found, Met, Reach, Rules, Walked, reason, walk, would_meet};
 use proptest::prelude::*;
 
 use crate::tree::Tree;

@@ -259,10 +259,12 @@ fn what_happens_while_the_caller_works_is_told_afterwards() {
 #[test]
 fn a_link_is_told_as_the_file_it_leads_to() {
     let outside = Tree::of(&["shared.md"]);
-    let tree = Tree::of(&["a.md"]);
+    let tree = Tree::of(&["a.md", ".hidden/b.md"]);
     let watched = Watched::of(&tree);
-    tree.link("link.md", outside.at("shared.md"));
-    let told = watched.wait_for(&[outside.at("shared.md")]);
+    // A link that leads outside is not followed.
+    tree.link("first.md", outside.at("shared.md"));
+    tree.link("link.md", ".hidden/b.md");
+    let told = watched.wait_for(&[tree.at(".hidden/b.md")]);
     assert_eq!(told.len(), 1, "{told:?}");
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use loci_core::serialize_optional_path;
 use serde::Serialize;
 
 use crate::config::{data_directory, state_directory, user_file, xdg};
@@ -10,12 +11,16 @@ use crate::config::{data_directory, state_directory, user_file, xdg};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Whereabouts {
     /// The user's configuration file.
+    #[serde(serialize_with = "serialize_optional_path")]
     pub config: Option<PathBuf>,
     /// Palace and models, unless configured elsewhere.
+    #[serde(serialize_with = "serialize_optional_path")]
     pub data: Option<PathBuf>,
     /// What hooks and wiring note of themselves.
+    #[serde(serialize_with = "serialize_optional_path")]
     pub state: Option<PathBuf>,
     /// What can be made anew: mirrors of palaces of other programs.
+    #[serde(serialize_with = "serialize_optional_path")]
     pub cache: Option<PathBuf>,
 }
 

@@ -2,21 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use loci_core::{Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning};
+use loci_core::clock::now_ms;
+use loci_core::{
+    Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning, quoted,
+};
 
 use super::conflicts::Lookup;
 use super::{FactAdded, dates};
 use crate::palace::Palace;
+use crate::secrets::{Tally, mask_fact};
 
 /// Drawers by collection.
 type Sources = BTreeMap<String, BTreeSet<String>>;
 
 pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<FactAdded>> {
     let relations = palace.facts_kept()?;
-    let given: Vec<Fact> = facts
-        .iter()
-        .map(|fact| prepared(&*relations, fact))
-        .collect::<Result<_>>()?;
+    let mut given: Vec<Fact> = Vec::with_capacity(facts.len());
+    let mut tallies = Vec::with_capacity(facts.len());
+    for fact in facts {
+        // Masked before the id is derived: the id is that of the fact that is stored.
+        let (mut fact, mut masked) = (fact.clone(), Tally::new());
+        mask_fact(palace.secrets(), &mut fact, &mut masked);
+        given.push(prepared(&*relations, &fact)?);
+        tallies.push(masked);
+    }
     let mut there = HashSet::new();
     let mut known = Vec::with_capacity(given.len());
     for fact in &given {
@@ -27,7 +36,7 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<FactAdded>> {
     let missing = missing_sources(palace, &given)?;
     let mut lookup = Lookup::new(&*relations);
     let mut added = Vec::with_capacity(given.len());
-    for (fact, (is_known, old)) in given.iter().zip(known) {
+    for ((fact, (is_known, old)), masked) in given.iter().zip(known).zip(tallies) {
         // Another process may have been quicker; of a single fact the transaction itself knows.
         let is_new = if given.len() == 1 {
             related.added == 1
@@ -41,6 +50,8 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<FactAdded>> {
             added: is_new,
             conflicts: lookup.of(old.as_ref().unwrap_or(fact))?,
             warnings,
+            fact: fact.clone(),
+            masked,
         });
     }
     Ok(added)
@@ -67,7 +78,7 @@ fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
 
 /// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before and holds, it is known.
 fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
-    let now = dates::now_ms();
+    let now = now_ms();
     match by_id(relations, &fact.key())? {
         Some(old) if !old.holds_at(now) => {}
         _ => return Ok(fact),
@@ -135,8 +146,9 @@ fn source_warning(fact: &Fact, missing: &Sources) -> Vec<Warning> {
             Warning::new(
                 "source_missing",
                 format!(
-                    "there is no drawer `{}` in collection `{}`; the fact names it all the same",
-                    drawer.id, drawer.collection
+                    "there is no drawer {} in collection {}; the fact names it all the same",
+                    quoted(&drawer.id),
+                    quoted(&drawer.collection)
                 ),
             )
         })
@@ -148,9 +160,9 @@ fn ended_warning(old: &Fact) -> Option<Warning> {
     Some(Warning::new(
         "fact_ended",
         format!(
-            "{} is there as fact `{}` with the end {end} and stays so; give another valid_from if it holds again",
+            "{} is there as fact {} with the end {end} and stays so; give another valid_from if it holds again",
             old.statement(),
-            old.id
+            quoted(&old.id)
         ),
     ))
 }

@@ -1,8 +1,10 @@
 //! Ending facts and superseding them.
 
+use loci_core::clock::now_ms;
 use loci_core::{Error, Fact, FactQuery, Relations, Result, nothing_to_end};
 
 use super::{FactSearch, Superseded, add, dates, search};
+use crate::secrets::{Policy, Tally, mask_fact};
 
 /// What matches and can be ended, and what matches and cannot.
 #[derive(Default)]
@@ -14,7 +16,7 @@ struct Matching {
 
 impl Matching {
     fn find(relations: &dyn Relations, wanted: &FactSearch, date: &dates::Given) -> Result<Self> {
-        let now = dates::now_ms();
+        let now = now_ms();
         let as_of = match &wanted.as_of {
             Some(as_of) => Some(dates::read("as_of", as_of)?.span.last),
             None => None,
@@ -86,6 +88,7 @@ pub(super) fn supersede(
     old: &FactSearch,
     new: &Fact,
     at: Option<&str>,
+    policy: Policy,
 ) -> Result<Superseded> {
     if old.id.is_none() && (old.subject.is_none() || old.predicate.is_none()) {
         return Err(Error::invalid(
@@ -102,17 +105,24 @@ pub(super) fn supersede(
     let Some(first) = matching.open.first() else {
         return Err(refusal(relations, old, matching.other.as_ref())?);
     };
-    let new = successor(first, new, &date)?;
+    let mut masked = Tally::new();
+    let new = successor(first, new, &date, (policy, &mut masked))?;
     let ended = relations.supersede(&matching.ids(), &date.written, &new)?;
     let added = add::by_id(relations, &new.key())?;
     Ok(Superseded {
         ended,
         added: added.unwrap_or(new),
+        masked,
     })
 }
 
 /// The fact that takes the place of another.
-fn successor(old: &Fact, new: &Fact, date: &dates::Given) -> Result<Fact> {
+fn successor(
+    old: &Fact,
+    new: &Fact,
+    date: &dates::Given,
+    (policy, masked): (Policy, &mut Tally),
+) -> Result<Fact> {
     let or_old = |new: &str, old: &str| {
         let name = if new.trim().is_empty() { old } else { new };
         name.to_owned()
@@ -128,6 +138,7 @@ fn successor(old: &Fact, new: &Fact, date: &dates::Given) -> Result<Fact> {
         new.valid_to = Some(until.written);
         dates::check_order(&new, until.span)?;
     }
+    mask_fact(policy, &mut new, masked);
     new.id = new.key().into_owned();
     Ok(new)
 }
@@ -141,7 +152,7 @@ fn refusal(relations: &dyn Relations, old: &FactSearch, ended: Option<&Fact>) ->
     let Some(subject) = subject else {
         return Ok(nothing_to_end(None, &[]));
     };
-    let now = dates::now_ms();
+    let now = now_ms();
     let query = FactQuery {
         subject: Some(subject.clone()),
         predicate: predicate.cloned(),

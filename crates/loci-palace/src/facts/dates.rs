@@ -1,5 +1,6 @@
 //! Dates as people give them, and as facts keep them.
 
+use loci_core::clock::now_ms;
 use loci_core::{DateSpan, Error, Fact, Result};
 use loci_recall::{date_of, start_of, today};
 
@@ -21,7 +22,7 @@ pub(super) fn read(what: &str, text: &str) -> Result<Given> {
     };
     read.ok_or_else(|| {
         Error::invalid(
-            format!("{what} `{text}`"),
+            format!("{what} {}", loci_core::quoted(text)),
             "is no date; write a year, month or day such as 2026-01-31, a moment such as 2026-01-31T09:30:00Z, or words such \
              as `yesterday`",
         )
@@ -38,13 +39,6 @@ pub(super) fn now() -> Given {
             last: moment,
         },
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now_ms() -> i64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as i64)
 }
 
 /// Refuses a fact that ends before it begins. One that ends in the period in which it begins is accepted: nobody knows its

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Fact, FactQuery, MAX_RESULTS, Relations, Result, Warning};
+use loci_core::clock::now_ms;
+use loci_core::{Fact, FactQuery, MAX_RESULTS, Relations, Result, Warning, quoted};
 
 use super::{FactAnswer, FactSearch, FactState, dates};
 use crate::search::{distance, first_of};
@@ -11,12 +12,10 @@ use crate::search::{distance, first_of};
 const DEFAULT_LIMIT: usize = 100;
 /// Names that are compared with one that is not there.
 const COMPARED: usize = 2_000;
-/// Characters of a name in a warning.
-const SHOWN: usize = 100;
 
 /// The facts of a search, in the order added.
 pub(super) fn find(relations: &dyn Relations, search: &FactSearch) -> Result<FactAnswer> {
-    let now = dates::now_ms();
+    let now = now_ms();
     let as_of = match &search.as_of {
         Some(date) => Some(dates::read("as_of", date)?.span.last),
         None => (!search.ended).then_some(now),
@@ -55,7 +54,7 @@ pub(super) fn timeline(
         entity: entity.map(str::to_owned),
         ..FactSearch::default()
     };
-    let now = dates::now_ms();
+    let now = now_ms();
     let wanted = limit_of(limit).saturating_add(offset);
     let mut answer = FactAnswer::default();
     let mut kept: Vec<(i64, u64, Fact)> = Vec::new();
@@ -165,7 +164,7 @@ pub(super) fn missing_names(
         };
         warnings.push(Warning::new(
             "no_such_name",
-            format!("no fact names `{}`{near}", shortened(name)),
+            format!("no fact names {}{near}", quoted(name.trim())),
         ));
     }
     if warnings.is_empty()
@@ -174,16 +173,6 @@ pub(super) fn missing_names(
         warnings.push(warning);
     }
     Ok(warnings)
-}
-
-/// Enough of a name to know it by.
-fn shortened(name: &str) -> String {
-    let mut characters = name.trim().chars();
-    let mut shown: String = characters.by_ref().take(SHOWN).collect();
-    if characters.next().is_some() {
-        shown.push('…');
-    }
-    shown
 }
 
 /// What is said of the names that are there, where the predicate is what is missing.
@@ -208,8 +197,8 @@ fn other_predicates(relations: &dyn Relations, search: &FactSearch) -> Result<Op
         Warning::new(
             "no_such_predicate",
             format!(
-                "no such fact has the predicate `{}`; there is {}",
-                shortened(predicate),
+                "no such fact has the predicate {}; there is {}",
+                quoted(predicate.trim()),
                 first_of(&names)
             ),
         )

@@ -9,10 +9,6 @@ const MOST_MARKS: usize = 6;
 /// Tags after a black flag at most: those of a region's flag, and its end.
 const MOST_FLAG: usize = 7;
 
-pub(super) fn is_hidden(character: char) -> bool {
-    is_tag(character) || is_override(character)
-}
-
 /// Where hidden characters stand.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     // All of them have a first byte above these; nearly every text stops here.

@@ -7,16 +7,33 @@ use loci_core::{Error, Result};
 /// A longer line is refused instead of being read into memory.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
+/// A line that is longer than this is not looked through for its end: the input may have none, such as
+/// a device or a program that never stops.
+const MAX_SKIPPED_BYTES: usize = 64 << 20;
+
 /// Lines of bounded length; one that is too long or not UTF-8 is an error of that line.
-pub(super) struct Lines<'a> {
-    pub(super) input: &'a mut dyn BufRead,
-    pub(super) number: u64,
+pub(crate) struct Lines<'a> {
+    input: &'a mut dyn BufRead,
+    number: u64,
+    /// The last line was too long to be skipped; nothing after it is read.
+    endless: bool,
 }
 
-impl Lines<'_> {
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Result<String>)>> {
+impl<'a> Lines<'a> {
+    pub(crate) fn new(input: &'a mut dyn BufRead) -> Self {
+        Self {
+            input,
+            number: 0,
+            endless: false,
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, Result<String>)>> {
+        if self.endless {
+            return Ok(None);
+        }
         let mut bytes = Vec::new();
-        let mut too_long = false;
+        let (mut length, mut too_long) = (0_usize, false);
         loop {
             let fail = |source| Error::io("cannot read", "the import", source);
             let available = match self.input.fill_buf() {
@@ -33,20 +50,29 @@ impl Lines<'_> {
                 Some(at) => (at + 1, true),
                 None => (available.len(), false),
             };
-            if bytes.len() + taken > MAX_LINE_BYTES {
+            length = length.saturating_add(taken);
+            if length > MAX_LINE_BYTES {
                 too_long = true;
-                bytes.clear();
+                bytes = Vec::new();
             }
             if !too_long {
                 bytes.extend_from_slice(available.get(..taken).unwrap_or_default());
             }
             self.input.consume(taken);
-            if ended {
+            self.endless = length > MAX_SKIPPED_BYTES;
+            if ended || self.endless {
                 break;
             }
         }
         self.number += 1;
-        let text = if too_long {
+        let text = if self.endless {
+            Err(Error::invalid(
+                "line",
+                format!(
+                    "longer than {MAX_SKIPPED_BYTES} bytes; nothing after its beginning was read"
+                ),
+            ))
+        } else if too_long {
             Err(Error::invalid(
                 "line",
                 format!("longer than {MAX_LINE_BYTES} bytes"),

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use loci_core::{
-    DrawerRef, Error, Fact, FactQuery, Link, LinkEnd, MAX_BATCH_TEXT_BYTES, Related, Relations,
-    Result,
+    Capability, DrawerRef, Error, Fact, FactQuery, Link, LinkEnd, MAX_BATCH_TEXT_BYTES, Related,
+    Relations, Result,
 };
 
 use super::{BATCH, Import, Loss, is_of_record};
 use crate::Palace;
+use crate::secrets::{Tally, mask_fact, mask_link};
 
 /// Items that wait for their transaction.
 struct Waiting<T> {
@@ -66,6 +67,7 @@ impl Import<'_> {
                 return Ok(());
             }
         }
+        mask_fact(self.palace.secrets(), &mut fact, &mut self.report.masked);
         let bytes = fact.bytes();
         if !self.incoming.facts.has_room(bytes) {
             self.flush_facts()?;
@@ -75,15 +77,20 @@ impl Import<'_> {
     }
 
     pub(super) fn take_link(&mut self, line: u64, mut link: Link) -> Result<()> {
+        self.place_all_projects()?;
         for end in [&mut link.from, &mut link.to] {
-            if let LinkEnd::Drawer(drawer) = end {
-                self.place(drawer);
-                if self.incoming.forgotten.contains(drawer) {
-                    self.skip_forgotten(line, None);
-                    return Ok(());
+            match end {
+                LinkEnd::Drawer(drawer) => {
+                    self.place(drawer);
+                    if self.incoming.forgotten.contains(drawer) {
+                        self.skip_forgotten(line, None);
+                        return Ok(());
+                    }
                 }
+                LinkEnd::Room { wing, .. } => self.plan.place_room(wing),
             }
         }
+        mask_link(self.palace.secrets(), &mut link, &mut self.report.masked);
         let bytes = link.bytes();
         if !self.incoming.links.has_room(bytes) {
             self.flush_links()?;
@@ -143,10 +150,7 @@ impl Import<'_> {
         }
         let kept = self.palace.relations()?;
         let Some(kept) = kept.as_deref() else {
-            let error = Error::UnsupportedCapability {
-                capability: "facts and links".into(),
-                reason: format!("backend `{}` keeps none", self.palace.backend_name()),
-            };
+            let error = self.palace.backend.lacks(Capability::Relations);
             for (line, item) in waiting.lines.iter().zip(&waiting.items) {
                 self.lose(*line, id(item), &error);
             }
@@ -172,6 +176,7 @@ impl Import<'_> {
 
     /// For imports that refuse conflicts: another fact of the same id is one.
     pub(super) fn refuse_other_fact(&self, line: u64, mut fact: Fact) -> Result<()> {
+        mask_fact(self.palace.secrets(), &mut fact, &mut Tally::new());
         fact.id = fact.key().into_owned();
         if let Some(source) = &mut fact.source {
             self.place(source);
@@ -179,8 +184,8 @@ impl Import<'_> {
         match known_fact(self.palace, &fact.id)? {
             Some(other) if other != fact => Err(Error::Conflict {
                 what: format!(
-                    "line {line}: fact `{}` exists and says something else; nothing was imported",
-                    fact.id
+                    "line {line}: fact {} exists and says something else; nothing was imported",
+                    loci_core::quoted(&fact.id)
                 ),
             }),
             _ => Ok(()),

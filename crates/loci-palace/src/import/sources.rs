@@ -25,26 +25,26 @@ pub(super) struct WaitingSources {
 
 impl Import<'_> {
     pub(super) fn take_source(&mut self, line: u64, read: JsonSourceLine) -> Result<()> {
-        let id = Some(read.source.name.clone());
+        let JsonSourceLine {
+            collection,
+            mut source,
+        } = read;
+        let id = Some(source.name.clone());
         let record = JsonRecord {
-            collection: read.collection,
+            collection,
             ..JsonRecord::default()
         };
         let name = self.target(&record);
         // Its drawers have to be here before the row is.
         self.flush()?;
-        let row = match read.source.counted() {
-            Ok(row) => row,
-            Err(error) => {
-                self.lose(line, id, &error);
-                return Ok(());
-            }
-        };
         let open = self.sources.collection.as_ref();
         if open.is_none_or(|collection| collection.name() != name) {
             self.flush_sources()?;
             match self.open(&name, &record) {
-                Ok(collection) => self.sources.collection = Some(collection),
+                Ok(collection) => {
+                    self.place_projects(collection.as_ref())?;
+                    self.sources.collection = Some(collection);
+                }
                 Err(error) if is_of_record(&error) => {
                     self.lose(line, id, &error);
                     return Ok(());
@@ -52,6 +52,15 @@ impl Import<'_> {
                 Err(error) => return Err(error),
             }
         }
+        self.plan
+            .place_source(record.collection.as_deref(), &mut source);
+        let row = match source.counted() {
+            Ok(row) => row,
+            Err(error) => {
+                self.lose(line, id, &error);
+                return Ok(());
+            }
+        };
         let bytes = row.record.mark.len() + row.record.name.len();
         if self.sources.rows.len() >= BATCH || self.sources.bytes + bytes > BYTES {
             self.flush_sources()?;

@@ -1,6 +1,6 @@
 //! Whether the ends of a link exist, and what there is instead.
 
-use loci_core::{Error, Filter, Get, Include, LinkEnd, Result, Selection};
+use loci_core::{Error, Filter, Get, Include, LinkEnd, Result, Selection, quoted, quoted_list};
 
 use crate::palace::Palace;
 
@@ -43,26 +43,34 @@ impl Palace {
         let mut elsewhere = Vec::new();
         for other in self.scope(None)? {
             if holds(other.as_ref(), Selection::ids([id]))? {
-                elsewhere.push(format!("`{}`", other.name()));
+                elsewhere.push(quoted(other.name()));
             }
         }
         let problem = if elsewhere.is_empty() {
-            format!("is not in collection `{collection}`; `loci list` shows ids")
+            format!(
+                "is not in collection {}; `loci list` shows ids",
+                quoted(collection)
+            )
         } else {
             format!(
-                "is not in collection `{collection}` but in {}",
+                "is not in collection {} but in {}",
+                quoted(collection),
                 elsewhere.join(", ")
             )
         };
-        Err(Error::invalid(format!("drawer `{id}`"), problem))
+        Err(Error::invalid(format!("drawer {}", quoted(id)), problem))
     }
 
     fn refuse_room(&self, wing: &str, room: &str) -> Result<()> {
         let taxonomy = self.taxonomy()?;
         let (what, name, known): (_, _, Vec<&String>) = match taxonomy.get(wing) {
-            None => (format!("wing `{wing}`"), wing, taxonomy.keys().collect()),
+            None => (
+                format!("wing {}", quoted(wing)),
+                wing,
+                taxonomy.keys().collect(),
+            ),
             Some(rooms) => (
-                format!("room `{room}` of wing `{wing}`"),
+                format!("room {} of wing {}", quoted(room), quoted(wing)),
                 room,
                 rooms.keys().collect(),
             ),
@@ -76,7 +84,7 @@ impl Palace {
         known.truncate(LISTED);
         let there = match known.len() {
             0 => "there is none".to_owned(),
-            _ => format!("there are: `{}`", known.join("`, `")),
+            _ => format!("there are: {}", quoted_list(known)),
         };
         Err(Error::invalid(what, format!("has no drawer; {there}")))
     }

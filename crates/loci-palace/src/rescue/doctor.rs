@@ -62,7 +62,7 @@ impl Diagnosis {
         let collections = palace.collections().iter().enumerate();
         Self {
             kind: palace.kind(),
-            path: palace.path().to_string_lossy().into_owned(),
+            path: loci_core::path_text(palace.path()),
             writer: palace.writer(),
             healthy: findings
                 .iter()

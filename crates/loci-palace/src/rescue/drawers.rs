@@ -1,6 +1,6 @@
 //! The records of one foreign collection, from reading to proof.
 
-use loci_core::{DrawerRef, Error, Result, Warning};
+use loci_core::{DrawerRef, Error, Result, Warning, quoted, quoted_unless_plain};
 use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
 
 use super::intake::Intake;
@@ -101,6 +101,10 @@ impl<'a> Drawers<'a> {
         for lost in readout.lost {
             self.report.lose(&from.name, lost.id, lost.reason);
         }
+        // These records are here and were counted.
+        for partial in readout.partial {
+            self.report.lose(&from.name, partial.id, partial.reason);
+        }
         for (field, times) in readout.unmapped {
             self.report.leave_out(field, times);
         }
@@ -121,7 +125,7 @@ impl<'a> Drawers<'a> {
     }
 
     fn say(&mut self, collection: &RescuedCollection, warnings: Vec<Warning>) {
-        let target = &collection.target;
+        let target = quoted(&collection.target);
         for warning in warnings {
             // What concerns only texts without a vector need not be said when there are none.
             let idle = collection.stand_in + collection.without_vector == 0;
@@ -133,9 +137,10 @@ impl<'a> Drawers<'a> {
             self.report.warn(Warning::new(
                 "stand_in",
                 format!(
-                    "{} drawer(s) of `{target}` had no vector and their model is not here: the built-in table stands in; \
-                     add the model (`loci model add`), then `loci reembed --model minilm --collection {target}`",
-                    collection.stand_in
+                    "{} drawer(s) of {target} had no vector and their model is not here: the built-in table stands in; \
+                     add the model (`loci model add`), then `loci reembed --model minilm --collection {}`",
+                    collection.stand_in,
+                    quoted_unless_plain(&collection.target)
                 ),
             ));
         }
@@ -143,7 +148,7 @@ impl<'a> Drawers<'a> {
             self.report.warn(Warning::new(
                 "without_vector",
                 format!(
-                    "{} drawer(s) of `{target}` have no vector and are found by words alone",
+                    "{} drawer(s) of {target} have no vector and are found by words alone",
                     collection.without_vector
                 ),
             ));
@@ -152,8 +157,8 @@ impl<'a> Drawers<'a> {
             self.report.warn(Warning::new(
                 "forgotten",
                 format!(
-                    "{} record(s) of `{}` were left out: their text was forgotten here; `--allow-again` takes them all the same",
-                    collection.forgotten, collection.name
+                    "{} record(s) of {} were left out: their text was forgotten here; `--allow-again` takes them all the same",
+                    collection.forgotten, quoted(&collection.name)
                 ),
             ));
         }
@@ -161,11 +166,11 @@ impl<'a> Drawers<'a> {
             self.report.warn(Warning::new(
                 "differing",
                 format!(
-                    "{} drawer(s) of `{target}` differ from `{}` and were left alone, the first is `{}`; `--on-conflict update` \
+                    "{} drawer(s) of {target} differ from {} and were left alone, the first is {}; `--on-conflict update` \
                      makes them as they are there, `--on-conflict duplicate` adds what is there under new ids",
                     collection.differing,
-                    collection.name,
-                    collection.differing_ids.first().map_or("", String::as_str)
+                    quoted(&collection.name),
+                    quoted(collection.differing_ids.first().map_or("", String::as_str))
                 ),
             ));
         }

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{
-    Collection, Get, Include, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Outcome, Result,
-    Selection, validate_vector,
+    Collection, Existing, Get, History, Include, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES,
+    Outcome, Result, Selection, validate_vector,
 };
 use loci_foreign::{ForeignRecord, VectorOrigin};
 
@@ -17,6 +17,7 @@ use super::twins::{Places, tell_apart};
 use super::{RescueOptions, is_of_record};
 use crate::forgotten::mostly_forgotten;
 use crate::import::replace_metadata;
+use crate::secrets::{Tally, mask_metadata};
 use crate::{OnConflict, Palace};
 
 /// Takes the records of one collection.
@@ -63,16 +64,41 @@ impl<'a> Intake<'a> {
 
     /// Takes one record; it is written with the batch it belongs to.
     pub(super) fn take(&mut self, record: ForeignRecord, report: &mut RescueReport) -> Result<()> {
+        // Masked before anything cuts, compares or hashes the record: the proof is about what was
+        // handed to the palace, and a cut could go through a secret.
+        let (record, given) = self.masked(record, &mut report.masked);
         let pieces = pieces_of(record);
         self.report.split += u64::from(pieces.len() > 1);
+        let given = given.as_deref().filter(|_| pieces.len() == 1);
         pieces
             .into_iter()
-            .try_for_each(|piece| self.take_one(piece, report))
+            .try_for_each(|piece| self.take_one(piece, given, report))
     }
 
-    fn take_one(&mut self, mut record: ForeignRecord, report: &mut RescueReport) -> Result<()> {
+    /// The record with its secrets masked, and its text as it was given where that is another.
+    fn masked(
+        &self,
+        mut record: ForeignRecord,
+        tally: &mut Tally,
+    ) -> (ForeignRecord, Option<String>) {
+        mask_metadata(self.palace.secrets(), &mut record.metadata, tally);
+        let masked = match &record.document {
+            Some(text) => self.palace.masked(text, tally).into_owned(),
+            None => return (record, None),
+        };
+        let given = record.document.replace(masked);
+        let given = given.filter(|given| Some(given) != record.document.as_ref());
+        (record, given)
+    }
+
+    fn take_one(
+        &mut self,
+        mut record: ForeignRecord,
+        given: Option<&str>,
+        report: &mut RescueReport,
+    ) -> Result<()> {
         self.report.records += 1;
-        if self.was_forgotten(&record)? {
+        if self.was_forgotten(given.or(record.document.as_deref()))? {
             self.report.forgotten += 1;
             self.forgotten.push(record.id);
             return Ok(());
@@ -94,8 +120,8 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    fn was_forgotten(&mut self, record: &ForeignRecord) -> Result<bool> {
-        let (Some(collection), Some(text)) = (&self.target.plain, &record.document) else {
+    fn was_forgotten(&mut self, text: Option<&str>) -> Result<bool> {
+        let (Some(collection), Some(text)) = (&self.target.plain, text) else {
             return Ok(false);
         };
         // Asked once per batch: it is a read of its own.
@@ -162,8 +188,8 @@ impl<'a> Intake<'a> {
         for key in refused_keys(&record.metadata) {
             record.metadata.0.remove(&key);
             let reason = format!(
-                "its metadata key `{}` cannot be kept: {reason}",
-                key.escape_debug()
+                "its metadata key {} cannot be kept: {reason}",
+                loci_core::quoted(&key)
             );
             report.lose(&of, Some(record.id.clone()), reason);
         }
@@ -247,28 +273,18 @@ impl<'a> Intake<'a> {
         let Some(collection) = collection else {
             return Ok(Vec::new());
         };
+        // Drawers keep the day on which they were added elsewhere.
+        let histories: Vec<History> = records
+            .iter()
+            .map(|record| History::added(record.added))
+            .collect();
         let written = if self.options.on_conflict == OnConflict::Update {
             replace_metadata(collection.as_ref(), &mut batch)?;
-            collection.upsert(&batch)?
+            collection.import_records(&batch, &histories, Existing::Change)?
         } else {
-            collection.add(&batch)?
+            collection.import_records(&batch, &histories, Existing::Keep)?
         };
-        self.date(collection.name(), records)?;
         Ok(written.outcomes)
-    }
-
-    /// Drawers keep the day on which they were added elsewhere. Those that were there are dated too: a run may have been killed in between.
-    fn date(&self, collection: &str, records: &[ForeignRecord]) -> Result<()> {
-        let added: Vec<(String, i64)> = records
-            .iter()
-            .filter_map(|record| Some((record.id.clone(), record.added?)))
-            .collect();
-        match self.palace.local() {
-            Ok(local) if !added.is_empty() => {
-                local.date(self.palace.reference(), collection, &added)
-            }
-            _ => Ok(()),
-        }
     }
 
     fn foreseen(&mut self, records: &[ForeignRecord]) -> Result<Vec<Outcome>> {
@@ -298,7 +314,10 @@ impl<'a> Intake<'a> {
             Outcome::Added => self.report.added += 1,
             Outcome::Updated => self.report.updated += 1,
             Outcome::DuplicateOf(holder) => {
-                let reason = format!("says the same as `{holder}` from the same place");
+                let reason = format!(
+                    "says the same as {} from the same place",
+                    loci_core::quoted(&holder)
+                );
                 self.lose(&record, reason, report);
                 return Ok(());
             }

@@ -5,6 +5,7 @@ use loci_foreign::{Readout, Take};
 
 use super::report::{Phase, RelationsReport, RescueReport, Step};
 use super::{Rescue, is_of_record, stream};
+use crate::secrets::{Tally, mask_fact, mask_link, merge};
 
 impl Rescue<'_> {
     pub(super) fn bring_relations(
@@ -77,25 +78,40 @@ impl Rescue<'_> {
     }
 
     fn add_facts(&self, keeper: &dyn Relations, facts: &[Fact]) -> Result<Related> {
-        let facts: Vec<Fact> = facts
+        let mut facts: Vec<Fact> = facts
             .iter()
             .filter_map(|fact| self.fact_here(fact))
             .collect();
-        if self.options.dry_run {
-            return foresee_facts(keeper, &facts);
+        let mut masked = Tally::new();
+        for fact in &mut facts {
+            mask_fact(self.palace.secrets(), fact, &mut masked);
         }
-        keeper.add_facts(&facts)
+        let related = if self.options.dry_run {
+            foresee_facts(keeper, &facts)
+        } else {
+            keeper.add_facts(&facts)
+        }?;
+        // A refused batch is tried again one by one, so it counts only when it was taken.
+        merge(&mut self.masked.borrow_mut(), &masked);
+        Ok(related)
     }
 
     fn add_links(&self, keeper: &dyn Relations, links: &[Link]) -> Result<Related> {
-        let links: Vec<Link> = links
+        let mut links: Vec<Link> = links
             .iter()
             .filter_map(|link| self.link_here(link))
             .collect();
-        if self.options.dry_run {
-            return foresee_links(keeper, &links);
+        let mut masked = Tally::new();
+        for link in &mut links {
+            mask_link(self.palace.secrets(), link, &mut masked);
         }
-        keeper.add_links(&links)
+        let related = if self.options.dry_run {
+            foresee_links(keeper, &links)
+        } else {
+            keeper.add_links(&links)
+        }?;
+        merge(&mut self.masked.borrow_mut(), &masked);
+        Ok(related)
     }
 }
 

@@ -9,6 +9,8 @@ use loci_core::Warning;
 use loci_foreign::{ForeignPalace, Kind, VectorOrigin, shell_quoted};
 use serde::Serialize;
 
+use crate::secrets::Tally;
+
 /// Ids in a list of the report at most; the count beside it is exact. Losses are always listed whole.
 pub(super) const LISTED: usize = 1_000;
 
@@ -17,7 +19,7 @@ const NAMED_FINDINGS: usize = 3;
 
 /// Findings after which less comes than was there, or not all of it is sure. The others are troubles of the program that owns the
 /// files alone.
-const LOSSES: [&str; 33] = [
+const LOSSES: [&str; 35] = [
     "checkpoint_altered",
     "checkpoint_damaged",
     "collection_lost",
@@ -28,6 +30,7 @@ const LOSSES: [&str; 33] = [
     "document_missing",
     "documents_orphaned",
     "graph_damaged",
+    "index_foreign",
     "index_missing",
     "labels_unknown",
     "length_short",
@@ -40,6 +43,7 @@ const LOSSES: [&str; 33] = [
     "queue_gap",
     "queue_unreadable",
     "records_lost",
+    "rows_uncertain",
     "segment_damaged",
     "segments_only",
     "sqlite_damaged",
@@ -105,6 +109,14 @@ pub struct RescueReport {
     pub unmapped: BTreeMap<String, u64>,
     /// What else is to be known.
     pub warnings: Vec<Warning>,
+    /// Secrets that were masked in what was read, by kind.
+    pub masked: Tally,
+    /// Lines in the file of candidates: texts that may belong to records whose id is lost, and ids whose text is not certain.
+    pub candidates: u64,
+    /// Those of them that are a row without an id. Each is one record that was there.
+    pub candidate_texts: u64,
+    /// The file of JSON lines that they were written to.
+    pub candidates_file: Option<String>,
 }
 
 /// Findings by severity.
@@ -213,7 +225,7 @@ impl RescueReport {
         Self {
             source: source.kind(),
             writer: source.writer(),
-            path: source.path().to_string_lossy().into_owned(),
+            path: loci_core::path_text(source.path()),
             dry_run,
             findings,
             collections: Vec::new(),
@@ -222,12 +234,33 @@ impl RescueReport {
             lost: Vec::new(),
             unmapped: BTreeMap::new(),
             warnings,
+            masked: Tally::new(),
+            candidates: 0,
+            candidate_texts: 0,
+            candidates_file: None,
         }
     }
 
     /// Whether nothing was lost and what this run wrote is what it read.
     pub fn is_whole(&self) -> bool {
-        self.lost.is_empty() && self.collections.iter().all(|of| of.broken == 0)
+        self.lost.is_empty()
+            && self.candidates == 0
+            && self.collections.iter().all(|of| of.broken == 0)
+    }
+
+    /// Records that belong to no collection any more are here, under a name that was made up.
+    pub(super) fn lose_names(&mut self, findings: &[Finding]) {
+        let lost = findings.iter().filter(|of| of.code == "collection_lost");
+        for name in lost.filter_map(|finding| finding.collection.as_deref()) {
+            let came = self.collections.iter();
+            if came.filter(|of| of.name == name).any(|of| of.records > 0) {
+                self.lose(
+                    name,
+                    None,
+                    "which collection its records belong to is not certain; they are under this name",
+                );
+            }
+        }
     }
 
     /// A source that is damaged and gave no record has lost them all.

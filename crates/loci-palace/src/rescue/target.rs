@@ -88,7 +88,7 @@ impl Target {
         };
         let pinned = if fresh && takes_vectors {
             if let (Some(maker), false) = (&maker, dry_run) {
-                palace.pin(name, maker)?;
+                palace.collection(name, false)?.pin_embedder(maker)?;
             }
             maker
         } else {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use loci_core::{
     Collection, Error, Filter, Include, KeyTest, MetaValue, Metadata, Ordering, Result, Selection,
-    Warning,
+    Warning, quoted,
 };
 use loci_recall::date_of;
 
@@ -59,7 +59,7 @@ impl Palace {
             // A new project has no wing yet; naming those that there are would count the whole palace.
             warnings.push(Warning::new(
                 "unknown_place",
-                format!("no drawer is in wing `{wing}`"),
+                format!("no drawer is in wing {}", quoted(wing)),
             ));
         }
         let (important, recent) = ranked(candidates, wing, options.agent.is_some(), &mut seen);

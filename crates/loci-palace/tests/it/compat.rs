@@ -12,10 +12,10 @@ fn fixture(name: &str) -> std::path::PathBuf {
         .join(name)
 }
 
-/// The lines of an export as versions before histories and sources wrote them.
+/// The lines of an export as versions before histories and sources wrote them; projects at the end.
 pub(crate) fn as_exported_before(lines: &[u8]) -> Vec<Value> {
     let lines = std::str::from_utf8(lines).unwrap().lines();
-    lines
+    let mut lines: Vec<Value> = lines
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|line: &Value| line.get("source").is_none())
         .map(|mut line| {
@@ -24,7 +24,20 @@ pub(crate) fn as_exported_before(lines: &[u8]) -> Vec<Value> {
             }
             line
         })
-        .collect()
+        .collect();
+    // The line before those of projects has what the first drawer had.
+    let is_project = |line: &Value| line.get("project").is_some();
+    while let Some(at) = lines.windows(2).position(|pair| {
+        pair[0].get("id").is_none() && !is_project(&pair[0]) && is_project(&pair[1])
+    }) {
+        let made = lines.remove(at);
+        let first = lines[at..].iter_mut().find(|line| !is_project(line));
+        if let (Some(first), Some(embedder)) = (first, made.get("embedder")) {
+            first["embedder"] = embedder.clone();
+        }
+    }
+    lines.sort_by_key(is_project);
+    lines
 }
 
 pub(crate) fn expected(name: &str) -> Vec<Value> {
@@ -59,7 +72,7 @@ fn a_palace_of_format_1_opens_with_everything_it_held() {
 #[test]
 fn a_backup_of_format_1_restores() {
     let directory = tempfile::tempdir().unwrap();
-    let palace = Palace::connect(&directory.path().join("palace"), &OpenOptions::create()).unwrap();
+    let palace = Palace::connect(directory.path().join("palace"), &OpenOptions::create()).unwrap();
     let restored = palace.restore(&fixture("format-1.sqlite3"), false).unwrap();
     assert_eq!((restored.drawers, restored.set_aside), (59, None));
     assert!(palace.verify(true).unwrap().ok());
@@ -139,7 +152,7 @@ fn a_palace_of_format_4_opens_with_its_facts_and_links() {
     assert!(verified.ok(), "{:?}", verified.findings);
 }
 
-/// A palace of format 4 or 5, with one forgotten text, and what its export was.
+/// A palace of format 4 or later, with one forgotten text, and what its export was.
 fn opened(name: &str) -> (tempfile::TempDir, Palace) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("palace");
@@ -155,8 +168,8 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
 }
 
 #[test]
-fn what_a_palace_of_format_4_or_5_forgot_stays_forgotten() {
-    for name in ["format-4", "format-5"] {
+fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
+    for name in ["format-4", "format-5", "format-6"] {
         let (_directory, palace) = opened(name);
         let post = palace.collection("post", false).unwrap();
         let ledger = post.ledger().unwrap();
@@ -165,7 +178,7 @@ fn what_a_palace_of_format_4_or_5_forgot_stays_forgotten() {
         let text = format!("Dear Zoe,\n{gone}\nYours, Bo");
         let lines = ledger.forgotten_lines(&text, place).unwrap();
         assert_eq!(lines, [(2, 2)], "{name}");
-        assert_eq!(palace.status().unwrap().state.format, 5);
+        assert_eq!(palace.status().unwrap().state.format, 6);
         let verified = palace.verify(true).unwrap();
         assert!(verified.ok(), "{name}: {:?}", verified.findings);
     }
@@ -186,7 +199,34 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
         let link = crate::protocol::link_of(1);
         assert_eq!(relations.add_links(&[link]).unwrap().added, 1, "{name}");
         let state = palace.status().unwrap().state;
-        assert_eq!((state.format, state.facts, state.links), (5, 3, 1));
+        assert_eq!((state.format, state.facts, state.links), (6, 3, 1));
         assert!(palace.verify(true).unwrap().ok(), "{name}");
     }
+}
+
+#[test]
+fn a_palace_of_format_5_opens_without_projects_and_one_of_format_6_with_its_own() {
+    let (_directory, palace) = opened("format-5");
+    let drawers = palace.collection("drawers", false).unwrap();
+    let projects = drawers.projects().unwrap();
+    assert_eq!(projects.projects().unwrap(), []);
+    let (_directory, palace) = opened("format-6");
+    let drawers = palace.collection("drawers", false).unwrap();
+    let projects = drawers.projects().unwrap();
+    let recorded: Vec<(String, String)> = projects
+        .projects()
+        .unwrap()
+        .into_iter()
+        .map(|record| (record.wing, record.path))
+        .collect();
+    let expected = [
+        ("harbour", "/ana/harbour"),
+        ("harbour", "/clone/harbour"),
+        ("bo/harbour", "/bo/harbour"),
+        ("notes/harbour", "/notes/harbour"),
+    ];
+    assert_eq!(
+        recorded,
+        expected.map(|(wing, path)| (wing.into(), path.into()))
+    );
 }

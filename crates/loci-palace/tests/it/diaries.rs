@@ -75,8 +75,8 @@ fn the_name_of_an_agent_matches_whatever_its_case() {
 #[test]
 fn the_same_text_may_be_written_again() {
     let (_directory, palace) = palace();
-    let (first, _) = palace.write_diary(&note("claude", "again")).unwrap();
-    let (second, _) = palace.write_diary(&note("claude", "again")).unwrap();
+    let first = palace.write_diary(&note("claude", "again")).unwrap().entry;
+    let second = palace.write_diary(&note("claude", "again")).unwrap().entry;
     assert_ne!(first.id, second.id);
     assert_eq!(texts(&palace, None, None, 10), ["again", "again"]);
 }
@@ -125,7 +125,7 @@ fn entries_that_mempalace_wrote_are_read_in_the_order_written() {
 #[test]
 fn an_entry_that_is_forgotten_is_gone() {
     let (_directory, palace) = palace();
-    let (entry, _) = palace.write_diary(&note("claude", "secret")).unwrap();
+    let entry = palace.write_diary(&note("claude", "secret")).unwrap().entry;
     palace
         .forget("drawers", &Selection::ids([entry.id]))
         .unwrap();

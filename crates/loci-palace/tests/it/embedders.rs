@@ -201,7 +201,7 @@ fn while_a_model_is_missing_the_table_stands_in_and_what_it_embeds_stays_apart()
 }
 
 fn the_model_is_back(palace: &Palace) {
-    let path = palace.path();
+    let path = palace.directory().unwrap();
     let model = Fake::minilm();
     let back = embedding(palace, "drawers", model.clone()).unwrap();
     let question = "baking a loaf";

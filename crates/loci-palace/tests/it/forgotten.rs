@@ -295,8 +295,8 @@ fn an_import_does_not_bring_a_forgotten_drawer_back() {
         .unwrap();
     assert!(with_word(&palace, WORD).is_none(), "it is back: {report:?}");
     assert_eq!((report.added, report.failed), (0, 0), "{report:?}");
-    // Seven drawers, one of them forgotten, and the source they belong to.
-    assert_eq!(report.skipped, 8);
+    // Seven drawers, one of them forgotten, the source they belong to, and its project.
+    assert_eq!(report.skipped, 9);
     assert_eq!(report.lost.len(), 1);
     assert!(
         report.lost[0].reason.contains("was forgotten"),

@@ -45,6 +45,7 @@ mod model;
 mod own_files;
 mod passages;
 mod places;
+mod projects;
 mod purging;
 mod recall;
 mod reembed;

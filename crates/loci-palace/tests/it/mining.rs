@@ -372,7 +372,7 @@ fn every_drawer_of_this_repository_is_its_lines_byte_for_byte() {
         embedder: Some("none".into()),
         ..OpenOptions::create()
     };
-    let palace = Palace::open(&folder.path().join("palace"), &options).unwrap();
+    let palace = Palace::open(folder.path().join("palace"), &options).unwrap();
     let reading = Reading {
         manner: Manner {
             keep_secrets: true,

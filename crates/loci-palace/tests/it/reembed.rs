@@ -57,7 +57,7 @@ fn assert_made_by(palace: &Palace, fake: &Fake, drawers: usize) {
     let report = palace.verify(true).unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     for table in ["fresh_vectors", "reembeddings", "other_vectors"] {
-        assert_eq!(rows_in(palace.path(), table), 0, "{table}");
+        assert_eq!(rows_in(palace.directory().unwrap(), table), 0, "{table}");
     }
     let probe = fake.vector("drawer 7 was written by hand");
     let collection = palace.collection("drawers", false).unwrap();

@@ -545,6 +545,7 @@ fn what_reading_could_not_give_is_in_the_report() {
     .map(|severity| ForeignFinding::new("drift", severity, "something drifted"))
     .into();
     source.readout = Readout {
+        partial: Vec::new(),
         read: 3,
         lost: vec![LostRecord {
             id: Some("gone".into()),

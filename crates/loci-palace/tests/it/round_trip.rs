@@ -150,7 +150,8 @@ fn a_second_import_changes_nothing() {
     import(&copy, &lines);
     let seq = copy.status().unwrap().state.seq;
     let report = import(&copy, &lines);
-    assert_eq!(report.skipped as usize, lines.lines().count());
+    // One line says only how the collection with the projects is made.
+    assert_eq!(report.skipped as usize, lines.lines().count() - 1);
     assert_eq!(report.added + report.updated + report.sources, 0);
     assert_eq!(copy.status().unwrap().state.seq, seq);
     assert!(export(&copy) == lines, "other lines");

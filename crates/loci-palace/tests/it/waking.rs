@@ -114,7 +114,7 @@ fn what_was_often_found_counts_as_important() {
     }
     palace.close().unwrap();
     drop(drawers);
-    let again = open(palace.path());
+    let again = open(palace.directory().unwrap());
     let told = told(&again, None, None, 0);
     assert_eq!(told.drawers[0], "lyon", "{}", told.text);
     assert!(

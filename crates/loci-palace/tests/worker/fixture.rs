@@ -1,4 +1,4 @@
-//! Makes a palace that holds one of everything that format 5 knows.
+//! Makes a palace that holds one of everything that format 6 knows.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, hash_of};
 use loci_palace::{
     DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd, Metadata, Meter,
-    MineOptions, OpenOptions, Palace, Piece, Request, Result, STATIC_NAME, Selection, Source, Stat,
+    MineOptions, OpenOptions, Palace, Piece, Project, Request, Result, STATIC_NAME, Selection,
+    Source, Stat,
 };
 use serde_json::{Value, json};
 
@@ -46,14 +47,15 @@ pub(crate) fn make(path: &Path) {
     half_done(&palace);
     posted(&palace);
     related(&palace);
+    claimed(&palace);
     let parent = path.parent().unwrap();
     for question in ["where is the harbour", "who likes tea"] {
         palace.search("drawers", &Request::new(question)).unwrap();
     }
     palace.close().unwrap();
     let palace = Palace::open(path, &OpenOptions::existing()).unwrap();
-    palace.backup(&parent.join("format-5.sqlite3")).unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-5.jsonl")).unwrap();
+    palace.backup(&parent.join("format-6.sqlite3")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-6.jsonl")).unwrap();
     palace.export(None, &mut lines).unwrap();
 }
 
@@ -325,4 +327,33 @@ fn related(palace: &Palace) {
         ),
     ];
     relations.add_links(&links).unwrap();
+}
+
+/// Two projects of one name, one of them in two folders, and a folder without a repository.
+fn claimed(palace: &Palace) {
+    let drawers = palace.collection("drawers", false).unwrap();
+    let projects = drawers.projects().unwrap();
+    let project = |owner: &str, folder: &str, commit: &str| Project {
+        name: "harbour".into(),
+        owner: Some(owner.into()),
+        remote: Some(format!("example.org/{owner}/harbour")),
+        first_commit: Some(commit.repeat(40)),
+        path: folder.into(),
+        is_repository: true,
+        ..Project::default()
+    };
+    let folder = Project {
+        name: "harbour".into(),
+        owner: Some("notes".into()),
+        path: "/notes/harbour".into(),
+        ..Project::default()
+    };
+    for (project, wing) in [
+        (project("ana", "/ana/harbour", "a"), "harbour"),
+        (project("ana", "/clone/harbour", "a"), "harbour"),
+        (project("bo", "/bo/harbour", "b"), "bo/harbour"),
+        (folder, "notes/harbour"),
+    ] {
+        assert_eq!(projects.claim_wing(&project).unwrap().wing, wing);
+    }
 }

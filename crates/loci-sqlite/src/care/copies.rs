@@ -178,6 +178,14 @@ pub const TEXT_COPIES: &[TextCopy] = &[
         "a mirror of a ChromaDB directory",
         NotOurs,
     ),
+    // The reader cannot write the palace, so it cannot forget either. A copy is removed when its
+    // reader ends, and replaced when the palace has changed.
+    row(
+        Cache,
+        "readers/copy-reader-*",
+        "a private copy of a palace that its reader cannot write",
+        NotOurs,
+    ),
     row(
         State,
         "hooks/*",
@@ -189,6 +197,12 @@ pub const TEXT_COPIES: &[TextCopy] = &[
         "wiring/*",
         "configuration files of other programs",
         NoText,
+    ),
+    row(
+        Temporary,
+        "copy-reader-*",
+        "the same, where the cache cannot be written",
+        NotOurs,
     ),
     row(
         Temporary,

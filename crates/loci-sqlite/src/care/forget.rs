@@ -5,10 +5,9 @@
 
 use std::cell::Cell;
 
-use loci_core::{Error, Metadata, PalaceRef, Result, Selection};
+use loci_core::{Error, ForgetOutcome, Metadata, PalaceRef, Result, Selection};
 use rusqlite::{Connection, params};
 
-use super::pending::PurgePending;
 use super::purge::{Patience, Purged, purge};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
@@ -19,70 +18,52 @@ use crate::relations::{self, Forgotten};
 use crate::store::connection::Db;
 use crate::store::{Head, Store};
 
-/// What `forget` did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ForgetOutcome {
-    /// Drawers removed.
-    pub forgotten: usize,
-    /// Facts removed that were taken from them.
-    pub facts: usize,
-    /// Links removed that ended at them.
-    pub links: usize,
-    /// True when forgotten text may still be in a file; the next process completes the purge.
-    pub purge_pending: bool,
-    /// Why.
-    pub pending_reason: Option<PurgePending>,
-    /// Kept files of the palace that were removed because they could hold the text too.
-    pub removed_files: Vec<String>,
-}
-
-impl SqliteBackend {
-    /// Removes the selected drawers of a collection, and every trace of their text: also the facts that were taken from them
-    /// and the links that end at them. An id whose drawer is gone already still has its facts removed.
-    pub fn forget(
-        &self,
-        palace: &PalaceRef,
-        collection: &str,
-        selection: &Selection,
-    ) -> Result<ForgetOutcome> {
-        if selection.is_all() {
-            return Err(Error::invalid("forget", "needs ids or a filter"));
-        }
-        let store = self.store(palace, false)?;
-        let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
-        let related = Cell::new(Forgotten::default());
-        let earlier = Cell::new(0);
-        let removed = in_slices(
-            &store,
-            "forgetting drawers",
-            find,
-            selection,
-            |db, number, rows| {
-                earlier.set(earlier.get() + forgotten::remember(&db.sql, number, rows)?);
-                related.set(related.get() + forget_relations(&db.sql, collection, rows)?);
-                Ok(())
-            },
-            note_purge,
-        )?;
-        let (copies, of_gone) = forget_copies(&store, collection, selection)?;
-        let related = related.get() + of_gone;
-        let pending = store.read("looking for a pending purge", |db| {
-            Ok(Head::read(&db.sql)?.purge_pending)
-        })?;
-        let purged = if pending > 0 {
-            purge(&store, Patience::Waits)?
-        } else {
-            Purged::default()
-        };
-        Ok(ForgetOutcome {
-            forgotten: removed.deleted + earlier.get() + copies,
-            facts: related.facts,
-            links: related.links,
-            purge_pending: purged.pending.is_some(),
-            pending_reason: purged.pending,
-            removed_files: purged.removed_files,
-        })
+/// Removes the selected drawers of a collection, and every trace of their text: also the facts that were taken from them
+/// and the links that end at them. An id whose drawer is gone already still has its facts removed.
+pub(crate) fn forget(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    collection: &str,
+    selection: &Selection,
+) -> Result<ForgetOutcome> {
+    if selection.is_all() {
+        return Err(Error::invalid("forget", "needs ids or a filter"));
     }
+    let store = backend.store(palace, false)?;
+    store.refuse_read_only()?;
+    let find = |db: &Connection, head: &Head| CollectionRow::require(db, head, collection);
+    let related = Cell::new(Forgotten::default());
+    let earlier = Cell::new(0);
+    let removed = in_slices(
+        &store,
+        "forgetting drawers",
+        find,
+        selection,
+        |db, number, rows| {
+            earlier.set(earlier.get() + forgotten::remember(&db.sql, number, rows)?);
+            related.set(related.get() + forget_relations(&db.sql, collection, rows)?);
+            Ok(())
+        },
+        note_purge,
+    )?;
+    let (copies, of_gone) = forget_copies(&store, collection, selection)?;
+    let related = related.get() + of_gone;
+    let pending = store.read("looking for a pending purge", |db| {
+        Ok(Head::read(&db.sql)?.purge_pending)
+    })?;
+    let purged = if pending > 0 {
+        purge(&store, Patience::Waits)?
+    } else {
+        Purged::default()
+    };
+    Ok(ForgetOutcome {
+        forgotten: removed.deleted + earlier.get() + copies,
+        facts: related.facts,
+        links: related.links,
+        purge_pending: purged.pending.is_some(),
+        pending_reason: purged.pending,
+        removed_files: purged.removed_files,
+    })
 }
 
 /// Facts and links of drawers that are about to go.

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use loci_index::{ContentDigest, Registration, VectorIndex};
 use rusqlite::{Connection, params};
 
-use super::verify::VerifyReport;
 use crate::collection::meta::CollectionRow;
 use crate::fault::Attempt;
 use crate::index::registry;
 use crate::store::Head;
 use crate::store::place::Place;
+use loci_core::VerifyReport;
 
 /// A registered file that failed its check inside the transaction. Another process may have
 /// replaced it since, so the caller looks again before it says so.

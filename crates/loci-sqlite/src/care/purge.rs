@@ -13,7 +13,7 @@ use loci_core::{Error, ErrorKind, MaintenanceStatus, Result};
 use loci_files::own;
 
 use super::copies::{self, Treatment};
-use super::pending::PurgePending;
+use super::pending;
 use super::working_copy;
 use crate::collection::meta::CollectionRow;
 use crate::index::build::{self, When};
@@ -21,6 +21,7 @@ use crate::index::registry;
 use crate::store::connection::with_patience;
 use crate::store::lock::FileLock;
 use crate::store::{Head, Store};
+use loci_core::PurgePending;
 
 /// How long the purge waits for readers of an older state.
 const READER_WAIT: Duration = Duration::from_secs(5);
@@ -212,7 +213,7 @@ fn rewrite(store: &Store, patience: Patience) -> Result<Option<PurgePending>> {
         let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
         Ok(db.sql.query_row(truncate, [], |row| row.get::<_, i64>(0))?)
     })?;
-    Ok((busy != 0).then(|| PurgePending::readers(&store.place)))
+    Ok((busy != 0).then(|| pending::readers(&store.place)))
 }
 
 fn remove(path: &Path) -> Result<()> {

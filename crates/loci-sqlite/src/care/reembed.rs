@@ -3,7 +3,9 @@
 //! New vectors are gathered beside the old ones, which serve until all are there; then one transaction switches. A kill
 //! leaves the old vectors and what was gathered; the next run goes on from there.
 
-use loci_core::{Embedder, EmbedderIdentity, Error, PalaceRef, Result};
+use loci_core::{
+    Embedder, EmbedderIdentity, Error, PalaceRef, ReembedProgress, Reembedded, Result,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::SqliteBackend;
@@ -20,85 +22,41 @@ const BATCH: usize = 128;
 /// Bytes of text that are embedded at once, at most, unless one text is longer.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// What `reembed` did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reembedded {
-    /// Drawers that have a vector of the new embedder.
-    pub drawers: u64,
-    /// Vectors that this run made.
-    pub made: u64,
-    /// Vectors that an earlier run had made.
-    pub resumed: u64,
-    /// Who made the old vectors, if that was known.
-    pub before: Option<EmbedderIdentity>,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReembedProgress {
-    /// Drawers with a new vector.
-    pub done: u64,
-    /// Drawers with text.
-    pub total: u64,
-}
-
-impl SqliteBackend {
-    /// Makes the vectors of a collection anew. Answers come from the old ones until all new ones are there.
-    pub fn reembed(
-        &self,
-        palace: &PalaceRef,
-        collection: &str,
-        embedder: &dyn Embedder,
-        progress: &mut dyn FnMut(ReembedProgress),
-    ) -> Result<Reembedded> {
-        let store = self.store(palace, false)?;
-        let work = Work {
-            store: &store,
-            collection,
-            identity: embedder.identity(),
-        };
-        let (resumed, before) = work.begin()?;
-        let mut made = 0;
-        loop {
-            let batch = work.missing()?;
-            if batch.is_empty() {
-                if let Some(drawers) = work.switch()? {
-                    build::request(&store, collection, 1);
-                    return Ok(Reembedded {
-                        drawers,
-                        made,
-                        resumed,
-                        before,
-                    });
-                }
-                continue;
+/// Makes the vectors of a collection anew. Answers come from the old ones until all new ones are there.
+pub(crate) fn reembed(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    collection: &str,
+    embedder: &dyn Embedder,
+    progress: &mut dyn FnMut(ReembedProgress),
+) -> Result<Reembedded> {
+    let store = backend.store(palace, false)?;
+    let work = Work {
+        store: &store,
+        collection,
+        identity: embedder.identity(),
+    };
+    let (resumed, before) = work.begin()?;
+    let mut made = 0;
+    loop {
+        let batch = work.missing()?;
+        if batch.is_empty() {
+            if let Some(drawers) = work.switch()? {
+                build::request(&store, collection, 1);
+                return Ok(Reembedded {
+                    drawers,
+                    made,
+                    resumed,
+                    before,
+                });
             }
-            let texts: Vec<&str> = batch.iter().map(|drawer| drawer.text.as_str()).collect();
-            let vectors = embedder.embed(&texts)?;
-            work.check(&texts, &vectors)?;
-            made += work.keep(&batch, &vectors)?;
-            progress(work.progress()?);
+            continue;
         }
-    }
-}
-
-impl SqliteBackend {
-    /// Pins an embedder in a collection that has none and no vector yet; otherwise does nothing.
-    pub fn pin(
-        &self,
-        palace: &PalaceRef,
-        collection: &str,
-        identity: &EmbedderIdentity,
-    ) -> Result<()> {
-        let store = self.store(palace, false)?;
-        store.write("pinning the embedder", |db| {
-            db.sql.execute(
-                "UPDATE collections SET embedder = ?2
-                 WHERE name = ?1 AND embedder IS NULL AND dimension IS NULL AND vectors = 0",
-                params![collection, to_json(identity)?],
-            )?;
-            Ok(())
-        })
+        let texts: Vec<&str> = batch.iter().map(|drawer| drawer.text.as_str()).collect();
+        let vectors = embedder.embed(&texts)?;
+        work.check(&texts, &vectors)?;
+        made += work.keep(&batch, &vectors)?;
+        progress(work.progress()?);
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use loci_core::{CollectionOptions, Error, Outcome, PalaceRef, Result};
+use loci_core::{CollectionOptions, Error, Outcome, PalaceRef, Rehearsal, RehearsalStep, Result};
 use rusqlite::{Connection, params};
 
 use crate::SqliteBackend;
@@ -30,41 +30,20 @@ const DOING: &str = "rehearsing a write";
 /// Collection and id of the rehearsal. The control character keeps it apart from every collection that there can be.
 const NAME: &str = "\u{1}rehearsal";
 
-/// One step of a rehearsal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RehearsalStep {
-    /// A drawer was written.
-    Write,
-    /// It was read as it was written.
-    Read,
-    /// Its words find it.
-    Find,
-    /// It was forgotten: neither read nor found any more.
-    Forget,
-    /// A commit that changes nothing went through.
-    Commit,
-}
-
-/// How far a rehearsal came.
-#[derive(Debug, Default)]
-pub struct Rehearsal {
-    /// The steps that worked.
-    pub done: Vec<RehearsalStep>,
-    /// What stopped it; nothing if all steps worked.
-    pub trouble: Option<Error>,
-}
-
-impl SqliteBackend {
-    /// Rehearses a write of this text, which should be one that no drawer has. Leaves no trace.
-    pub fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
-        let store = self.store(palace, false)?;
-        let mut done = Vec::new();
-        let played = with_patience(PATIENCE, || play(&store, text, vector, &mut done));
-        Ok(Rehearsal {
-            done,
-            trouble: played.err().map(patiently),
-        })
-    }
+/// Rehearses a write of this text, which should be one that no drawer has. Leaves no trace.
+pub(crate) fn rehearse(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    text: &str,
+    vector: &[f32],
+) -> Result<Rehearsal> {
+    let store = backend.store(palace, false)?;
+    let mut done = Vec::new();
+    let played = with_patience(PATIENCE, || play(&store, text, vector, &mut done));
+    Ok(Rehearsal {
+        done,
+        trouble: played.err().map(patiently),
+    })
 }
 
 /// The error says how long it really waited.
@@ -85,14 +64,14 @@ fn patiently(error: Error) -> Error {
 
 fn play(store: &Store, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Result<()> {
     store.alone(DOING, |db| {
-        rehearse(db, text, vector, done)?;
+        try_write(db, text, vector, done)?;
         commit_nothing(&db.sql)?;
         done.push(RehearsalStep::Commit);
         Ok(())
     })
 }
 
-fn rehearse(db: &Db, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Attempt<()> {
+fn try_write(db: &Db, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Attempt<()> {
     db.sql.pragma_update(None, "cache_spill", false)?;
     db.sql.execute_batch("BEGIN IMMEDIATE")?;
     let acted = act(db, text, vector, done);

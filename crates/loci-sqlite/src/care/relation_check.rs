@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 
-use super::verify::VerifyReport;
 use crate::fault::Attempt;
 use crate::relations::{facts, links};
+use loci_core::VerifyReport;
 
 /// Reports every fact and link whose bytes are not those that were written.
 pub(crate) fn check(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {

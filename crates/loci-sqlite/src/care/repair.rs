@@ -4,14 +4,12 @@
 //! committed if the counts add up. One that it cannot read is salvaged into a new palace.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use loci_core::{Error, Metadata, PalaceRef, Result};
+use loci_core::{Error, Metadata, PalaceRef, RepairOptions, RepairReport, Result, VerifyReport};
 use rusqlite::{Connection, params};
 
-use super::salvage::{self, SalvageReport};
-use super::verify::{Finding, VerifyReport};
-use super::{free_path, relation_check, replace, working_copy};
+use super::verify::verify;
+use super::{free_path, relation_check, replace, salvage, working_copy};
 use crate::SqliteBackend;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
@@ -22,104 +20,79 @@ use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::relations;
 use crate::store::lock::FileLock;
+use crate::store::place::Place;
+use crate::store::read_only;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
 
-/// What a repair did.
-#[derive(Debug, Clone, Default)]
-pub struct RepairReport {
-    /// What verify found before.
-    pub before: Vec<Finding>,
-    /// What was done, in order.
-    pub actions: Vec<String>,
-    /// Drawers before.
-    pub drawers_before: u64,
-    /// Drawers after.
-    pub drawers_after: u64,
-    /// Damaged drawers moved to the side table `damaged_drawers`, by id where it could be read.
-    pub set_aside: Vec<String>,
-    /// The copy made before anything was changed.
-    pub copy: Option<PathBuf>,
-    /// The salvage into a new palace, if the database could not be read.
-    pub salvage: Option<SalvageReport>,
-    /// Where the damaged database is now, if the salvaged one took its place.
-    pub replaced: Option<PathBuf>,
-    /// What verify still finds.
-    pub remaining: Vec<Finding>,
+/// Repairs a palace. Running it on a healthy palace changes nothing.
+pub(crate) fn repair(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    options: RepairOptions,
+) -> Result<RepairReport> {
+    read_only::refuse(&Place::of(palace)?)?;
+    let before = verify(backend, palace, true)?;
+    let mut report = RepairReport {
+        before: before.findings.clone(),
+        drawers_before: before.drawers,
+        drawers_after: before.drawers,
+        ..RepairReport::default()
+    };
+    if before
+        .findings
+        .iter()
+        .any(|finding| finding.kind == "database")
+    {
+        repair_by_salvage(backend, palace, options, &mut report)?;
+        return Ok(report);
+    }
+    let store = backend.store(palace, false)?;
+    keep_damaged_logs(&store, &mut report)?;
+    mend_truth(&store, &before, &mut report)?;
+    mend_indexes(&store, &before, &mut report)?;
+    if !report.actions.is_empty() {
+        let after = verify(backend, palace, true)?;
+        report.drawers_after = after.drawers;
+        report.remaining = after.findings;
+    }
+    Ok(report)
 }
 
-/// How to repair.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RepairOptions {
-    /// Put a salvaged palace in the place of the damaged one, which is kept under another name.
-    pub replace: bool,
-}
-
-impl SqliteBackend {
-    /// Repairs a palace. Running it on a healthy palace changes nothing.
-    pub fn repair(&self, palace: &PalaceRef, options: RepairOptions) -> Result<RepairReport> {
-        let before = self.verify(palace, true)?;
-        let mut report = RepairReport {
-            before: before.findings.clone(),
-            drawers_before: before.drawers,
-            drawers_after: before.drawers,
-            ..RepairReport::default()
-        };
-        if before
-            .findings
-            .iter()
-            .any(|finding| finding.kind == "database")
-        {
-            self.repair_by_salvage(palace, options, &mut report)?;
-            return Ok(report);
-        }
-        let store = self.store(palace, false)?;
-        keep_damaged_logs(&store, &mut report)?;
-        mend_truth(&store, &before, &mut report)?;
-        mend_indexes(&store, &before, &mut report)?;
-        if !report.actions.is_empty() {
-            let after = self.verify(palace, true)?;
-            report.drawers_after = after.drawers;
-            report.remaining = after.findings;
-        }
-        Ok(report)
+fn repair_by_salvage(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    options: RepairOptions,
+    report: &mut RepairReport,
+) -> Result<()> {
+    let (salvaged, replaced) = if options.replace {
+        replace::salvage_and_replace(backend, palace)?
+    } else {
+        (salvage::salvage(backend, palace)?, None)
+    };
+    report.drawers_before = salvaged.drawers_before;
+    report.drawers_after = salvaged.saved;
+    report.actions.push(match &replaced {
+        Some(old) => format!(
+            "read {} drawer(s) out of the damaged database into a new one, which took its place; the damaged one is kept as `{}`",
+            salvaged.saved,
+            old.display()
+        ),
+        None => format!(
+            "read {} drawer(s) out of the damaged database into the new palace `{}`; the damaged one is untouched",
+            salvaged.saved,
+            salvaged.palace.display()
+        ),
+    });
+    report.salvage = Some(salvaged);
+    report.replaced = replaced;
+    if report.replaced.is_some() {
+        keep_damaged_logs(&*backend.store(palace, false)?, report)?;
+        let after = verify(backend, palace, true)?;
+        report.drawers_after = after.drawers;
+        report.remaining = after.findings;
     }
-
-    fn repair_by_salvage(
-        &self,
-        palace: &PalaceRef,
-        options: RepairOptions,
-        report: &mut RepairReport,
-    ) -> Result<()> {
-        let (salvaged, replaced) = if options.replace {
-            replace::salvage_and_replace(self, palace)?
-        } else {
-            (salvage::salvage(self, palace)?, None)
-        };
-        report.drawers_before = salvaged.drawers_before;
-        report.drawers_after = salvaged.saved;
-        report.actions.push(match &replaced {
-            Some(old) => format!(
-                "read {} drawer(s) out of the damaged database into a new one, which took its place; the damaged one is kept as `{}`",
-                salvaged.saved,
-                old.display()
-            ),
-            None => format!(
-                "read {} drawer(s) out of the damaged database into the new palace `{}`; the damaged one is untouched",
-                salvaged.saved,
-                salvaged.palace.display()
-            ),
-        });
-        report.salvage = Some(salvaged);
-        report.replaced = replaced;
-        if report.replaced.is_some() {
-            keep_damaged_logs(&*self.store(palace, false)?, report)?;
-            let after = self.verify(palace, true)?;
-            report.drawers_after = after.drawers;
-            report.remaining = after.findings;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// What a damaged log lost cannot be brought back; it is kept under a name that is not reported again.

@@ -9,11 +9,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Error, PalaceRef, Result};
+use loci_core::{Error, PalaceRef, Result, SalvageReport};
 use rusqlite::{Connection, OpenFlags};
 
 use super::restore::{self, STAGING};
-use super::salvage::{self, SalvageReport};
+use super::salvage;
 use crate::SqliteBackend;
 use crate::fault::Attempt;
 use crate::store::lock::FileLock;

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Error, PalaceRef, Result};
+use loci_core::{Error, PalaceRef, Restored, Result};
 use loci_files::{foreign, own};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -18,46 +18,41 @@ use crate::fault::{Attempt, Fault};
 use crate::store::connection::keep_temporary_in_memory;
 use crate::store::lock::FileLock;
 use crate::store::place::{Place, sync_directory};
-use crate::store::{new_generation, schema, schema_check};
+use crate::store::{new_generation, read_only, schema, schema_check};
 
-/// What a restore did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
-    /// Drawers in the palace now.
-    pub drawers: u64,
-    /// Where the palace that was there before is now.
-    pub set_aside: Option<PathBuf>,
-}
-
-impl SqliteBackend {
-    /// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
-    /// within its directory; without, it is a conflict.
-    pub fn restore(&self, backup: &Path, palace: &PalaceRef, replace: bool) -> Result<Restored> {
-        self.ensure_open()?;
-        let place = Place::of(palace)?;
-        check_backup(backup)?;
-        if place.mark()?.is_some() && !replace {
-            return Err(taken(&place));
-        }
-        place.ensure_directory()?;
-        let _restore = FileLock::exclusive(&place.restore_lock())?;
-        working_copy::tidy(&place);
-        let (temporary, drawers) = stage(backup, &place)?;
-        // Our own connections must be gone before the file they lock is renamed.
-        if let Some(store) = self.forget_store(palace) {
-            crate::index::build::join(&store);
-            store.close();
-        }
-        // From here on nobody opens or closes the database until it is in place.
-        let _lock = FileLock::exclusive(&place.lock())?;
-        finish_interrupted(&place)?;
-        if place.mark()?.is_some() && !replace {
-            remove_database(&temporary)?;
-            return Err(taken(&place));
-        }
-        let set_aside = put_in_place(&place, &temporary)?;
-        Ok(Restored { drawers, set_aside })
+/// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
+/// within its directory; without, it is a conflict.
+pub(crate) fn restore(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    backup: &Path,
+    replace: bool,
+) -> Result<Restored> {
+    backend.ensure_open()?;
+    let place = Place::of(palace)?;
+    check_backup(backup)?;
+    if place.mark()?.is_some() && !replace {
+        return Err(taken(&place));
     }
+    read_only::refuse(&place)?;
+    place.ensure_directory()?;
+    let _restore = FileLock::exclusive(&place.restore_lock())?;
+    working_copy::tidy(&place);
+    let (temporary, drawers) = stage(backup, &place)?;
+    // Our own connections must be gone before the file they lock is renamed.
+    if let Some(store) = backend.forget_store(palace) {
+        crate::index::build::join(&store);
+        store.close();
+    }
+    // From here on nobody opens or closes the database until it is in place.
+    let _lock = FileLock::exclusive(&place.lock())?;
+    finish_interrupted(&place)?;
+    if place.mark()?.is_some() && !replace {
+        remove_database(&temporary)?;
+        return Err(taken(&place));
+    }
+    let set_aside = put_in_place(&place, &temporary)?;
+    Ok(Restored { drawers, set_aside })
 }
 
 /// Puts a complete and synced database in the place of the palace's; gives the path of the old one.
@@ -199,8 +194,8 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     let mut source =
         foreign::open(backup).map_err(|source| Error::io("cannot read", backup, source))?;
     let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut copy = own::open_with(&temporary, &options).map_err(fail)?;
+    options.write(true).mode(0o600);
+    let mut copy = own::create_with(&temporary, &options).map_err(fail)?;
     std::io::copy(&mut source, &mut copy).map_err(fail)?;
     copy.sync_all().map_err(fail)?;
     drop(copy);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::verify::VerifyReport;
 use crate::collection::meta::CollectionRow;
 use crate::collection::read::fetch;
 use crate::collection::record::{find_key, labels};
 use crate::collection::{other, passage};
 use crate::fault::Attempt;
+use loci_core::VerifyReport;
 
 pub(crate) fn check(
     db: &Connection,

@@ -8,18 +8,16 @@ mod account;
 mod evidence;
 mod finds;
 mod relations;
-mod report;
 mod writing;
 
 use std::path::PathBuf;
 
-use loci_core::{Error, PalaceRef, Result};
+use loci_core::{Error, PalaceRef, Result, SalvageReport};
 use loci_files::palace::RawAccess;
 use loci_salvage::DatabaseFile;
 
 use self::evidence::Evidence;
 use self::finds::Finds;
-pub use self::report::{KnownBy, LostDrawer, LostRelation, SalvageReport};
 use crate::SqliteBackend;
 use crate::store::lock::FileLock;
 use crate::store::place::Place;

@@ -6,9 +6,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use loci_core::{PalaceRef, Result};
+use loci_core::{PalaceRef, Result, VerifyReport};
 use rusqlite::Connection;
-use serde::Serialize;
 
 use super::index_check::Unusable;
 use super::working_copy::{self, Purpose, WorkingCopy};
@@ -27,118 +26,59 @@ use crate::store::{Head, Store};
 
 /// How often the comparison starts again because another process replaced an index meanwhile.
 const ATTEMPTS: usize = 5;
-/// Findings of one kind that are listed one by one.
-const LISTED: usize = 100;
-
-/// Something that does not agree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `passages`, `labels`,
-    /// `index`, `log`, `schema` (a table, index, view or trigger that is no part of a palace) or
-    /// `database`.
-    pub kind: &'static str,
-    /// The collection, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collection: Option<String>,
-    /// The drawer, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// The evidence.
-    pub detail: String,
-}
-
-/// The result of a verification.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VerifyReport {
-    /// What does not agree, at most a hundred of each kind.
-    pub findings: Vec<Finding>,
-    /// Findings beyond those listed.
-    pub more: u64,
-    /// Drawers looked at.
-    pub drawers: u64,
-    /// Whether rows, postings and codes were recomputed.
-    pub deep: bool,
-}
-
-impl VerifyReport {
-    /// Whether everything agrees.
-    pub fn ok(&self) -> bool {
-        self.findings.is_empty()
-    }
-
-    pub(crate) fn push(
-        &mut self,
-        kind: &'static str,
-        collection: Option<&str>,
-        id: Option<String>,
-        detail: impl Into<String>,
-    ) {
-        if self
-            .findings
-            .iter()
-            .filter(|finding| finding.kind == kind)
-            .count()
-            < LISTED
-        {
-            self.findings.push(Finding {
-                kind,
-                collection: collection.map(str::to_owned),
-                id,
-                detail: detail.into(),
-            });
-        } else {
-            self.more += 1;
+/// Compares indexes and counters with the truth; with `deep`, recomputes everything. A database
+/// that SQLite cannot read is a finding, not an error.
+pub(crate) fn verify(
+    backend: &SqliteBackend,
+    palace: &PalaceRef,
+    deep: bool,
+) -> Result<VerifyReport> {
+    let mut report = VerifyReport {
+        deep,
+        ..VerifyReport::default()
+    };
+    let store = match backend.store(palace, false) {
+        Err(loci_core::Error::Corrupt { detail, .. }) => {
+            report.push("database", None, None, detail);
+            return Ok(report);
         }
-    }
-}
-
-impl SqliteBackend {
-    /// Compares indexes and counters with the truth; with `deep`, recomputes everything. A database
-    /// that SQLite cannot read is a finding, not an error.
-    pub fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
-        let mut report = VerifyReport {
-            deep,
-            ..VerifyReport::default()
-        };
-        let store = match self.store(palace, false) {
-            Err(loci_core::Error::Corrupt { detail, .. }) => {
-                report.push("database", None, None, detail);
-                return Ok(report);
+        opened => opened?,
+    };
+    working_copy::tidy(&store.place);
+    let mut run = || {
+        for _ in 0..ATTEMPTS {
+            report = VerifyReport {
+                deep,
+                ..VerifyReport::default()
+            };
+            let unusable = verify_store(&store, deep, &mut report)?;
+            if report_unusable(&store, unusable, &mut report)? {
+                break;
             }
-            opened => opened?,
-        };
-        working_copy::tidy(&store.place);
-        let mut run = || {
-            for _ in 0..ATTEMPTS {
-                report = VerifyReport {
-                    deep,
-                    ..VerifyReport::default()
-                };
-                let unusable = verify_store(&store, deep, &mut report)?;
-                if report_unusable(&store, unusable, &mut report)? {
-                    break;
-                }
-            }
-            report_damaged_logs(&store, &mut report);
-            if deep {
-                check_postings_deep(&store, &mut report)?;
-            }
-            Ok(())
-        };
-        match run() {
-            Err(loci_core::Error::Corrupt { detail, .. }) => {
-                report.push(kind_of([detail.as_str()]), None, None, detail);
-                Ok(report)
-            }
-            Err(error) => Err(error),
-            Ok(()) => Ok(report),
         }
+        report_damaged_logs(&store, &mut report);
+        if deep {
+            check_postings_deep(&store, &mut report)?;
+        }
+        Ok(())
+    };
+    match run() {
+        Err(loci_core::Error::Corrupt { detail, .. }) => {
+            report.push(kind_of([detail.as_str()]), None, None, detail);
+            Ok(report)
+        }
+        Err(error) => Err(error),
+        Ok(()) => Ok(report),
     }
 }
 
 /// Logs that lost commits when the palace was opened.
 fn report_damaged_logs(store: &Store, report: &mut VerifyReport) {
-    for path in damaged_logs(&store.place) {
+    let mut logs = damaged_logs(&store.place);
+    if store.read_only().is_some() {
+        logs.extend(damaged_logs(store.origin()));
+    }
+    for path in logs {
         let name = path
             .file_name()
             .unwrap_or_default()

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use loci_core::{Error, Result};
-use loci_files::{foreign, own};
+use loci_files::{foreign, own, owner};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{backup, free_path};
@@ -39,6 +39,8 @@ pub(crate) enum Purpose {
     Repair,
     /// The copy that is kept of a damaged log.
     Log,
+    /// The copy of a palace that its reader cannot write.
+    Reader,
 }
 
 impl Purpose {
@@ -47,6 +49,7 @@ impl Purpose {
             Self::Verify => "verify",
             Self::Repair => "repair",
             Self::Log => "log",
+            Self::Reader => "reader",
         }
     }
 }
@@ -86,8 +89,13 @@ impl WorkingCopy {
     /// Makes an empty copy. The text to be copied must be read after this: then a `forget` that
     /// commits in between finds the copy.
     pub(crate) fn create(place: &Place, purpose: Purpose) -> Result<Self> {
+        Self::create_in(&place.directory, purpose)
+    }
+
+    /// [`WorkingCopy::create`] in any directory.
+    pub(crate) fn create_in(parent: &Path, purpose: Purpose) -> Result<Self> {
         for _ in 0..ATTEMPTS {
-            let directory = place.directory.join(format!(
+            let directory = parent.join(format!(
                 "{PREFIX}{}-{}-{:016x}{SUFFIX}",
                 purpose.as_str(),
                 std::process::id(),
@@ -100,7 +108,8 @@ impl WorkingCopy {
                 .map_err(fail)?;
             // Until the lock is ours the directory looks abandoned and may be removed: then another
             // name is drawn.
-            let lock = match own::open(&directory) {
+            let handed_over = owner::hand_over_directory(&directory);
+            let lock = match handed_over.and_then(|()| own::open(&directory)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened.map_err(fail)?,
             };
@@ -120,9 +129,14 @@ impl WorkingCopy {
         Err(Error::Conflict {
             what: format!(
                 "working copies in `{}` are removed as soon as they are made",
-                place.directory.display()
+                parent.display()
             ),
         })
+    }
+
+    /// The directory of the copy.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The file of the copy.
@@ -211,6 +225,29 @@ pub(crate) fn keep_log(place: &Place, log: &Path, target: &Path) -> Result<()> {
 /// Removes the copies that nobody works with any more; gives their names.
 pub(crate) fn remove_abandoned(place: &Place) -> Result<Vec<String>> {
     Ok(look(place)?.removed)
+}
+
+/// Removes copies of read-only palaces that killed readers of this user left in a directory, which
+/// may be shared with others.
+pub(crate) fn remove_abandoned_readers(parent: &Path) {
+    let prefix = format!("{PREFIX}{}-", Purpose::Reader.as_str());
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let ours = entry
+            .metadata()
+            .is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == owner::current());
+        if !ours || !name.starts_with(&prefix) || !name.ends_with(SUFFIX) {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(lock) = own::open(&path) else { continue };
+        if lock.try_lock().is_ok() && names(&path, &lock) {
+            // Nobody reads it, and nobody can begin to: the lock is ours.
+            if let Err(error) = remove(&path) {
+                tracing::debug!(%error, "an abandoned private copy stays");
+            }
+        }
+    }
 }
 
 /// [`remove_abandoned`] for callers that have other work to do: a failure is logged.

@@ -239,8 +239,8 @@ impl<'a> Lexical<'a> {
             warnings.push(Warning::new(
                 "common_words",
                 format!(
-                    "only the newest {limit} of the drawers that hold nothing rarer than `{}` were ranked",
-                    cut.join("`, `")
+                    "only the newest {limit} of the drawers that hold nothing rarer than {} were ranked",
+                    loci_core::quoted_list(cut.iter().map(String::as_str))
                 ),
             ));
         }

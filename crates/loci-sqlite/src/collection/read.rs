@@ -103,7 +103,7 @@ impl Damaged {
                 vector,
             })),
             _ => {
-                self.names.push(format!("`{}`", stored.id));
+                self.names.push(loci_core::quoted(&stored.id));
                 Ok(None)
             }
         }

@@ -60,6 +60,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Starts a thread that writes what is pending after a while, unless one runs.
 pub(crate) fn write_later(store: &Arc<Store>) {
+    if store.read_only().is_some() {
+        return;
+    }
     let mut writer = lock(&store.usage.writer);
     if writer.as_ref().is_some_and(|thread| !thread.is_finished()) {
         return;

@@ -274,5 +274,6 @@ fn apply(
         outcomes,
         seq,
         warnings,
+        ..WriteResult::default()
     })
 }

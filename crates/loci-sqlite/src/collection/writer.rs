@@ -408,8 +408,9 @@ impl<'a> Writer<'a> {
             warnings.push(Warning::new(
                 "vector_dropped",
                 format!(
-                    "{} drawer(s), among them `{first}`, have new text and no new vector; the old vector was dropped",
-                    self.dropped_vectors.len()
+                    "{} drawer(s), among them {}, have new text and no new vector; the old vector was dropped",
+                    self.dropped_vectors.len(),
+                    loci_core::quoted(first)
                 ),
             ));
         }

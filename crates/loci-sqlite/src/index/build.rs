@@ -48,6 +48,7 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
         status,
         stats: stats.iter().copied().collect(),
     };
+    store.refuse_read_only()?;
     let wanted = |db: &Db| {
         let head = Head::read(&db.sql)?;
         let Some(collection) = CollectionRow::find(&db.sql, &head, name)? else {
@@ -265,6 +266,9 @@ pub(crate) fn trim_tombstones(db: &Db, head: &Head, kept: u64) -> Attempt<u64> {
 
 /// Builds in the background if it is due by `patience`; the thread is joined when the palace is closed.
 pub(crate) fn request(store: &Arc<Store>, name: &str, patience: u64) {
+    if store.read_only().is_some() {
+        return;
+    }
     let mut slot = store.builder.lock().unwrap_or_else(PoisonError::into_inner);
     if slot.as_ref().is_some_and(|running| !running.is_finished()) {
         return;

@@ -94,13 +94,15 @@ pub(crate) fn names(db: &Connection) -> Attempt<Vec<String>> {
 
 /// Notes that a file failed its check.
 pub(crate) fn record_failure(db: &Connection, collection: i64, detail: &str) -> Attempt<()> {
+    // Failures in the future were noted before the clock went back.
+    let now = now_ms();
     db.execute(
-        "DELETE FROM index_failures WHERE at < ?1",
-        [now_ms() - FAILURE_WINDOW_MS],
+        "DELETE FROM index_failures WHERE at < ?1 OR at > ?2",
+        [now - FAILURE_WINDOW_MS, now],
     )?;
     db.execute(
         "INSERT INTO index_failures (collection, at, detail) VALUES (?1, ?2, ?3)",
-        params![collection, now_ms(), detail],
+        params![collection, now, detail],
     )?;
     Ok(())
 }
@@ -108,10 +110,11 @@ pub(crate) fn record_failure(db: &Connection, collection: i64, detail: &str) -> 
 /// Why automatic rebuilds are held back, if they are.
 pub(crate) fn held_back(db: &Connection, collection: i64) -> Attempt<Option<String>> {
     let mut statement = db.prepare_cached(
-        "SELECT count(*), max(detail) FROM index_failures WHERE collection = ?1 AND at > ?2",
+        "SELECT count(*), max(detail) FROM index_failures WHERE collection = ?1 AND at > ?2 AND at <= ?3",
     )?;
+    let now = now_ms();
     let (count, detail): (i64, Option<String>) = statement
-        .query_row(params![collection, now_ms() - FAILURE_WINDOW_MS], |row| {
+        .query_row(params![collection, now - FAILURE_WINDOW_MS, now], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
     Ok((count >= FAILURE_LIMIT).then(|| {

@@ -283,7 +283,7 @@ impl<'a> Desk<'a> {
             return Ok(());
         }
         let made = self.vector(&piece_trait.hash)?;
-        let id = uuid::Uuid::now_v7().to_string();
+        let id = loci_core::clock::new_id();
         let patch = MetadataPatch::from(piece.metadata.clone());
         let change = Change {
             id: &id,

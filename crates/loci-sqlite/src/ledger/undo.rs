@@ -15,6 +15,7 @@ use crate::collection::SqliteCollection;
 use crate::collection::write::{Mode, embed_texts};
 use crate::collection::writer::{Change, Writer};
 use crate::fault::Attempt;
+use crate::projects::wing_of_returning;
 use crate::store::Head;
 
 /// One recorded step of a run.
@@ -166,7 +167,7 @@ fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undo
     collection.store.write("undoing a run", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        let Some(step) = last_step(&db.sql, run)? else {
+        let Some(mut step) = last_step(&db.sql, run)? else {
             return Ok(None);
         };
         // Another process may have mined since the undo began.
@@ -184,7 +185,8 @@ fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undo
             done: Undone::default(),
         };
         desk.remove_added(&step)?;
-        for kept in kept_by(&db.sql, step.id)? {
+        for mut kept in kept_by(&db.sql, step.id)? {
+            desk.place(&mut kept, &mut step)?;
             desk.bring_back(&kept)?;
         }
         let revision = desk.writer.draw();
@@ -309,6 +311,33 @@ impl Desk<'_> {
                 self.done.removed += 1;
             }
         }
+        Ok(())
+    }
+
+    /// A drawer that went comes back to the wing of its project, also if its source is gone and a split of the wing, which
+    /// moves what is there, did not see it.
+    fn place(&self, kept: &mut Kept, step: &mut Step) -> Attempt<()> {
+        let Some(metadata) = kept.metadata.as_mut().filter(|_| kept.removed) else {
+            return Ok(());
+        };
+        let (Some(wing), Some(source)) =
+            (metadata.get_str("wing"), metadata.get_str("source_file"))
+        else {
+            return Ok(());
+        };
+        let now = sources::by_id(self.db, kept.origin)?;
+        if now.is_some_and(|now| now.wing == wing) {
+            return Ok(());
+        }
+        let collection = self.writer.collection();
+        let folder = metadata.get_str("folder");
+        let Some(to) = wing_of_returning(self.db, collection, wing, source, folder)? else {
+            return Ok(());
+        };
+        if let Some(before) = step.before.as_mut().filter(|before| before.wing == wing) {
+            before.wing.clone_from(&to);
+        }
+        metadata.0.insert("wing".to_owned(), to.as_str().into());
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use loci_core::Durability;
 use loci_files::palace::HeldFiles;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
@@ -14,16 +15,6 @@ use rusqlite::{Connection, OpenFlags};
 use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
 use crate::store::place::{Marks, Place};
-
-/// How hard a commit tries to reach the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// Survives the death of any process. A power cut may take the last commits, never consistency.
-    #[default]
-    Normal,
-    /// Survives a power cut too: every commit waits for the disk.
-    Full,
-}
 
 /// A connection.
 pub(crate) struct Db {
@@ -34,6 +25,12 @@ pub(crate) struct Db {
     vocabulary: Cell<bool>,
     /// Dropped after the connection: until it is closed, no other code may close these files.
     held: HeldFiles,
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        self.held.close_begins();
+    }
 }
 
 impl Db {

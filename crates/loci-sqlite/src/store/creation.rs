@@ -30,8 +30,8 @@ pub(super) fn create_database(place: &Place) -> Result<()> {
     let name = format!("{CREATING}{:016x}", fastrand::u64(..));
     let path = place.directory.join(&name);
     let mut options = fs::OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let file = own::open_with(&path, &options).map_err(fail)?;
+    options.read(true).write(true).mode(0o600);
+    let file = own::create_with(&path, &options).map_err(fail)?;
     fill(&path).map_err(|fault| fault.into_error(&path, "creating the palace"))?;
     file.sync_all().map_err(fail)?;
     // Complete and durable under its own name. The rename stays within the directory that was

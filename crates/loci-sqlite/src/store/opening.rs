@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, Result};
+use loci_core::{Durability, Error, Result};
 use loci_files::palace::{self, RawAccess};
 use loci_files::{foreign, holders};
 use loci_salvage::WAL_INDEX_HEADER_BYTES;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
-use super::connection::{Db, Durability, patience};
+use super::connection::{Db, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::place::{Place, sync_directory};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use loci_core::{Error, Result};
+use loci_files::owner::with_owner;
 use loci_files::palace::FileId;
 
 /// Name of the database file.
@@ -57,8 +58,8 @@ impl Place {
     /// `-shm` the same mode.
     pub(crate) fn ensure_database_file(&self) -> Result<()> {
         let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        match loci_files::own::open_with(&self.database, &options) {
+        options.write(true).mode(0o600);
+        match loci_files::own::create_with(&self.database, &options) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(Error::io("cannot create", &self.database, error)),
@@ -97,7 +98,11 @@ impl Place {
             {
                 Ok(None)
             }
-            Err(error) => Err(Error::io("cannot look at", &self.database, error)),
+            Err(error) => Err(Error::io(
+                "cannot look at",
+                &self.database,
+                with_owner(error, &self.directory),
+            )),
         }
     }
 }

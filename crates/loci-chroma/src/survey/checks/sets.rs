@@ -134,7 +134,11 @@ impl Scene<'_> {
                     ),
                 )
                 .list("ids", survey.ghosts.iter().cloned())
-                .then("their texts are in no file here; a backup of chroma.sqlite3 may have them")
+                .then(if self.candidates() > 0 {
+                    "their texts are among the candidates that import and repair write to a file, or in no file here"
+                } else {
+                    "their texts are in no file here; a backup of chroma.sqlite3 may have them"
+                })
                 .fix(self.import()),
             );
         } else if ghosts > 0 {

@@ -61,7 +61,7 @@ fn a_process_killed_at_any_moment_leaves_what_a_second_run_mends() {
     }
 }
 
-fn start(directory: &Path) -> std::process::Child {
+pub fn start(directory: &Path) -> std::process::Child {
     std::process::Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use loci_palace::serialize_paths;
 use serde::Serialize;
 
 /// Where transcripts are, and how many.
 #[derive(Debug, Serialize)]
 pub(super) struct Transcripts {
+    #[serde(serialize_with = "serialize_paths")]
     pub(super) folders: Vec<PathBuf>,
     pub(super) files: usize,
 }

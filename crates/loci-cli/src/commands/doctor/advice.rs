@@ -83,10 +83,7 @@ pub(super) fn shown(printer: Printer, findings: &[Found]) -> String {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        let (what, advice) = (
-            printer.stored(&finding.what),
-            printer.stored(&finding.advice),
-        );
+        let (what, advice) = (printer.name(&finding.what), printer.name(&finding.advice));
         let _ = writeln!(
             text,
             "  {}  {what}\n           do: {advice}",

@@ -107,9 +107,10 @@ fn outdated(agent: &AgentState, hook: bool) -> String {
 
 /// The palace of an entry that names none: agents hand no variables on.
 fn usual_palace() -> Option<PathBuf> {
-    let configured = Config::of_user().ok().and_then(|config| config.palace);
-    let below = |home: PathBuf| home.join(".local/share/loci/palace");
-    configured.or_else(|| std::env::home_dir().map(below))
+    match Config::of_user().ok().and_then(|config| config.palace) {
+        Some(configured) => configured.as_directory().map(Path::to_path_buf),
+        None => std::env::home_dir().map(|home| home.join(".local/share/loci/palace")),
+    }
 }
 
 /// Says so if an agent remembers somewhere else than people look.

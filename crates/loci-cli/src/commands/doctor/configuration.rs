@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use loci_palace::{Config, Error, Whereabouts};
+use loci_palace::{Config, Error, PalaceRef, Whereabouts, path_text, shown_location};
 use serde_json::{Value, json};
 
 use super::advice::Findings;
@@ -19,7 +19,7 @@ const VARIABLES: [&str; 7] = [
     "MEMPALACE_PALACE_PATH",
 ];
 
-pub(super) fn examine(palace: Option<&Path>, findings: &mut Findings) -> (Value, Section) {
+pub(super) fn examine(palace: Option<&PalaceRef>, findings: &mut Findings) -> (Value, Section) {
     let places = Whereabouts::of_user();
     let mut section = Section::new("files");
     let user = Config::of_user();
@@ -31,10 +31,10 @@ pub(super) fn examine(palace: Option<&Path>, findings: &mut Findings) -> (Value,
         &mut section,
         findings,
     );
-    let of_palace = palace.map(|palace| {
-        let read = Config::of_palace(palace).err();
+    let of_palace = palace.and_then(PalaceRef::as_directory).map(|directory| {
+        let read = Config::of_palace(&PalaceRef::local(directory)).err();
         file(
-            Some(&palace.join("palace.toml")),
+            Some(&directory.join("palace.toml")),
             read,
             "palace.toml",
             &mut section,
@@ -47,13 +47,13 @@ pub(super) fn examine(palace: Option<&Path>, findings: &mut Findings) -> (Value,
         ("cache", &places.cache),
     ] {
         if let Some(place) = place {
-            section.line(label, place.display().to_string());
+            section.line(label, path_text(place));
         }
     }
     let set: serde_json::Map<String, Value> = VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var_os(name)?)))
-        .map(|(name, value)| (name, json!(value.to_string_lossy())))
+        .map(|(name, value)| (name, json!(shown_location(Path::new(&value)))))
         .collect();
     for (name, value) in &set {
         section.line(name, value.as_str().unwrap_or_default());
@@ -61,9 +61,9 @@ pub(super) fn examine(palace: Option<&Path>, findings: &mut Findings) -> (Value,
     let json = json!({
         "config": config,
         "palace_config": of_palace,
-        "data": places.data,
-        "state": places.state,
-        "cache": places.cache,
+        "data": places.data.as_deref().map(path_text),
+        "state": places.state.as_deref().map(path_text),
+        "cache": places.cache.as_deref().map(path_text),
         "environment": set,
     });
     (json, section)
@@ -83,7 +83,7 @@ fn file(
         (None, true) => "read",
         (None, false) => "absent",
     };
-    let shown = path.map_or_else(|| "nowhere".to_owned(), |path| path.display().to_string());
+    let shown = path.map_or_else(|| "nowhere".to_owned(), path_text);
     section.line(label, format!("{shown} ({state})"));
     if let Some(error) = error {
         findings.failed(
@@ -92,7 +92,7 @@ fn file(
             "correct or remove the file: every other command stops at it",
         );
     }
-    json!({"path": path, "state": state})
+    json!({"path": path.map(path_text), "state": state})
 }
 
 fn hooks_switched_off(config: &Result<Config, Error>, findings: &mut Findings) {

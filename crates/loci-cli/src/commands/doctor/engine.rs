@@ -2,7 +2,7 @@
 
 use loci_palace::{
     EmbedderIdentity, EngineVersions, MINILM_NAME, Palace, Presence, STATIC_NAME, Status,
-    StoredModel,
+    StoredModel, path_text,
 };
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) fn versions() -> (Value, Section) {
     let mut section = Section::new("versions");
     let at = program
         .as_ref()
-        .map_or_else(String::new, |path| format!(", {}", path.display()));
+        .map_or_else(String::new, |path| format!(", {}", path_text(path)));
     section.line("loci", format!("{}{at}", env!("CARGO_PKG_VERSION")));
     section.line(
         "engine",
@@ -26,7 +26,7 @@ pub(super) fn versions() -> (Value, Section) {
         "loci": env!("CARGO_PKG_VERSION"),
         "sqlite": engine.sqlite,
         "format": engine.format,
-        "program": program.map(|path| path.to_string_lossy().into_owned()),
+        "program": program.map(|path| path_text(&path)),
     });
     (json, section)
 }
@@ -134,7 +134,10 @@ pub(super) fn models(
     }
     if let Value::Object(json) = &mut json {
         json.insert("stored".into(), json!(stored));
-        json.insert("directory".into(), json!(palace.models().directory()));
+        json.insert(
+            "directory".into(),
+            json!(path_text(palace.models().directory())),
+        );
     }
     (json, section)
 }

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use loci_agents::{Home, hooks, wiring};
-use loci_palace::{ErrorKind, Palace, RoundTrip, VerifyReport};
+use loci_palace::{ErrorKind, Palace, PalaceRef, RoundTrip, VerifyReport, path_text};
 use serde_json::{Value, json};
 
 use super::advice::{self, Findings};
 use super::sheet::{self, Section};
-use super::{agents, configuration, engine, glance, palace};
+use super::{agents, configuration, engine, glance, palace, servers};
 use crate::failure::{Exit, Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
@@ -17,7 +17,7 @@ use crate::session::Session;
 pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     let mut found = Findings::default();
     let chosen = palace::chosen(session, &mut found);
-    let path = chosen.as_ref().map(|chosen| chosen.path.as_path());
+    let path = chosen.as_ref().map(|chosen| &chosen.place);
     let (configuration, files) = configuration::examine(path, &mut found);
     let seen = palace::examine(chosen.as_ref(), session, &mut found);
     let (versions, of_versions) = engine::versions();
@@ -27,8 +27,14 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     let (round_trip, of_trip) = round_trip(open, &mut found);
     let (check, of_check) = check(open.filter(|_| deep), session, &mut found);
     let (states, runs) = of_agents(&mut found);
-    let of_agents = agents::wiring(&states, &runs, path, &mut found);
+    let of_agents = agents::wiring(
+        &states,
+        &runs,
+        path.and_then(PalaceRef::as_directory),
+        &mut found,
+    );
     let of_hooks = agents::hooks(&runs, &mut found);
+    let (servers, of_servers) = servers::examine(path, &mut found);
     let (others, of_others) = others(&mut found);
     let sections = [
         seen.section,
@@ -40,6 +46,7 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
         files,
         of_agents,
         of_hooks,
+        of_servers,
         of_others,
     ];
     let findings = found.sorted();
@@ -55,6 +62,7 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
         "configuration": configuration,
         "agents": states,
         "hooks": runs,
+        "servers": servers,
         "round_trip": round_trip,
         "verify": check,
         "others": others,
@@ -180,7 +188,7 @@ fn others(found: &mut Findings) -> (Value, Section) {
     };
     let mut answers = Vec::new();
     for one in glances {
-        let place = one.path.display().to_string();
+        let place = path_text(&one.path);
         let advice = format!(
             "`loci doctor {}` tells more",
             loci_palace::shell_quoted(&one.path)
@@ -198,7 +206,7 @@ fn others(found: &mut Findings) -> (Value, Section) {
 pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Result<Reply> {
     let mut found = Findings::default();
     let chosen = palace::Chosen {
-        path: path.to_owned(),
+        place: PalaceRef::local(path),
         decided_by: "argument",
     };
     let seen = palace::examine(Some(&chosen), session, &mut found);
@@ -222,7 +230,7 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
     let acts = advice::needs_action(&findings);
     let answer = json!({
         "kind": loci_palace::ForeignKind::Loci,
-        "path": path.to_string_lossy(),
+        "path": path_text(path),
         "healthy": !acts,
         "drawers": report.drawers,
         "more": report.more,
@@ -243,11 +251,12 @@ fn verified(
     opened: bool,
     found: &mut Findings,
 ) -> VerifyReport {
-    let report = Palace::connect_leniently(path, &session.options(false)).and_then(|palace| {
-        let report = palace.verify(deep)?;
-        palace.close()?;
-        Ok(report)
-    });
+    let report = Palace::connect_leniently(PalaceRef::local(path), &session.options(false))
+        .and_then(|palace| {
+            let report = palace.verify(deep)?;
+            palace.close()?;
+            Ok(report)
+        });
     report.unwrap_or_else(|error| {
         if opened {
             found.failed(

@@ -50,18 +50,18 @@ pub(super) fn describe(printer: Printer, finding: &ForeignFinding, text: &mut St
     };
     let _ = write!(text, "{} {}", printer.strong(severity), finding.code);
     for part in [&finding.collection, &finding.file].into_iter().flatten() {
-        let _ = write!(text, " `{}`", printer.stored(part));
+        let _ = write!(text, " `{}`", printer.name(part));
     }
-    let _ = writeln!(text, "\n  {}", printer.stored(&finding.message));
+    let _ = writeln!(text, "\n  {}", printer.name(&finding.message));
     let evidence = evidence(&finding.evidence);
     if !evidence.is_empty() {
-        let _ = writeln!(text, "  evidence: {}", printer.stored(&evidence));
+        let _ = writeln!(text, "  evidence: {}", printer.name(&evidence));
     }
     if !finding.consequence.is_empty() {
-        let _ = writeln!(text, "  then: {}", printer.stored(&finding.consequence));
+        let _ = writeln!(text, "  then: {}", printer.name(&finding.consequence));
     }
     if let Some(fix) = &finding.fix {
-        let _ = writeln!(text, "  fix: {}", printer.stored(fix));
+        let _ = writeln!(text, "  fix: {}", printer.name(fix));
     }
 }
 

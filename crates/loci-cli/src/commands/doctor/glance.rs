@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_palace::{ForeignKind, diagnose, recognise, shell_quoted, usual_places};
+use loci_palace::{ForeignKind, diagnose, path_text, recognise, shell_quoted, usual_places};
 use serde_json::{Value, json};
 
 use super::findings::grave;
@@ -37,7 +37,7 @@ pub(crate) fn usual() -> Result<Vec<Glance>> {
 }
 
 fn glance(kind: ForeignKind, path: &Path) -> Glance {
-    let (place, path) = (path.to_string_lossy(), path.to_owned());
+    let (place, path) = (path_text(path), path.to_owned());
     let command = format!("loci import {}", shell_quoted(&path));
     match diagnose(&path, Some(kind)) {
         Err(error) => Glance {

@@ -1,10 +1,10 @@
 //! JSON lines: each line is looked at, none is kept.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use loci_palace::{Error, ForeignKind, shell_quoted};
+use loci_palace::{Error, ForeignKind, path_text, shell_quoted};
 use serde_json::json;
 
 use crate::commands::import::unknown;
@@ -13,6 +13,9 @@ use crate::reply::Reply;
 
 /// Lines that the answer names.
 const NAMED: usize = 10;
+
+/// The longest line that an import takes.
+const LONGEST_LINE: u64 = 8 << 20;
 
 /// What the lines are.
 #[derive(Default)]
@@ -32,7 +35,7 @@ pub(super) fn run(path: &Path) -> Result<Reply> {
     let command = format!("loci import jsonl {}", shell_quoted(path));
     let mut text = format!(
         "`{}`: JSON lines, {} record(s)\n",
-        path.display(),
+        path_text(path),
         lines.objects
     );
     if healthy {
@@ -51,7 +54,7 @@ pub(super) fn run(path: &Path) -> Result<Reply> {
     }
     let answer = json!({
         "kind": ForeignKind::JsonLines,
-        "path": path.to_string_lossy(),
+        "path": path_text(path),
         "healthy": healthy,
         "records": lines.objects,
         "findings": lines.named.iter().map(|line| json!({"code": "no_object", "line": line})).collect::<Vec<_>>(),
@@ -64,8 +67,18 @@ fn read(path: &Path) -> std::io::Result<Lines> {
     let (mut lines, mut number, mut line) = (Lines::default(), 0, Vec::new());
     loop {
         line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
+        if input
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
             return Ok(lines);
+        }
+        // The rest of a line that no import takes is skipped without being kept.
+        let is_cut = line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n");
+        if is_cut {
+            input.skip_until(b'\n')?;
         }
         number += 1;
         let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
@@ -73,7 +86,10 @@ fn read(path: &Path) -> std::io::Result<Lines> {
         if text.is_empty() {
             continue;
         }
-        if text.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok() {
+        if !is_cut
+            && text.starts_with(b"{")
+            && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
+        {
             lines.objects += 1;
         } else {
             lines.others += 1;

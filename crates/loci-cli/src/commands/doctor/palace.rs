@@ -1,10 +1,10 @@
 //! The palace itself: which one it is and why, what it holds, who uses it, what was set aside.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use loci_palace::{
-    Config, Disk, Error, ErrorKind, Palace, Process, Status, default_palace_path, disk_of,
+    Config, Disk, Error, ErrorKind, Palace, PalaceRef, Process, Status, default_palace, disk_of,
     users_of, wal_bytes,
 };
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const HARDLY_ANY_ROOM: u64 = 32 << 20;
 /// The palace that commands use, and the setting that says so.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
-    pub(super) path: PathBuf,
+    pub(super) place: PalaceRef,
     pub(super) decided_by: &'static str,
 }
 
@@ -37,8 +37,13 @@ pub(super) struct Seen<'s> {
 
 /// Which palace commands use. Nothing where a setting that decides cannot be read.
 pub(super) fn chosen(session: &Session<'_>, findings: &mut Findings) -> Option<Chosen> {
-    if let Some((path, decided_by)) = session.asked() {
-        return Some(Chosen { path, decided_by });
+    match session.asked() {
+        Ok(Some((place, decided_by))) => return Some(Chosen { place, decided_by }),
+        Ok(None) => {}
+        Err(error) => {
+            findings.failed("palace_refused", error, "name a directory");
+            return None;
+        }
     }
     let decided_by = match Config::of_user() {
         // The part about configuration says so.
@@ -46,8 +51,8 @@ pub(super) fn chosen(session: &Session<'_>, findings: &mut Findings) -> Option<C
         Ok(config) if config.palace.is_some() => "config.toml",
         Ok(_) => "default",
     };
-    match default_palace_path() {
-        Ok(path) => Some(Chosen { path, decided_by }),
+    match default_palace() {
+        Ok(place) => Some(Chosen { place, decided_by }),
         Err(error) => {
             findings.failed("no_home", error, "set HOME");
             None
@@ -71,38 +76,40 @@ pub(super) fn examine<'s>(
             section,
         };
     };
-    let path = &chosen.path;
-    section.line("where", path.display().to_string());
+    section.line("where", chosen.place.to_string());
     section.line("decided by", decision(chosen.decided_by));
-    let opened = open(path, session, findings);
+    let opened = open(&chosen.place, session, findings);
     let (state, palace, status) = match opened {
         Opened::Read(palace, status) => ("open", Some(palace), Some(*status)),
         Opened::Other(state, palace) => (state, palace, None),
     };
-    let disk = disk_of(path);
-    let users = users_of(path);
+    let directory = chosen.place.as_directory();
+    let disk = directory.and_then(disk_of);
+    let users = directory.map(users_of).unwrap_or_default();
     let mut json = json!({
-        "path": path.to_string_lossy(),
+        "path": chosen.place.to_string(),
         "decided_by": chosen.decided_by,
         "state": state,
         "disk": disk,
         "users": users,
-        "log_bytes": wal_bytes(path),
+        "log_bytes": directory.map_or(0, wal_bytes),
     });
     match (&status, palace) {
         (Some(status), Some(palace)) => {
             add_status(&mut json, palace, status);
             lines_of(&mut section, palace, status);
-            of_status(status, path, findings);
+            of_status(status, &chosen.place, findings);
         }
         _ => section.line("state", state.replace('_', " ")),
     }
-    let bytes = match &status {
-        Some(status) => status.state.bytes,
-        None => bytes_of(path),
-    };
-    lines_around(&mut section, path, bytes, disk, &users);
-    of_surroundings(path, bytes, disk, &users, findings);
+    if let Some(path) = directory {
+        let bytes = match &status {
+            Some(status) => status.state.bytes,
+            None => bytes_of(path),
+        };
+        lines_around(&mut section, path, bytes, disk, &users);
+        of_surroundings(path, bytes, disk, &users, findings);
+    }
     Seen {
         palace,
         status,
@@ -117,14 +124,18 @@ enum Opened<'s> {
     Other(&'static str, Option<&'s Palace>),
 }
 
-fn open<'s>(path: &Path, session: &'s Session<'_>, findings: &mut Findings) -> Opened<'s> {
-    if let Err(error) = refuse_foreign(path) {
+fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings) -> Opened<'s> {
+    if let Err(error) = refuse_foreign(place) {
         let advice = "import it, or name another palace with `--palace`";
         findings.wrong("palace_foreign", Failure::from(error).message(), advice);
         return Opened::Other("foreign", None);
     }
-    let palace = match Palace::connect_leniently(path, &session.options(false)) {
+    let palace = match Palace::connect_leniently(place, &session.options(false)) {
         Ok(palace) => session.keep(palace),
+        Err(error) if place.scheme().is_some() => {
+            findings.failed("palace_refused", error, "name a directory");
+            return Opened::Other("unreadable", None);
+        }
         Err(error) => {
             findings.failed(
                 "settings_refused",
@@ -139,7 +150,7 @@ fn open<'s>(path: &Path, session: &'s Session<'_>, findings: &mut Findings) -> O
         Err(error) if error.kind() == ErrorKind::NotFound => {
             findings.note(
                 "no_palace",
-                format!("there is no palace at `{}` yet", path.display()),
+                format!("there is no palace at `{place}` yet"),
                 "nothing, or `loci init`: the first `loci add` or `loci mine` makes it",
             );
             Opened::Other("missing", Some(palace))
@@ -263,7 +274,7 @@ fn bytes_of(path: &Path) -> u64 {
         .sum()
 }
 
-fn of_status(status: &Status, path: &Path, findings: &mut Findings) {
+fn of_status(status: &Status, place: &PalaceRef, findings: &mut Findings) {
     let state = &status.state;
     if state.purge_pending {
         findings.warn(
@@ -295,10 +306,7 @@ fn of_status(status: &Status, path: &Path, findings: &mut Findings) {
                 count(state.set_aside.len() as u64, "file"),
                 some.join(", ")
             ),
-            format!(
-                "delete them from `{}` when nothing is missing",
-                path.display()
-            ),
+            format!("delete them from `{place}` when nothing is missing"),
         );
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use loci_palace::{
     DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, LostPiece, Phase, RelationsReport,
-    RescueOptions, RescueReport, RescueStep, RescuedCollection, open_foreign, shell_quoted,
+    RescueOptions, RescueReport, RescueStep, RescuedCollection, candidates_file, open_foreign,
+    shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -38,6 +39,7 @@ pub(super) fn run(
         dry_run: arguments.dry_run,
         collection: arguments.collection.clone(),
         batch: 0,
+        candidates: candidates_to(source.as_ref(), arguments)?,
     };
     let bar = session.printer.steps();
     let report = import(source.as_ref(), &options, session, &bar);
@@ -45,8 +47,20 @@ pub(super) fn run(
     let report = report?;
     let text = shown(session.printer, &report);
     Ok(Reply::new(&report, text)?
+        .masked(&report.masked)
         .warnings(&report.warnings)
         .exit_if(!report.is_whole(), Exit::Error))
+}
+
+/// Where texts without a certain id go: as asked, else into the state directory. The source is only read.
+fn candidates_to(
+    source: &dyn ForeignPalace,
+    arguments: &ImportArguments,
+) -> Result<Option<PathBuf>> {
+    if arguments.dry_run || source.candidates().is_empty() || arguments.candidates.is_some() {
+        return Ok(arguments.candidates.clone());
+    }
+    Ok(candidates_file(source.path())?)
 }
 
 fn import(
@@ -93,8 +107,8 @@ fn shown(printer: Printer, report: &RescueReport) -> String {
         } else {
             "imported"
         },
-        printer.stored(&report.path),
-        printer.stored(&report.writer)
+        printer.name(&report.path),
+        printer.name(&report.writer)
     );
     for collection in &report.collections {
         of_collection(printer, collection, &mut text);
@@ -102,10 +116,11 @@ fn shown(printer: Printer, report: &RescueReport) -> String {
     of_relations("facts", report.facts, &mut text);
     of_relations("links", report.links, &mut text);
     losses(printer, &report.lost, &mut text);
+    candidates(printer, report, &mut text);
     let left_out: Vec<String> = report
         .unmapped
         .iter()
-        .map(|(field, times)| format!("{} ({times})", printer.stored(field)))
+        .map(|(field, times)| format!("{} ({times})", printer.name(field)))
         .collect();
     if !left_out.is_empty() {
         let _ = writeln!(text, "no place here for: {}", left_out.join(", "));
@@ -121,7 +136,7 @@ fn of_collection(printer: Printer, of: &RescuedCollection, text: &mut String) {
     let _ = write!(
         text,
         "{} -> {}: {} record(s), {} added, {} known, {} updated, {} failed",
-        printer.stored(&of.name),
+        printer.name(&of.name),
         printer.strong(&of.target),
         of.records,
         of.added,
@@ -189,12 +204,12 @@ fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
                 piece
                     .id
                     .as_ref()
-                    .map(|id| format!("`{}`", printer.stored(id))),
+                    .map(|id| format!("`{}`", printer.name(id))),
             );
         }
     }
     for (piece, count, ids) in groups.iter().take(SHOWN_LOSSES) {
-        let _ = write!(text, "lost from {}", printer.stored(&piece.of));
+        let _ = write!(text, "lost from {}", printer.name(&piece.of));
         if *count > 1 {
             let _ = write!(text, " {count}:");
         }
@@ -205,7 +220,7 @@ fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
         if more > 0 && !ids.is_empty() {
             let _ = write!(text, " and {more} more");
         }
-        let _ = writeln!(text, ": {}", printer.stored(&piece.reason));
+        let _ = writeln!(text, ": {}", printer.name(&piece.reason));
     }
     let shown: u64 = groups
         .iter()
@@ -215,6 +230,26 @@ fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
     if lost.len() as u64 > shown && groups.iter().any(|of| !of.2.is_empty()) {
         text.push_str("`--json` lists everything that was lost\n");
     }
+}
+
+/// Texts whose id is not certain, and the file that they are in.
+fn candidates(printer: Printer, report: &RescueReport, text: &mut String) {
+    if report.candidates == 0 {
+        return;
+    }
+    let _ = write!(
+        text,
+        "{} record(s) lost the row that joins id and text, and which belong together is not certain",
+        report.candidates
+    );
+    let _ = match &report.candidates_file {
+        Some(file) => writeln!(
+            text,
+            ": see `{}`; `loci import jsonl` adds its texts under new ids",
+            printer.stored(file)
+        ),
+        None => writeln!(text, "; an import writes them to a file"),
+    };
 }
 
 /// Counts that are not zero, on a line.
@@ -249,7 +284,7 @@ fn where_to_search(printer: Printer, report: &RescueReport, text: &mut String) {
     // Of equals, the first.
     let largest = report.collections.iter().rev().max_by_key(|of| of.records);
     if let (false, Some(largest)) = (found_at_once, largest) {
-        let name = printer.stored(&shell_quoted(Path::new(&largest.target)));
+        let name = printer.name(&shell_quoted(Path::new(&largest.target)));
         let _ = writeln!(text, "search it: `loci search WORDS --collection {name}`");
     }
 }

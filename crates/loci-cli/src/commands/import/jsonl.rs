@@ -1,9 +1,10 @@
 //! JSON lines, with a report of everything that was not taken.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
+use loci_files::foreign::{ForeignFile, open_stream};
 use loci_palace::{Error, ImportOptions, ImportReport};
 
 use super::{SHOWN_LOSSES, rule};
@@ -19,35 +20,62 @@ pub(super) fn run(
     session: &Session<'_>,
 ) -> Result<Reply> {
     // The input is opened first: without it no palace is created.
-    let (input, length) = open(file)?;
+    let input = open(file)?;
     let options = ImportOptions {
         collection: arguments.collection.clone(),
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
     };
-    let bar = session.printer.progress(length);
-    let mut input = BufReader::with_capacity(256 << 10, bar.wrap_read(input));
+    let bar = session.printer.progress(input.length());
     let palace = session.created()?;
-    let report = palace.import(&mut input as &mut dyn BufRead, &options, &mut |line| {
+    let mut show = |line: u64| {
         if line.is_multiple_of(1_000) {
             bar.set_message(format!("{line} lines"));
         }
-    });
+    };
+    let report = match input {
+        Input::File(file, _) => {
+            let mut file = BufReader::with_capacity(BUFFER, bar.wrap_read(file));
+            palace.import_file(&mut file, &options, &mut show)
+        }
+        Input::Stream(stream) => {
+            let mut stream = BufReader::with_capacity(BUFFER, bar.wrap_read(stream));
+            palace.import(&mut stream, &options, &mut show)
+        }
+    };
     bar.finish_and_clear();
     let report = report?;
     let text = shown(session.printer, &report);
     Ok(Reply::new(&report, text)?
+        .masked(&report.masked)
         .warnings(&report.warnings)
         .exit_if(report.failed > 0, Exit::Error))
 }
 
-/// The input, and its length where it has one.
-fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
+/// Bytes that are read at once.
+const BUFFER: usize = 256 << 10;
+
+enum Input {
+    /// It can be read twice. With its length.
+    File(ForeignFile, u64),
+    Stream(Box<dyn Read>),
+}
+
+impl Input {
+    fn length(&self) -> Option<u64> {
+        match self {
+            Self::File(_, length) => Some(*length),
+            Self::Stream(_) => None,
+        }
+    }
+}
+
+fn open(file: &Path) -> Result<Input> {
     if file == Path::new("-") {
-        return Ok((Box::new(std::io::stdin()), None));
+        return Ok(Input::Stream(Box::new(std::io::stdin())));
     }
     let fail = |source| Error::io("cannot read", file, source);
-    let opened = loci_files::foreign::open(file).map_err(fail)?;
+    let opened = open_stream(file).map_err(fail)?;
     let metadata = opened.metadata().map_err(fail)?;
     if metadata.is_dir() {
         return Err(Error::invalid(
@@ -56,8 +84,11 @@ fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
         )
         .into());
     }
-    let length = metadata.is_file().then_some(metadata.len());
-    Ok((Box::new(opened), length))
+    Ok(if metadata.is_file() {
+        Input::File(opened, metadata.len())
+    } else {
+        Input::Stream(Box::new(opened))
+    })
 }
 
 fn shown(printer: Printer, report: &ImportReport) -> String {
@@ -75,6 +106,12 @@ fn shown(printer: Printer, report: &ImportReport) -> String {
     if report.sources > 0 {
         let _ = writeln!(text, "added {} mined source(s)", report.sources);
     }
+    if report.projects > 0 {
+        let _ = writeln!(text, "added {} project(s) of wings", report.projects);
+    }
+    for wing in &report.wings {
+        text.push_str(&crate::commands::wings::renamed(printer, wing));
+    }
     if report.incomplete_sources > 0 {
         let _ = writeln!(
             text,
@@ -88,9 +125,9 @@ fn shown(printer: Printer, report: &ImportReport) -> String {
     for loss in report.lost.iter().take(SHOWN_LOSSES) {
         let _ = write!(text, "lost line {}", loss.line);
         if let Some(id) = &loss.id {
-            let _ = write!(text, " `{}`", printer.stored(id));
+            let _ = write!(text, " `{}`", printer.name(id));
         }
-        let _ = writeln!(text, ": {}", printer.stored(&loss.reason));
+        let _ = writeln!(text, ": {}", printer.name(&loss.reason));
     }
     if let Some(more) = report
         .lost

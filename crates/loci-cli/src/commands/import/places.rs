@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::shell_quoted;
+use loci_palace::{path_text, shell_quoted};
 use serde_json::json;
 
 use crate::commands::doctor::{PLACES, usual_places};
@@ -14,13 +14,13 @@ use crate::session::Session;
 pub(super) fn run(session: &Session<'_>) -> Result<Reply> {
     let (mut found, mut text) = (Vec::new(), String::new());
     for one in usual_places()? {
-        let place = one.path.to_string_lossy();
-        let quoted = session.printer.stored(&shell_quoted(&one.path));
+        let place = path_text(&one.path);
+        let quoted = session.printer.name(&shell_quoted(&one.path));
         let _ = writeln!(
             text,
             "{}: {}\n  look:   loci doctor {quoted}\n  import: loci import {quoted}",
             session.printer.strong(&place),
-            session.printer.stored(&one.words),
+            session.printer.name(&one.words),
         );
         found.push(one.answer);
     }

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use loci_palace::chroma::{CollectionRepair, RepairOptions, RepairReport, repair};
-use loci_palace::{Error, ForeignFinding, ForeignKind, Severity, diagnose, shell_quoted};
+use loci_palace::{
+    Error, ErrorKind, ForeignFinding, ForeignKind, Severity, diagnose, path_text, shell_quoted,
+};
 use serde::Serialize;
 
 use crate::args::RepairArguments;
 use crate::commands::doctor::grave;
 use crate::commands::quarantine::{DATABASE, chroma_directory};
-use crate::failure::{Exit, Result};
+use crate::failure::{Exit, Failure, Result};
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -26,6 +28,7 @@ pub(super) fn run(
     let options = RepairOptions {
         dry_run: arguments.dry_run,
         output: arguments.output.clone(),
+        ..RepairOptions::default()
     };
     let copied = arguments.output.is_some() && !arguments.dry_run;
     let path = chroma_directory(path);
@@ -35,7 +38,11 @@ pub(super) fn run(
     }
     let spinner = session.printer.spinner();
     spinner.set_message(format!("reading {}", path.display()));
-    let report = repair(&path, &options);
+    let report = if arguments.embed {
+        with_models(&path, &options, session)
+    } else {
+        repair(&path, &options).map_err(Failure::from)
+    };
     let remaining = report.as_ref().map(remaining);
     spinner.finish_and_clear();
     let (remaining, report) = (remaining.unwrap_or_default(), report?);
@@ -46,6 +53,26 @@ pub(super) fn run(
     };
     let whole = is_whole(&report) && remaining.is_empty();
     Ok(Reply::new(&answer, text)?.exit_if(!whole, Exit::Nothing))
+}
+
+/// Repairs with the models that were added on this machine. That needs the settings of a palace, and no palace.
+fn with_models(
+    path: &Path,
+    options: &RepairOptions,
+    session: &Session<'_>,
+) -> Result<RepairReport> {
+    match session.existing() {
+        Ok(palace) => Ok(palace.repair_chroma_with_models(path, options)?),
+        Err(Failure::Palace(error)) if error.kind() == ErrorKind::NotFound => {
+            let directory = tempfile::tempdir()
+                .map_err(|source| Error::io("cannot create", "a directory", source))?;
+            let palace = session.beside(&directory.path().join("palace"))?;
+            let report = palace.repair_chroma_with_models(path, options);
+            palace.close()?;
+            Ok(report?)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What was done, and what is wrong all the same.
@@ -72,12 +99,11 @@ fn remaining(report: &RepairReport) -> Vec<ForeignFinding> {
     grave(&found).cloned().collect()
 }
 
-/// Whether every record has its vector again.
+/// Whether every record has its vector and its metadata again.
 fn is_whole(report: &RepairReport) -> bool {
-    report
-        .collections
-        .iter()
-        .all(|of| of.needs_embedding.is_empty() && of.lost.is_empty())
+    report.collections.iter().all(|of| {
+        of.needs_embedding.is_empty() && of.lost.is_empty() && of.metadata_lost.is_empty()
+    }) && report.candidates == 0
 }
 
 fn shown(
@@ -89,7 +115,7 @@ fn shown(
     let mut text = if report.changed {
         done(printer, report)
     } else {
-        let path = printer.stored(&report.path.to_string_lossy());
+        let path = printer.name(&path_text(&report.path));
         let copied = if copied { ", a copy" } else { "" };
         format!("`{path}`{copied}: nothing to repair\n")
     };
@@ -98,8 +124,8 @@ fn shown(
     }
     for finding in remaining {
         let place = finding.collection.as_ref().or(finding.file.as_ref());
-        let place = place.map_or_else(String::new, |place| format!(" `{}`", printer.stored(place)));
-        let message = printer.stored(&finding.message);
+        let place = place.map_or_else(String::new, |place| format!(" `{}`", printer.name(place)));
+        let message = printer.name(&finding.message);
         let _ = writeln!(text, "  {}{place}: {message}", finding.code);
     }
     if !is_whole(report) || !remaining.is_empty() {
@@ -110,27 +136,35 @@ fn shown(
 
 /// What can be done beyond a repair.
 fn advice(printer: Printer, report: &RepairReport, text: &mut String) {
-    let bare: usize = report
-        .collections
-        .iter()
-        .map(|of| of.needs_embedding.len())
-        .sum();
-    if bare > 0 {
+    let moved: u64 = report.collections.iter().map(|of| of.moved).sum();
+    if moved > 0 {
+        let into = match &report.moved_file {
+            Some(file) => format!("are now in `{}`", printer.name(&path_text(file))),
+            None => "would be moved into a file".to_owned(),
+        };
         let _ = writeln!(
             text,
-            "{bare} record(s) need a new vector: update them in ChromaDB with their own text; until then filtered queries that \
-             touch one fail there"
+            "{moved} record(s) whose vector is nowhere {into}; `loci import jsonl` reads it, and `--embed` would have given them \
+             new vectors"
         );
     }
-    let path = printer.stored(&shell_quoted(&report.path));
-    let _ = writeln!(
-        text,
-        "`loci import {path}` brings home what can be read, texts without a vector too"
-    );
+    if report.candidates > 0 {
+        let into = match &report.candidates_file {
+            Some(file) => format!("are now in `{}`", printer.name(&path_text(file))),
+            None => "would be written to a file".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "{} record(s) lost the row that joins id and text, and which belong together is not certain; they {into}",
+            report.candidates
+        );
+    }
+    let path = printer.name(&shell_quoted(&report.path));
+    let _ = writeln!(text, "`loci import {path}` imports what can be read");
 }
 
 fn done(printer: Printer, report: &RepairReport) -> String {
-    let path = printer.stored(&report.path.to_string_lossy());
+    let path = printer.name(&path_text(&report.path));
     let mut text = format!(
         "{} `{path}`\n",
         if report.dry_run {
@@ -140,30 +174,26 @@ fn done(printer: Printer, report: &RepairReport) -> String {
         }
     );
     for change in &report.changes {
-        let _ = writeln!(text, "  {}: {}", printer.stored(&change.what), change.count);
+        let _ = writeln!(text, "  {}: {}", printer.name(&change.what), change.count);
     }
     for collection in &report.collections {
         of_collection(printer, collection, &mut text);
     }
     for note in &report.notes {
-        let _ = writeln!(text, "note: {}", printer.stored(note));
+        let _ = writeln!(text, "note: {}", printer.name(note));
     }
     for aside in &report.set_aside {
-        let (from, to) = (aside.from.to_string_lossy(), aside.to.to_string_lossy());
+        let (from, to) = (path_text(&aside.from), path_text(&aside.to));
         let _ = writeln!(
             text,
             "renamed `{}` to `{}`",
-            printer.stored(&from),
-            printer.stored(&to)
+            printer.name(&from),
+            printer.name(&to)
         );
     }
     if let Some(backup) = &report.backup {
-        let backup = backup.to_string_lossy();
-        let _ = writeln!(
-            text,
-            "the database as it was: `{}`",
-            printer.stored(&backup)
-        );
+        let backup = path_text(backup);
+        let _ = writeln!(text, "the database as it was: `{}`", printer.name(&backup));
     }
     text
 }
@@ -171,24 +201,29 @@ fn done(printer: Printer, report: &RepairReport) -> String {
 fn of_collection(printer: Printer, of: &CollectionRepair, text: &mut String) {
     let _ = writeln!(
         text,
-        "collection `{}`: {} record(s); vectors: {} from the index, {} from the queue, {} from files set aside; {} to be embedded \
-         again, {} lost",
-        printer.stored(&of.name),
+        "collection `{}`: {} record(s); vectors: {} from the index, {} from the queue, {} from files set aside, {} made from \
+         text; {} moved into a file, {} lost",
+        printer.name(&of.name),
         of.records,
         of.from_segment,
         of.from_queue,
         of.from_siblings,
-        of.needs_embedding.len(),
+        of.embedded,
+        of.moved,
         of.lost.len()
     );
-    for (what, ids) in [("embed again", &of.needs_embedding), ("lost", &of.lost)] {
+    for (what, ids) in [
+        ("without a vector", &of.needs_embedding),
+        ("without metadata that is lost", &of.metadata_lost),
+        ("lost", &of.lost),
+    ] {
         if ids.is_empty() {
             continue;
         }
         let shown: Vec<String> = ids
             .iter()
             .take(SHOWN)
-            .map(|id| format!("`{}`", printer.stored(id)))
+            .map(|id| format!("`{}`", printer.name(id)))
             .collect();
         let _ = write!(text, "  {what}: {}", shown.join(", "));
         if ids.len() > SHOWN {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{LostDrawer, LostRelation, SalvageReport};
+use loci_palace::{LostDrawer, LostRelation, SalvageReport, path_text};
 use serde_json::{Value, json};
 
 use super::counted;
@@ -14,7 +14,7 @@ const SHOWN: usize = 20;
 
 pub(super) fn json(salvage: &SalvageReport) -> Value {
     json!({
-        "palace": salvage.palace.to_string_lossy(),
+        "palace": path_text(&salvage.palace),
         "drawers_before": salvage.drawers_before,
         "known_by": salvage.known_by,
         "saved": salvage.saved,
@@ -54,7 +54,7 @@ pub(super) fn text(printer: Printer, salvage: &SalvageReport) -> String {
         );
     }
     for lost in salvage.lost.iter().take(SHOWN) {
-        let _ = writeln!(text, "lost: {}", printer.stored(&drawer(lost)));
+        let _ = writeln!(text, "lost: {}", printer.name(&drawer(lost)));
     }
     if let Some(more) = salvage
         .lost
@@ -91,7 +91,7 @@ pub(super) fn text(printer: Printer, salvage: &SalvageReport) -> String {
         let _ = writeln!(
             text,
             "the numbers do not add up: {}",
-            printer.stored(discrepancy)
+            printer.name(discrepancy)
         );
     }
     text
@@ -99,7 +99,7 @@ pub(super) fn text(printer: Printer, salvage: &SalvageReport) -> String {
 
 fn relations(printer: Printer, kind: &str, lost: &[LostRelation], text: &mut String) {
     for relation in lost.iter().take(SHOWN) {
-        let _ = writeln!(text, "lost: {kind} {}", printer.stored(&relation.what));
+        let _ = writeln!(text, "lost: {kind} {}", printer.name(&relation.what));
     }
     if let Some(more) = lost.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         let _ = writeln!(text, "and {more} more {kind}s; `--json` lists them all");

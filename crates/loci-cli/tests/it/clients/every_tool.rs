@@ -46,15 +46,18 @@ fn over_both(variable: &str, set: &str, drive: fn(&mut Caller, &Dir)) {
     let Some(python) = peer(variable) else {
         return;
     };
-    let arguments = ["--tools", set];
     let drive_to_end = |client: Client, dir: &Dir| {
         let mut caller = Caller::new(client);
         drive(&mut caller, dir);
         caller.close();
     };
     let dir = Dir::new();
+    let home = dir.path("home");
+    let arguments = ["--tools", set, "--allow-mine", home.to_str().unwrap()];
     drive_to_end(Client::stdio(&python, &dir, &arguments, "auto"), &dir);
     let dir = Dir::new();
+    let home = dir.path("home");
+    let arguments = ["--tools", set, "--allow-mine", home.to_str().unwrap()];
     let server = Server::start(&dir, &arguments);
     drive_to_end(Client::http(&python, &dir, &server, "auto"), &dir);
 }
@@ -127,7 +130,7 @@ fn core(caller: &mut Caller, _: &Dir) {
 
 fn full(caller: &mut Caller, dir: &Dir) {
     core(caller, dir);
-    let folder = dir.path("notes");
+    let folder = dir.path("home/notes");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(
         folder.join("tide.md"),

@@ -17,6 +17,8 @@ struct Inspector<'a> {
     dir: &'a Dir,
     /// The URL, or the command and its arguments.
     target: Vec<String>,
+    /// What it sends over HTTP.
+    token: Option<String>,
     era: &'static str,
 }
 
@@ -26,6 +28,7 @@ impl<'a> Inspector<'a> {
             script: script.to_owned(),
             dir,
             target: vec![env!("CARGO_BIN_EXE_loci").into(), "mcp".into()],
+            token: None,
             era,
         }
     }
@@ -35,6 +38,7 @@ impl<'a> Inspector<'a> {
             script: script.to_owned(),
             dir,
             target: vec![server.url.clone()],
+            token: Some(server.token.clone()),
             era,
         }
     }
@@ -52,6 +56,8 @@ impl<'a> Inspector<'a> {
         if let [url] = self.target.as_slice() {
             assert!(url.starts_with("http"), "{url}");
             command.args(["--transport", "http"]);
+            let token = self.token.as_deref().unwrap();
+            command.args(["--header", &format!("Authorization: Bearer {token}")]);
         } else {
             let palace = self.dir.palace();
             command.args(["-e", &format!("LOCI_PALACE={}", palace.display())]);

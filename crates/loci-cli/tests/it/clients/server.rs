@@ -3,13 +3,16 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
+use serde_json::Value;
+
 use crate::support::Dir;
 
 /// A server on a free loopback port; it ends with this value.
 pub(super) struct Server {
     child: Child,
     pub(super) url: String,
-    pub(super) token: Option<&'static str>,
+    /// The token that it asks for.
+    pub(super) token: String,
 }
 
 impl Server {
@@ -18,8 +21,8 @@ impl Server {
         Self::guarded(dir, arguments, None)
     }
 
-    /// The same, for clients that show this token.
-    pub(super) fn guarded(dir: &Dir, arguments: &[&str], token: Option<&'static str>) -> Self {
+    /// The same with this token instead of a generated one.
+    pub(super) fn guarded(dir: &Dir, arguments: &[&str], token: Option<&str>) -> Self {
         let mut command = dir.command();
         command
             .args(["mcp", "--http", "127.0.0.1:0"])
@@ -40,7 +43,12 @@ impl Server {
             .find(|word| word.starts_with("http://"))
             .unwrap_or_else(|| panic!("it does not say where it listens: `{line}`"));
         let url = url.trim_end_matches(['.', ',']).to_owned();
-        // Whoever does not read what it says must not hold it up.
+        let mut note = String::new();
+        said.read_line(&mut note).unwrap();
+        let file = note.split('`').nth(1).unwrap_or_else(|| panic!("{note}"));
+        let record: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let token = record["token"].as_str().unwrap().to_owned();
+        // A pipe that nobody reads must not hold the server up.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         Self { child, url, token }
     }

@@ -1,7 +1,7 @@
 //! A client of a server at a pipe. Every line that comes must be a message: stdout carries nothing else.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -12,30 +12,32 @@ use crate::support::Dir;
 /// Nothing takes so long.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-pub(super) struct Client {
-    pub(super) child: Child,
+pub(crate) struct Client {
+    pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     messages: Receiver<Value>,
     /// What came without being an answer.
-    pub(super) notifications: Vec<Value>,
+    pub(crate) notifications: Vec<Value>,
     waiting: Vec<Value>,
     next: u64,
 }
 
 impl Client {
     /// Starts a server and greets it.
-    pub(super) fn new(dir: &Dir, arguments: &[&str]) -> Self {
+    pub(crate) fn new(dir: &Dir, arguments: &[&str]) -> Self {
         let mut client = Self::silent(dir, arguments);
         client.greet("2025-11-25");
         client
     }
 
     /// Starts a server and says nothing.
-    pub(super) fn silent(dir: &Dir, arguments: &[&str]) -> Self {
-        let mut child = dir
-            .command()
-            .arg("mcp")
-            .args(arguments)
+    pub(crate) fn silent(dir: &Dir, arguments: &[&str]) -> Self {
+        Self::of(dir.command().arg("mcp").args(arguments))
+    }
+
+    /// Starts a server by this command and says nothing.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -65,7 +67,7 @@ impl Client {
     }
 
     /// The handshake; gives what the server says of itself.
-    pub(super) fn greet(&mut self, revision: &str) -> Value {
+    pub(crate) fn greet(&mut self, revision: &str) -> Value {
         let greeting = self.ask(
             "initialize",
             &json!({
@@ -79,19 +81,19 @@ impl Client {
     }
 
     /// Sends a line as it is.
-    pub(super) fn write(&mut self, line: &str) {
+    pub(crate) fn write(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).unwrap();
         stdin.write_all(b"\n").unwrap();
         stdin.flush().unwrap();
     }
 
-    pub(super) fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         self.write(&message.to_string());
     }
 
     /// Sends a request; gives its id.
-    pub(super) fn begin(&mut self, method: &str, parameters: &Value) -> u64 {
+    pub(crate) fn begin(&mut self, method: &str, parameters: &Value) -> u64 {
         self.next += 1;
         let message =
             json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": parameters});
@@ -100,12 +102,12 @@ impl Client {
     }
 
     /// The answer to a request.
-    pub(super) fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         self.message(|message| message["id"] == id)
     }
 
     /// The next message of a kind; what comes before is kept.
-    pub(super) fn message(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn message(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.waiting.iter().position(&is_it) {
             return self.waiting.remove(at);
         }
@@ -124,20 +126,20 @@ impl Client {
         }
     }
 
-    pub(super) fn ask(&mut self, method: &str, parameters: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         let id = self.begin(method, parameters);
         self.answer(id)
     }
 
     /// Calls a tool and gives the whole result.
-    pub(super) fn result(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn result(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         assert!(answer["error"].is_null(), "{answer}");
         answer["result"].clone()
     }
 
     /// Calls a tool that must succeed; gives the structured answer.
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let result = self.result(tool, arguments);
         assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
         assert!(result["structuredContent"].is_object(), "{result}");
@@ -145,19 +147,19 @@ impl Client {
     }
 
     /// Calls a tool that must fail; gives what it says.
-    pub(super) fn refusal(&mut self, tool: &str, arguments: &Value) -> String {
+    pub(crate) fn refusal(&mut self, tool: &str, arguments: &Value) -> String {
         let result = self.result(tool, arguments);
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         text(&result)
     }
 
     /// Closes its end of stdin.
-    pub(super) fn hang_up(&mut self) {
+    pub(crate) fn hang_up(&mut self) {
         self.stdin = None;
     }
 
     /// Waits until the server has ended.
-    pub(super) fn ended(&mut self) -> ExitStatus {
+    pub(crate) fn ended(&mut self) -> ExitStatus {
         let since = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -169,7 +171,7 @@ impl Client {
     }
 
     /// Ends the session as a client should.
-    pub(super) fn close(mut self) {
+    pub(crate) fn close(mut self) {
         self.hang_up();
         assert!(self.ended().success());
     }
@@ -183,6 +185,6 @@ impl Drop for Client {
 }
 
 /// The text of a result.
-pub(super) fn text(result: &Value) -> String {
+pub(crate) fn text(result: &Value) -> String {
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }

@@ -2,25 +2,19 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::support::{Dir, wait_until};
+use crate::support::{Dir, signal, wait_until};
 
 fn many(drawers: usize) -> Value {
     let drawers: Vec<Value> = (0..drawers)
         .map(|n| json!({"text": format!("note {n} of a long call"), "wing": "long"}))
         .collect();
     json!({"name": "loci_add", "arguments": {"drawers": drawers}})
-}
-
-fn signal(client: &Client, name: &str) {
-    let pid = client.child.id().to_string();
-    let sent = Command::new("kill").args(["-s", name, &pid]).status();
-    assert!(sent.unwrap().success());
 }
 
 /// Whole, and nothing but the palace's own files.
@@ -85,7 +79,7 @@ fn calls_under_way_are_answered_before_the_server_ends() {
 fn a_long_call_does_not_outlive_its_client() {
     let dir = Dir::new();
     let root = tree(&dir);
-    let mut client = Client::new(&dir, &["--tools", "full"]);
+    let mut client = Client::new(&dir, &["--tools", "full", "--allow-mine", "."]);
     client.begin(
         "tools/call",
         &json!({"name": "loci_mine", "arguments": {"path": root}}),
@@ -110,7 +104,7 @@ fn every_signal_ends_a_server_in_the_middle_of_a_write() {
         client.begin("tools/call", &many(4_000));
         wait_until("the palace is there", || dir.run(&["status"]).code == 0);
         let since = Instant::now();
-        signal(&client, name);
+        signal(&client.child, name);
         assert!(client.ended().success(), "{name}");
         assert!(
             since.elapsed() < Duration::from_secs(20),
@@ -128,7 +122,7 @@ fn a_killed_server_leaves_whole_calls_only() {
         let mut client = Client::new(&dir, &[]);
         client.begin("tools/call", &many(4_000));
         wait_until("the palace is there", || dir.run(&["status"]).code == 0);
-        signal(&client, "KILL");
+        signal(&client.child, "KILL");
         client.ended();
         assert_whole(&dir);
     }
@@ -181,7 +175,7 @@ fn a_server_that_nobody_reads_ends_though_stdin_stays_open() {
 fn a_cancelled_mine_really_stops() {
     let dir = Dir::new();
     let root = tree(&dir);
-    let mut client = Client::new(&dir, &["--tools", "full"]);
+    let mut client = Client::new(&dir, &["--tools", "full", "--allow-mine", "."]);
     let call = json!({
         "name": "loci_mine", "arguments": {"path": root}, "_meta": {"progressToken": "mine"},
     });
@@ -264,7 +258,7 @@ fn a_server_ends_within_five_seconds_of_a_signal_whatever_its_calls_wait_for() {
                 .any(|entry| std::fs::read_link(entry.path()).is_ok_and(|file| file == path))
         });
         let since = Instant::now();
-        signal(&client, name);
+        signal(&client.child, name);
         client.ended();
         assert!(since.elapsed() < Duration::from_secs(5), "{name}");
     }

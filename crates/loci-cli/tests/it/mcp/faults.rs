@@ -26,6 +26,10 @@ fn lines_that_are_no_messages_are_answered_and_the_next_is_read() {
         let refused = client.message(|message| message.get("error").is_some());
         assert_eq!(refused["error"]["code"], code, "{line}: {refused}");
     }
+    // An id that does not fit into 64 bits got no answer, and its client waited for ever.
+    client.write("{\"jsonrpc\":\"2.0\",\"id\":123456789012345678901234567890,\"method\":\"ping\"}");
+    let refused = client.message(|message| message.get("error").is_some());
+    assert_eq!(refused.get("id"), Some(&Value::Null), "{refused}");
     client.write("");
     client.write("  ");
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/nonsense", "params": 7}));

@@ -349,7 +349,9 @@ fn the_full_set_mines_what_is_named_and_takes_it_back() {
     let dir = Dir::new();
     std::fs::create_dir(dir.path("notes")).unwrap();
     dir.write("notes/sea.md", "# Sea\n\nThe harbour freezes in January.\n");
-    let mut client = Client::new(&dir, &["--tools", "full"]);
+    let notes = dir.path("notes");
+    let allowed = ["--tools", "full", "--allow-mine", notes.to_str().unwrap()];
+    let mut client = Client::new(&dir, &allowed);
     let said = client.refusal("loci_mine", &json!({"path": "notes"}));
     assert!(said.contains("absolute"), "{said}");
     let said = client.refusal("loci_mine", &json!({"path": dir.path("nothing")}));

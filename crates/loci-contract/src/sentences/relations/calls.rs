@@ -238,7 +238,7 @@ pub fn s17_18_a_missing_palace_has_no_relations_and_a_closed_one_answers_so(fixt
     };
     let (backend, missing) = (fixture.backend(), fixture.fresh_palace());
     refused!(backend.relations(&missing), Error::PalaceNotFound { .. });
-    assert!(!missing.path.exists());
+    assert!(!missing.directory().unwrap().exists());
     backend.close_palace(&palace).unwrap();
     let calls = |relations: &dyn Relations| {
         [

@@ -6,7 +6,7 @@ use loci_palace::{Fact, Palace};
 use serde_json::{Value, json};
 
 use super::time::{Bucket, bucket, held, now};
-use super::{all, entity_key, existing, of_entity};
+use super::{all, entity_key, existing, flagged_fact, of_entity};
 use crate::mempalace::given;
 use crate::mempalace::outcome::{Outcome, refuse, warn};
 use crate::tool::Call;
@@ -105,7 +105,7 @@ fn rows(facts: &[Fact], name: &str, direction: &str, as_of: Option<&str>) -> Vec
 /// The side that was asked for bears the name it was asked by.
 fn shown(fact: &Fact, direction: &str, name: &str) -> Value {
     let outgoing = direction == "outgoing";
-    json!({
+    let shown = json!({
         "direction": direction,
         "subject": if outgoing { name } else { &fact.subject },
         "predicate": fact.predicate,
@@ -115,7 +115,8 @@ fn shown(fact: &Fact, direction: &str, name: &str) -> Value {
         "confidence": fact.confidence.unwrap_or(1.0),
         "source_closet": fact.metadata.get_str("source_closet"),
         "current": fact.valid_to.is_none(),
-    })
+    });
+    flagged_fact(shown, fact)
 }
 
 fn told(entity: &str, as_of: Option<&str>, rows: &[Shown]) -> Value {

@@ -3,8 +3,7 @@
 
 use std::cmp::Ordering;
 
-use jiff::Timestamp;
-use loci_palace::Fact;
+use loci_palace::{Fact, clock};
 
 /// Whether a fact holds now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,11 +68,11 @@ fn end(date: &str) -> String {
 }
 
 pub(super) fn now() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    clock::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 pub(super) fn today() -> String {
-    Timestamp::now().strftime("%Y-%m-%d").to_string()
+    clock::now().strftime("%Y-%m-%d").to_string()
 }
 
 #[cfg(test)]

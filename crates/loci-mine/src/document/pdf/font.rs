@@ -4,8 +4,16 @@ use std::collections::HashMap;
 
 use lopdf::{Dictionary, Document, Object};
 
+use super::work::Work;
+
 /// More widths than this are not those of one font.
 const MOST_WIDTHS: usize = 65_536;
+/// Most bytes that the table of characters of a font unpacks to.
+const MOST_UNPACKED: usize = 8 * 1024 * 1024;
+/// Work of looking up all codes of a font, and of keeping one of them.
+const WORK_OF_FONT: usize = 1024;
+const WORK_OF_WIDE_FONT: usize = 256 * 1024;
+const WORK_OF_CODE: usize = 512;
 
 /// A font, with the text of its codes looked up once.
 #[derive(Debug)]
@@ -19,8 +27,8 @@ pub(super) struct Font {
 }
 
 impl Font {
-    /// Reads a font; `most` bounds what its tables unpack to.
-    pub(super) fn new(document: &Document, font: &Dictionary, most: usize) -> Font {
+    /// Reads a font. It has no characters if too much work was done before.
+    pub(super) fn new(document: &Document, font: &Dictionary, work: &mut Work) -> Font {
         let wide = font
             .get(b"Subtype")
             .and_then(Object::as_name)
@@ -33,7 +41,7 @@ impl Font {
         };
         Font {
             wide,
-            characters: characters(document, font, most, wide),
+            characters: known_characters(document, font, work, wide),
             widths,
             default_width,
         }
@@ -69,6 +77,31 @@ impl Font {
             })
             .sum()
     }
+}
+
+/// Text of all codes, within the limit of work.
+fn known_characters(
+    document: &Document,
+    font: &Dictionary,
+    work: &mut Work,
+    wide: bool,
+) -> HashMap<u16, String> {
+    work.add(if wide {
+        WORK_OF_WIDE_FONT
+    } else {
+        WORK_OF_FONT
+    });
+    let table = font.get_deref(b"ToUnicode", document);
+    if let Ok(table) = table.and_then(Object::as_stream) {
+        let table = table.decompressed_content_with_limit(MOST_UNPACKED);
+        work.unpacked(table.as_deref().ok(), MOST_UNPACKED);
+    }
+    if work.is_done() {
+        return HashMap::new();
+    }
+    let characters = characters(document, font, MOST_UNPACKED, wide);
+    work.add(characters.len() * WORK_OF_CODE);
+    characters
 }
 
 /// Text of all codes. What the font says of Unicode goes before names of glyphs, which may be arbitrary.
@@ -149,18 +182,23 @@ fn wide_widths(document: &Document, font: &Dictionary, widths: &mut HashMap<u16,
         .get_deref(b"W", document)
         .and_then(Object::as_array);
     let mut rest = listed.map(Vec::as_slice).unwrap_or_default();
-    while widths.len() < MOST_WIDTHS {
+    // Counted as they are read: ranges may name the same codes again and again.
+    let mut read = 0;
+    while read < MOST_WIDTHS {
         // Either a code and the widths from there on, or two codes and the width of all between.
         let number = |place: usize| rest.get(place).and_then(|number| number.as_float().ok());
         let Some(first) = number(0) else { break };
         let list = rest.get(1).and_then(|list| document.dereference(list).ok());
         if let Some(Ok(list)) = list.map(|(_, list)| list.as_array()) {
-            for (code, width) in (first as u16..).zip(list) {
+            read += list.len().max(1);
+            for (code, width) in (first as u16..=u16::MAX).zip(list) {
                 widths.insert(code, width.as_float().map_or(0.0, f64::from));
             }
             rest = rest.get(2..).unwrap_or_default();
         } else if let (Some(last), Some(width)) = (number(1), number(2)) {
-            for code in first as u16..=last as u16 {
+            let codes = first as u16..=last as u16;
+            read += codes.len().max(1);
+            for code in codes {
                 widths.insert(code, f64::from(width));
             }
             rest = rest.get(3..).unwrap_or_default();

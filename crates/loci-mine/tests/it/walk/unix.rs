@@ -12,7 +12,11 @@ fn a_link_to_a_file_is_that_file_once_under_its_real_path() {
     tree.link("two.md", outside.at("shared.md"));
     tree.link("again.md", "a.md");
     tree.link("b.md", ".hid/b.md");
-    let seen = see(&[tree.root().to_path_buf()], &Rules::default());
+    let everywhere = Rules {
+        follow_links: FollowLinks::Everywhere,
+        ..Rules::default()
+    };
+    let seen = see(&[tree.root().to_path_buf()], &everywhere);
     let paths: Vec<_> = seen.files.iter().map(|found| found.path.clone()).collect();
     assert_eq!(
         paths,
@@ -30,15 +34,57 @@ fn a_link_to_a_file_is_that_file_once_under_its_real_path() {
         ]
     );
     let none = Rules {
-        follow_links: false,
+        follow_links: FollowLinks::Never,
         ..Rules::default()
     };
     assert_eq!(names(&tree, &none), ["a.md"]);
-    let mut reach = Reach::of(&[tree.root().to_path_buf()], &Rules::default()).unwrap();
+    let mut reach = Reach::of(&[tree.root().to_path_buf()], &everywhere).unwrap();
     match reach.meet(&tree.at("one.md")) {
         Some(Met::File(found)) => assert_eq!(found.path, outside.at("shared.md")),
         other => panic!("{other:?}"),
     }
+}
+
+/// A link to `/etc/shadow` in a mined tree was read.
+#[test]
+fn a_link_to_a_file_outside_the_roots_is_skipped_and_counted() {
+    let outside = Tree::of(&["secret.md", "way.md"]);
+    let tree = Tree::of(&["a.md", "folder/b.md"]);
+    tree.link("direct.md", outside.at("secret.md"));
+    // A link to a link, a link through `..`, and a link whose own name is a root's name.
+    outside.link("hop.md", "secret.md");
+    tree.link("hop.md", outside.at("hop.md"));
+    let up = tree.root().components().count();
+    let around =
+        PathBuf::from("../".repeat(up)).join(outside.at("way.md").strip_prefix("/").unwrap());
+    tree.link("folder/around.md", around);
+    let rules = Rules::default();
+    let seen = see(&[tree.root().to_path_buf()], &rules);
+    assert_eq!(relative(&tree, &seen.files), ["a.md", "folder/b.md"]);
+    let links = ["direct.md", "folder/around.md", "hop.md"];
+    assert_eq!(
+        seen.skipped,
+        links.map(|name| (tree.at(name), reason::FILE_OUTSIDE))
+    );
+    assert!(seen.walked.complete);
+    let mut reach = Reach::of(&[tree.root().to_path_buf()], &rules).unwrap();
+    for link in links {
+        assert!(!would_meet(tree.root(), &tree.at(link), &rules), "{link}");
+        match reach.meet(&tree.at(link)) {
+            Some(Met::Skipped { reason, .. }) => assert_eq!(reason, reason::FILE_OUTSIDE),
+            other => panic!("{link}: {other:?}"),
+        }
+    }
+    // A second root makes it inside; a root itself may be a link.
+    let both = [tree.root().to_path_buf(), outside.root().to_path_buf()];
+    assert!(
+        see(&both, &rules)
+            .skipped
+            .iter()
+            .all(|(_, why)| *why == reason::MET_ELSEWHERE)
+    );
+    let root = see(&[tree.at("direct.md")], &rules);
+    assert_eq!(root.files[0].path, outside.at("secret.md"));
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loci_core::LeftOut;
+use loci_core::{KnownBy, LeftOut, LostDrawer, LostRelation, SalvageReport};
 
 use super::evidence::{Evidence, Trace};
 use super::finds::Finds;
-use super::report::{KnownBy, LostDrawer, LostRelation, SalvageReport};
 
 /// Drawers of one collection that the salvage could read.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use loci_core::{History, Metric, Origin, SourceHash, SourceRecord, Stat};
+use loci_core::{History, Metric, Origin, ProjectRecord, SourceHash, SourceRecord, Stat};
 use loci_salvage::Value;
 
 use super::relations::FoundRelations;
@@ -64,6 +64,8 @@ pub(super) struct Finds {
     accesses: HashMap<i64, u64>,
     pub(super) sources: BTreeMap<i64, FoundSource>,
     pub(super) forgotten: Vec<ForgottenText>,
+    /// Projects by row, each with its collection.
+    pub(super) projects: BTreeMap<i64, (i64, ProjectRecord)>,
     pub(super) forget_key: Option<Vec<u8>>,
     /// The last number drawn.
     pub(super) seq: Option<i64>,
@@ -206,6 +208,33 @@ impl Finds {
                 ..,
             ] if values.len() <= 10 => {
                 self.take_collection(row, name, metric, embedder, *drawers, *dropped);
+            }
+            [
+                Value::Null,
+                Value::Integer(collection),
+                Value::Text(wing),
+                Value::Text(name),
+                remote @ (Value::Text(_) | Value::Null),
+                first_commit @ (Value::Text(_) | Value::Null),
+                Value::Text(path),
+                Value::Integer(since),
+            ] => {
+                let text = |value: &Value| match value {
+                    Value::Text(text) => Some(text.clone()),
+                    _ => None,
+                };
+                let record = ProjectRecord {
+                    wing: wing.clone(),
+                    name: name.clone(),
+                    remote: text(remote),
+                    first_commit: text(first_commit),
+                    path: path.clone(),
+                    since: *since,
+                };
+                // What no claim writes is left out: the project claims again.
+                if record.validate().is_ok() {
+                    self.projects.insert(row, (*collection, record));
+                }
             }
             _ if values.len() == 17 => self.take_source(row, values),
             _ => self.relations.take(row, values),

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use loci_core::{Fact, Link, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, Relations as _, Result};
+use loci_core::{
+    Fact, Link, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, Relations as _, Result, SalvageReport,
+};
 use loci_salvage::Value;
 use rusqlite::params_from_iter;
 use rusqlite::types::Value as Stored;
 
-use super::SalvageReport;
 use crate::relations::facts::{self, FactRow};
 use crate::relations::links::{self, End, LinkRow};
 use crate::relations::{SqliteRelations, Unreadable};

@@ -4,23 +4,22 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use loci_core::{
-    Adopted, Backend, Batch, Collection, CollectionOptions, CountedSource, EmbedderIdentity,
-    Existing, History, LEFTOVERS, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, Metadata, Metric,
-    Outcome, PalaceRef, Result,
+    Adopted, Backend, Batch, Collection, CollectionOptions, CountedSource, Durability,
+    EmbedderIdentity, Existing, History, LEFTOVERS, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
+    Metadata, Metric, Outcome, PalaceRef, Result, SalvageReport,
 };
 use rusqlite::params;
 
 use super::account::{self, Doubtful, Found};
 use super::evidence::Evidence;
 use super::finds::{Finds, FoundCollection, FoundDrawer, FoundSource, Verdict};
-use super::report::SalvageReport;
 use crate::SqliteBackend;
 use crate::collection::record::vector_from_bytes;
 use crate::store::{Store, now_ms};
 
 /// Makes the palace that the report names, and fills the report.
 pub(super) fn write_all(
-    durability: crate::Durability,
+    durability: Durability,
     finds: &Finds,
     evidence: &Evidence,
     report: &mut SalvageReport,
@@ -75,6 +74,7 @@ pub(super) fn write_all(
         let name = writer.collection.name();
         let doubtful = account::doubtful(finds, report, &damaged_origins, name);
         writer.write_sources(*id, finds, &doubtful, report)?;
+        writer.write_projects(*id, finds)?;
     }
     keep_forgotten(&store, finds, &writers)?;
     finds.relations.save(&store, report)?;
@@ -241,6 +241,16 @@ impl Writer {
         report.saved += result.count("added") as u64;
         report.duplicates += (result.count("duplicate") + result.count("exists")) as u64;
         Ok(())
+    }
+
+    /// Writes which project has which wing.
+    fn write_projects(&self, id: i64, finds: &Finds) -> Result<()> {
+        let Some(projects) = self.collection.projects() else {
+            return Ok(());
+        };
+        let of_collection = finds.projects.values().filter(|(of, _)| *of == id);
+        let records: Vec<_> = of_collection.map(|(_, record)| record.clone()).collect();
+        projects.adopt_projects(&records).map(|_| ())
     }
 
     /// Writes the ledger of mining. A source that may have lost a drawer is marked incomplete: the

@@ -1,0 +1,490 @@
+//! Records whose row of `embeddings` is gone while other places still name them.
+//!
+//! The row joins an id with its text. Without it, the text is left in `embedding_metadata` under the row's number, and the id in the
+//! labels of the index or in the queue. Here both are joined again, as far as that is certain: a record with the text of another is worse
+//! than a record that is missing. Texts whose id is not certain become candidates.
+
+mod content;
+mod expected;
+mod order;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use loci_core::{Metadata, Result};
+use rusqlite::Connection;
+use serde::Serialize;
+
+use crate::directory::Directory;
+use crate::records::Reader;
+use crate::snapshot::{Snapshot, unreadable};
+
+use content::Content;
+use expected::{Expected, Missing};
+use order::Others;
+
+/// Possible ids that a candidate names at most.
+const MOST_IDS: usize = 20;
+
+/// What joins a text with its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// SQLite's index of the table still has the id with its row number.
+    Index,
+    /// The queue has the id with its text and metadata.
+    Queue,
+    /// Rows and labels stand in the same order between two known neighbours.
+    Order,
+}
+
+/// A record whose row is gone and that is known all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RestoredRow {
+    /// The number that the row had; `None` where the queue alone has the text.
+    pub(crate) row: Option<i64>,
+    pub(crate) id: String,
+    /// Number of its last change, where the queue tells.
+    pub(crate) seq: Option<u64>,
+    pub(crate) evidence: Evidence,
+}
+
+/// A text that may belong to a record whose row is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The collection, where only one comes into question.
+    pub collection: Option<String>,
+    /// The number that its row had.
+    pub row: Option<i64>,
+    /// The text.
+    pub document: Option<String>,
+    /// The metadata.
+    pub metadata: Metadata,
+    /// Ids that it may have: all of them, or none where they are not known or more than twenty.
+    pub ids: Vec<String>,
+    /// Labels of the vectors that it may have, in the order of `ids`, for those that the index has.
+    pub labels: Vec<u64>,
+    /// Why it is uncertain.
+    pub reason: &'static str,
+}
+
+/// What was found out about rows that are gone.
+#[derive(Debug, Default)]
+pub(crate) struct LostRows {
+    /// For each collection, the records that are certain.
+    pub(crate) restored: Vec<Vec<RestoredRow>>,
+    /// For each collection, ids whose row is gone and whose text was not found with certainty.
+    pub(crate) unresolved: Vec<Vec<String>>,
+    pub(crate) candidates: Vec<Candidate>,
+    /// Numbers of rows with metadata that belong to no record, and to none whose row is gone.
+    pub(crate) left_over: BTreeSet<i64>,
+}
+
+impl LostRows {
+    /// The row numbers of records that are restored.
+    pub(crate) fn restored_rows(&self) -> HashSet<i64> {
+        let restored = self.restored.iter().flatten();
+        restored.filter_map(|restored| restored.row).collect()
+    }
+
+    /// Looks at every collection at once: they share the numbers of rows.
+    pub(crate) fn find(directory: &Directory) -> Result<Self> {
+        let failed = |error: rusqlite::Error| unreadable(directory.snapshot().path(), &error);
+        let read = || -> rusqlite::Result<Self> {
+            let orphans = orphans(directory.snapshot())?;
+            let indexed = directory.snapshot().indexed_rows();
+            let with_labels = !orphans.is_empty() || !indexed.is_empty();
+            if !with_labels && !has_queue(directory.snapshot())? {
+                return Ok(Self::default());
+            }
+            let expected = (0..directory.collections().len())
+                .map(|at| Expected::of(directory, at, with_labels))
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            Search {
+                directory,
+                reader: Reader::new(directory)?,
+                expected,
+                orphans,
+                found: Self::default(),
+            }
+            .run()
+        };
+        read().map_err(failed)
+    }
+}
+
+/// One search.
+struct Search<'a> {
+    directory: &'a Directory,
+    reader: Reader<'a>,
+    expected: Vec<Expected>,
+    /// Numbers of rows that have metadata or a text, and that nobody was given yet.
+    orphans: BTreeSet<i64>,
+    found: LostRows,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> rusqlite::Result<LostRows> {
+        self.found
+            .restored
+            .resize_with(self.expected.len(), Vec::new);
+        // The strongest evidence first: each pair is a neighbour for the next.
+        self.by_index();
+        self.settle();
+        let mut contents = self.contents()?;
+        self.by_content(&mut contents);
+        self.settle();
+        self.by_order(&contents)?;
+        self.settle();
+        self.by_queue_alone(&contents);
+        self.settle();
+        self.leave_the_rest()?;
+        for restored in &mut self.found.restored {
+            restored.sort_by_key(|restored| (restored.row.is_none(), restored.row, restored.seq));
+        }
+        Ok(self.found)
+    }
+
+    fn settle(&mut self) {
+        self.expected.iter_mut().for_each(Expected::settle);
+    }
+
+    fn give(&mut self, collection: usize, id: &str, row: Option<i64>, evidence: Evidence) {
+        let Some(expected) = self.expected.get_mut(collection) else {
+            return;
+        };
+        let seq = expected.found(id, row);
+        if let Some(row) = row {
+            self.orphans.remove(&row);
+        }
+        if let Some(restored) = self.found.restored.get_mut(collection) {
+            restored.push(RestoredRow {
+                row,
+                id: id.to_owned(),
+                seq,
+                evidence,
+            });
+        }
+    }
+
+    fn by_index(&mut self) {
+        let mut taken = HashSet::new();
+        // A record without any metadata is one that had none only if no metadata was lost.
+        let whole = self.directory.snapshot().is_whole("embedding_metadata");
+        for entry in self.directory.snapshot().indexed_rows() {
+            let at = self.expected.iter().position(|expected| {
+                expected.segment.as_deref() == Some(&entry.segment) && !expected.has_row(&entry.id)
+            });
+            let has_content = whole || self.orphans.contains(&entry.row);
+            if let Some(at) = at.filter(|_| has_content && taken.insert(entry.row)) {
+                self.give(at, &entry.id, Some(entry.row), Evidence::Index);
+            }
+        }
+    }
+
+    /// What the queue says of the records that it made.
+    fn contents(&self) -> rusqlite::Result<HashMap<(usize, String), Content>> {
+        let connection = self.directory.snapshot().connection();
+        let mut contents = HashMap::new();
+        for (at, expected) in self.expected.iter().enumerate() {
+            for missing in expected.missing() {
+                if let Some(content) = Content::of(connection, missing)? {
+                    contents.insert((at, missing.id.clone()), content);
+                }
+            }
+        }
+        Ok(contents)
+    }
+
+    /// Gives rows to the records whose whole content is in the queue. Rows with the same content cannot be exchanged for each other.
+    fn by_content(&mut self, contents: &mut HashMap<(usize, String), Content>) {
+        let mut wanted: BTreeMap<u128, Vec<(usize, &Missing)>> = BTreeMap::new();
+        for (at, expected) in self.expected.iter().enumerate() {
+            for missing in expected.missing() {
+                let content = contents.get(&(at, missing.id.clone()));
+                if let Some(content) = content.filter(|content| content.is_telling()) {
+                    wanted.entry(content.key()).or_default().push((at, missing));
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        let mut rows: HashMap<u128, Vec<i64>> = HashMap::new();
+        for row in &self.orphans {
+            if let Ok(content) = self.reader.content(*row) {
+                rows.entry(content.key()).or_default().push(*row);
+            }
+        }
+        let mut pairs = Vec::new();
+        for (key, ids) in wanted {
+            let Some(rows) = rows.get(&key) else {
+                continue;
+            };
+            // The queue holds the newest records, which have the highest numbers.
+            let newest = rows.len().saturating_sub(ids.len());
+            for ((at, missing), row) in ids.into_iter().zip(rows.iter().skip(newest)) {
+                pairs.push((at, missing.id.clone(), *row));
+            }
+        }
+        for (at, id, row) in pairs {
+            contents.remove(&(at, id.clone()));
+            self.give(at, &id, Some(row), Evidence::Queue);
+        }
+    }
+
+    fn by_order(&mut self, contents: &HashMap<(usize, String), Content>) -> rusqlite::Result<()> {
+        let mut pairs = Vec::new();
+        for (at, expected) in self.expected.iter().enumerate() {
+            let gaps = expected.gaps();
+            if !expected.is_ordered() || gaps.is_empty() || self.orphans.is_empty() {
+                continue;
+            }
+            let others = self.others(at);
+            let compressed = expected.is_compressed();
+            let metadata_whole = self.directory.snapshot().is_whole("embedding_metadata");
+            for gap in gaps {
+                // Equal numbers mean nothing where metadata was lost too, or where entries of the queue that made or deleted records were:
+                // those that it made come after everything that has a label.
+                let by_count = metadata_whole && (expected.queue_whole || gap.is_before_a_label());
+                let rows: Vec<i64> = gap.rows(&self.orphans).collect();
+                let disputed = rows.iter().any(|row| self.claims(*row) != [at]);
+                if disputed {
+                    continue;
+                }
+                let found = order::pairs(&gap, &rows, &others, (by_count, compressed));
+                let mut agrees = true;
+                for (id, row) in &found {
+                    let Some(content) = contents.get(&(at, (*id).to_owned())) else {
+                        continue;
+                    };
+                    agrees &= content.agrees_with(&self.reader.content(*row)?);
+                }
+                if agrees {
+                    pairs.extend(found.into_iter().map(|(id, row)| (at, id.to_owned(), row)));
+                }
+            }
+        }
+        for (at, id, row) in pairs {
+            self.give(at, &id, Some(row), Evidence::Order);
+        }
+        Ok(())
+    }
+
+    /// The rows that other collections have.
+    fn others(&self, collection: usize) -> Others {
+        let others = self.expected.iter().enumerate();
+        let mut rows: Vec<i64> = others
+            .filter(|(at, _)| *at != collection)
+            .flat_map(|(_, expected)| expected.numbers().iter().copied())
+            .collect();
+        rows.sort_unstable();
+        Others(rows)
+    }
+
+    /// Records that the queue holds whole and that left no row behind.
+    fn by_queue_alone(&mut self, contents: &HashMap<(usize, String), Content>) {
+        let mut ids = Vec::new();
+        for (at, expected) in self.expected.iter().enumerate() {
+            // Where entries are lost, the one that deleted a record may be among them.
+            if !expected.queue_whole {
+                continue;
+            }
+            for missing in expected.missing() {
+                let whole = contents
+                    .get(&(at, missing.id.clone()))
+                    .is_some_and(|content| content.whole);
+                if whole {
+                    ids.push((at, missing.id.clone()));
+                }
+            }
+        }
+        for (at, id) in ids {
+            self.give(at, &id, None, Evidence::Queue);
+        }
+    }
+
+    /// The collections that lack a row about here.
+    fn claims(&self, row: i64) -> Vec<usize> {
+        let lacks = |expected: &Expected| expected.gap_at(row).is_some();
+        let claims = self.expected.iter().enumerate();
+        claims
+            .filter(|(_, expected)| lacks(expected))
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    /// Makes candidates of rows that may belong to a record.
+    fn leave_the_rest(&mut self) -> rusqlite::Result<()> {
+        let rows = std::mem::take(&mut self.orphans);
+        let claims: BTreeMap<i64, Vec<usize>> =
+            rows.iter().map(|row| (*row, self.claims(*row))).collect();
+        // The rows of each gap, by collection and by the row before it. Nothing for a gap that other collections may have rows in.
+        let mut gaps: HashMap<(usize, Option<i64>), Option<Vec<i64>>> = HashMap::new();
+        let mut named: HashSet<(usize, String)> = HashSet::new();
+        for row in rows.iter().copied() {
+            let claims = claims.get(&row).map_or(&[][..], Vec::as_slice);
+            let mut possible: Vec<(usize, &Missing)> = Vec::new();
+            for at in claims {
+                let Some(expected) = self.expected.get(*at) else {
+                    continue;
+                };
+                let Some(gap) = expected.gap_at(row) else {
+                    continue;
+                };
+                let before = gap.before.map(|anchor| anchor.row);
+                let inside = gaps.entry((*at, before)).or_insert_with(|| {
+                    let inside: Vec<i64> = gap.rows(&rows).collect();
+                    let own = inside.iter().all(|row| self.claims(*row) == [*at]);
+                    (own && inside.len() <= gap.missing.len()).then_some(inside)
+                });
+                let near = match inside {
+                    Some(inside) if expected.is_ordered() => gap.near(row, inside),
+                    _ => gap.missing,
+                };
+                possible.extend(near.iter().map(|missing| (*at, missing)));
+            }
+            // Where labels or entries of the queue are lost, a row may be of a record that only they named.
+            let known = self.expected.iter().all(|of| of.names_all_at(row));
+            if possible.is_empty() && known {
+                self.found.left_over.insert(row);
+                continue;
+            }
+            let too_many = possible.len() > MOST_IDS;
+            if !known || too_many {
+                // Some of the ids would be taken for all.
+                possible.clear();
+            }
+            named.extend(
+                possible
+                    .iter()
+                    .map(|(at, missing)| (*at, missing.id.clone())),
+            );
+            let content = self.reader.content(row)?;
+            let collection = match claims {
+                [only] if known => self.name(*only),
+                _ if self.expected.len() == 1 => self.name(0),
+                _ => None,
+            };
+            let reason = if !known {
+                "labels of the index or entries of the queue are lost: its id may be one that nothing here names"
+            } else if too_many {
+                "more ids come into question than a line lists; each has a line without a text"
+            } else {
+                "between its known neighbours there are not as many ids without a row as rows without an id"
+            };
+            self.found.candidates.push(Candidate {
+                collection,
+                row: Some(row),
+                document: content.document,
+                metadata: content.metadata,
+                labels: possible
+                    .iter()
+                    .filter_map(|(_, missing)| missing.label())
+                    .collect(),
+                ids: possible
+                    .iter()
+                    .map(|(_, missing)| missing.id.clone())
+                    .collect(),
+                reason,
+            });
+        }
+        let texts: HashSet<String> = self
+            .found
+            .candidates
+            .iter()
+            .filter_map(|candidate| candidate.document.clone())
+            .collect();
+        let damaged = !self.found.candidates.is_empty()
+            || self.found.restored.iter().any(|of| !of.is_empty());
+        for (at, expected) in self.expected.iter().enumerate() {
+            let left = expected.missing().iter();
+            self.found
+                .unresolved
+                .push(left.clone().map(|missing| missing.id.clone()).collect());
+            for missing in left.filter(|_| damaged) {
+                if !named.contains(&(at, missing.id.clone())) {
+                    let mut candidate = self.without_row(at, missing)?;
+                    // A text stands on one line: on that of its row.
+                    if candidate
+                        .document
+                        .as_ref()
+                        .is_some_and(|text| texts.contains(text))
+                    {
+                        candidate.document = None;
+                        candidate.metadata = Metadata::default();
+                    }
+                    self.found.candidates.push(candidate);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An id without a row, and what the queue still has of it.
+    fn without_row(&self, collection: usize, missing: &Missing) -> rusqlite::Result<Candidate> {
+        let content = Content::of(self.directory.snapshot().connection(), missing)?;
+        let content = content.unwrap_or_default();
+        Ok(Candidate {
+            collection: self.name(collection),
+            row: None,
+            document: content.document,
+            metadata: content.metadata,
+            ids: vec![missing.id.clone()],
+            labels: missing.label().into_iter().collect(),
+            reason: "its row is gone, and no text certainly belongs to it: it had none, the text is lost or on a line \
+                     without an id, or the record was deleted",
+        })
+    }
+
+    fn name(&self, collection: usize) -> Option<String> {
+        let row = self.directory.collections().get(collection)?;
+        Some(row.name.clone())
+    }
+}
+
+/// Whether the queue holds anything.
+fn has_queue(snapshot: &Snapshot) -> rusqlite::Result<bool> {
+    let there = snapshot.has_table("embeddings_queue");
+    Ok(there
+        && snapshot
+            .connection()
+            .prepare("SELECT 1 FROM embeddings_queue LIMIT 1")?
+            .exists([])?)
+}
+
+/// Numbers of rows that have metadata or a text and no record.
+fn orphans(snapshot: &Snapshot) -> rusqlite::Result<BTreeSet<i64>> {
+    let mut found = BTreeSet::new();
+    if !snapshot.has_table("embeddings") {
+        return Ok(found);
+    }
+    for (table, also) in [
+        ("embedding_metadata", ""),
+        ("embedding_metadata_array", ""),
+        ("embedding_fulltext_search_content", "AND c0 IS NOT NULL"),
+    ] {
+        if snapshot.has_table(table) {
+            read_numbers(
+                snapshot.connection(),
+                &format!(
+                    "SELECT DISTINCT id FROM {table} WHERE typeof(id) = 'integer' {also} AND id NOT IN (SELECT id FROM embeddings)"
+                ),
+                &mut found,
+            )?;
+        }
+    }
+    Ok(found)
+}
+
+fn read_numbers(
+    connection: &Connection,
+    sql: &str,
+    found: &mut BTreeSet<i64>,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        found.insert(row.get(0)?);
+    }
+    Ok(())
+}

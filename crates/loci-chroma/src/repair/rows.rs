@@ -1,0 +1,77 @@
+//! Rows of `embeddings` that are gone, made again for the records that are certain.
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
+
+use super::database::has_table;
+use super::plan::{Plan, Work};
+use super::records::number;
+use super::report::Change;
+use super::sequence::stored;
+use crate::survey::Live;
+
+/// Makes the rows, with the numbers that their metadata has.
+pub(super) fn make(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
+    let mut count = 0;
+    for plan in &work.plans {
+        let restored = plan.live.iter().filter(|live| live.restored.is_some());
+        let Some(segment) = &plan.metadata_segment else {
+            continue;
+        };
+        for live in restored {
+            count += 1;
+            if write {
+                insert(connection, work, plan, segment, live)?;
+            }
+        }
+    }
+    Ok(vec![Change::new("rows of records made again", count)])
+}
+
+fn insert(
+    connection: &Connection,
+    work: &Work,
+    plan: &Plan,
+    segment: &str,
+    live: &Live,
+) -> Result<()> {
+    let row = match live.row {
+        Some(row) => row,
+        None => unused(connection)?,
+    };
+    // A record that the queue does not name was there when the index was written.
+    let seq = live.seq.or(plan.vector_watermark).unwrap_or(0).max(1);
+    let seq = i64::try_from(seq).unwrap_or(1);
+    connection.execute(
+        "INSERT OR IGNORE INTO embeddings (id, segment_id, embedding_id, seq_id) VALUES (?1, ?2, ?3, ?4)",
+        params![row, segment, live.id, stored(seq, work.blob_ids_pending)],
+    )?;
+    let day: Option<rusqlite::types::Value> = connection
+        .prepare_cached("SELECT created_at FROM embeddings WHERE id < ?1 ORDER BY id DESC LIMIT 1")?
+        .query_row([row], |found| found.get(0))
+        .optional()?;
+    // The day of its neighbour is nearer to the truth than today.
+    if let Some(day) = day.filter(|day| *day != rusqlite::types::Value::Null) {
+        connection.execute(
+            "UPDATE embeddings SET created_at = ?2 WHERE id = ?1",
+            params![row, day],
+        )?;
+    }
+    Ok(())
+}
+
+/// A number that no row has, and no metadata or text is left under.
+fn unused(connection: &Connection) -> Result<i64> {
+    let mut highest = 0;
+    for table in [
+        "embeddings",
+        "embedding_metadata",
+        "embedding_metadata_array",
+        "embedding_fulltext_search_content",
+    ] {
+        if has_table(connection, table)? {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+            highest = highest.max(number(connection, &sql)?);
+        }
+    }
+    Ok(i64::try_from(highest).unwrap_or(i64::MAX).saturating_add(1))
+}

@@ -1,0 +1,88 @@
+//! Rows of `embeddings` that are gone: which records come back, and how.
+
+use std::collections::BTreeMap;
+
+use super::Scene;
+use crate::directory::DATABASE;
+use crate::finding::{Finding, Severity, counted};
+use crate::lost_rows::Evidence;
+use crate::survey::Survey;
+
+impl Scene<'_> {
+    pub(super) fn rows(&self, survey: &Survey, found: &mut Vec<Finding>) {
+        let restored: Vec<(&str, Evidence)> = survey
+            .live
+            .iter()
+            .filter_map(|live| Some((live.id.as_str(), live.restored?)))
+            .collect();
+        let candidates = self.candidates();
+        let unresolved = self.unresolved().len() as u64;
+        if !restored.is_empty() {
+            let mut by: BTreeMap<Evidence, u64> = BTreeMap::new();
+            for (_, evidence) in &restored {
+                *by.entry(*evidence).or_default() += 1;
+            }
+            let count = |evidence| by.get(&evidence).copied().unwrap_or(0);
+            let number = restored.len() as u64;
+            found.push(
+                Finding::new(
+                    "rows_missing",
+                    Severity::Error,
+                    format!(
+                        "{} lost the row that joins id and text; {} found again",
+                        counted(number, "record has", "records have"),
+                        if number == 1 { "it is" } else { "they are" },
+                    ),
+                )
+                .file(DATABASE)
+                .list("ids", restored.iter().map(|(id, _)| *id))
+                .with("by_index", count(Evidence::Index))
+                .with("by_queue", count(Evidence::Queue))
+                .with("by_order", count(Evidence::Order))
+                .with("candidates", candidates)
+                .with("ids_unresolved", unresolved)
+                .then("get and filters do not give them, and queries return ids that get does not know")
+                .fix(self.repair()),
+            );
+        }
+        if candidates > 0 {
+            found.push(
+                Finding::new(
+                    "rows_uncertain",
+                    Severity::Error,
+                    format!(
+                        "{} whose row is gone, and which text belongs to which id is not certain",
+                        counted(candidates, "record is left", "records are left")
+                    ),
+                )
+                .file(DATABASE)
+                .with("candidates", candidates)
+                .with("ids_unresolved", unresolved)
+                .then(
+                    "import and repair write their texts and possible ids to a file of JSON lines",
+                )
+                .fix(self.import()),
+            );
+        }
+    }
+
+    /// Candidates that may be of this collection. Those that may be of several are counted with the first.
+    pub(super) fn candidates(&self) -> u64 {
+        let own = |collection: Option<&String>| match collection {
+            Some(name) => *name == self.row.name,
+            None => self.collection == 0,
+        };
+        let candidates = self.lost.candidates.iter();
+        candidates
+            .filter(|candidate| own(candidate.collection.as_ref()))
+            .count() as u64
+    }
+
+    /// Ids whose row is gone and whose text is not certain.
+    fn unresolved(&self) -> &[String] {
+        self.lost
+            .unresolved
+            .get(self.collection)
+            .map_or(&[], Vec::as_slice)
+    }
+}

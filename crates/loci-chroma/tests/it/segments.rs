@@ -1,0 +1,113 @@
+//! Rows of `segments` that are gone, while the records and the index files are there.
+
+use std::os::unix::fs::FileExt as _;
+
+use loci_chroma::Diagnosis;
+
+use crate::expected::close;
+use crate::peer::judge;
+use crate::repair::repaired;
+use crate::scene::Scene;
+use crate::swapped::read;
+
+/// Takes the rows away: by a statement, or with the page that they are on.
+fn damage(scene: &Scene, how: &str) {
+    let database = scene.sql();
+    if how != "page" {
+        database.execute_batch(how).unwrap();
+        return;
+    }
+    let query = "SELECT rootpage FROM sqlite_schema WHERE name = 'segments'";
+    let page: u32 = database.query_row(query, [], |row| row.get(0)).unwrap();
+    database.close().unwrap();
+    let file = std::fs::File::options().write(true).open(scene.database());
+    let zeros = vec![0; 4096];
+    file.unwrap()
+        .write_all_at(&zeros, u64::from(page - 1) * 4096)
+        .unwrap();
+}
+
+fn codes(scene: &Scene) -> Vec<&'static str> {
+    let diagnosis = Diagnosis::of(&scene.directory).unwrap();
+    diagnosis.all().map(|finding| finding.code).collect()
+}
+
+const DAMAGES: [&str; 3] = [
+    "DELETE FROM segments WHERE scope = 'METADATA'",
+    "DELETE FROM segments",
+    "page",
+];
+
+#[test]
+fn records_whose_segment_row_is_gone_come_back_in_the_collection_that_the_queue_names() {
+    for how in DAMAGES {
+        let Some(scene) = Scene::twins(60, [16, 8], [50, 1000]) else {
+            return;
+        };
+        damage(&scene, how);
+        assert!(codes(&scene).contains(&"segment_row_missing"), "{how}");
+        assert!(!codes(&scene).contains(&"collection_lost"), "{how}");
+        let found = read(&scene.directory);
+        for collection in &scene.expected.collections {
+            let records = &found[&collection.name];
+            assert_eq!(records.len(), 60, "{how}: {}", collection.name);
+            for wanted in &collection.records {
+                let record = &records[&wanted.id];
+                assert_eq!(record.document, wanted.document, "{how}");
+                let vector = record.vector.as_ref().unwrap();
+                let right = close(vector, wanted.embedding.as_ref().unwrap());
+                assert!(right, "{how}: {} {}", collection.name, wanted.id);
+            }
+        }
+        let report = repaired(&scene.directory);
+        assert!(report.changed);
+        assert_eq!(report.moved_file, None, "{how}");
+        let judgement = judge(&scene.directory, &scene.expected).unwrap();
+        let problems = judgement.problems(&scene.expected);
+        assert!(problems.is_empty(), "{how}: {problems:#?}");
+        assert!(!repaired(&scene.directory).changed, "{how}");
+    }
+}
+
+#[test]
+fn an_index_that_two_collections_may_own_gives_no_vector_to_either() {
+    let Some(scene) = Scene::twins(60, [16, 16], [50, 1000]) else {
+        return;
+    };
+    damage(&scene, "DELETE FROM segments");
+    let found = read(&scene.directory);
+    for collection in &scene.expected.collections {
+        for wanted in &collection.records {
+            let record = &found[&collection.name][&wanted.id];
+            if let Some(vector) = &record.vector {
+                let right = close(vector, wanted.embedding.as_ref().unwrap());
+                assert!(right, "{} {}", collection.name, wanted.id);
+            }
+        }
+    }
+    assert!(found["two"].values().all(|record| record.vector.is_some()));
+}
+
+#[test]
+fn records_whose_collection_is_not_certain_come_as_a_collection_of_their_own() {
+    let Some(scene) = Scene::twins(60, [16, 8], [50, 1000]) else {
+        return;
+    };
+    damage(&scene, "DELETE FROM segments; DELETE FROM embeddings_queue");
+    let found = read(&scene.directory);
+    let lost: Vec<_> = found
+        .iter()
+        .filter(|(name, _)| name.starts_with("lost-"))
+        .collect();
+    assert_eq!(lost.len(), 2);
+    for (_, records) in lost {
+        assert_eq!(records.len(), 60);
+    }
+    let told = codes(&scene);
+    assert_eq!(
+        told.iter()
+            .filter(|code| **code == "collection_lost")
+            .count(),
+        2
+    );
+}

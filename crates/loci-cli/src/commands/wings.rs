@@ -1,0 +1,132 @@
+//! `loci wings`: wings with their projects; `loci wings split` for a wing that several projects share.
+
+use std::fmt::Write as _;
+
+use loci_palace::{DistinctWing, RenamedWing, Split, WingInfo};
+use serde_json::json;
+
+use crate::args::{SplitArguments, WingsArguments, WingsCommand};
+use crate::failure::{Exit, Result};
+use crate::print::Printer;
+use crate::reply::Reply;
+use crate::session::Session;
+
+/// Letters of a name that are shown.
+const WIDTH: usize = 100;
+
+pub(crate) fn run(arguments: &WingsArguments, session: &Session<'_>) -> Result<Reply> {
+    if let Some(WingsCommand::Split(arguments)) = &arguments.command {
+        return split(arguments, session);
+    }
+    let wings = session.existing()?.wings(&arguments.collection)?;
+    let text = if wings.is_empty() {
+        "there are no wings yet\n".to_owned()
+    } else {
+        wings
+            .iter()
+            .map(|wing| line(session.printer, wing))
+            .collect()
+    };
+    Ok(Reply::new(&json!({ "wings": wings }), text)?.exit_if(wings.is_empty(), Exit::Nothing))
+}
+
+fn line(printer: Printer, info: &WingInfo) -> String {
+    let mut text = format!(
+        "{:>7}  {}\n",
+        info.drawers,
+        printer.stored_line(&info.wing, WIDTH)
+    );
+    for project in &info.projects {
+        let folder = printer.stored_line(&project.path, WIDTH);
+        let _ = match &project.remote {
+            Some(remote) => writeln!(
+                text,
+                "         {} in {folder}",
+                printer.stored_line(remote, WIDTH)
+            ),
+            None => writeln!(text, "         {folder}"),
+        };
+    }
+    text
+}
+
+fn split(arguments: &SplitArguments, session: &Session<'_>) -> Result<Reply> {
+    let palace = session.existing()?;
+    let split = palace.split_wing(&arguments.collection, &arguments.wing, arguments.apply)?;
+    let text = shown(session.printer, &split);
+    Ok(Reply::new(&split, text)?.exit_if(split.drawers == 0, Exit::Nothing))
+}
+
+fn shown(printer: Printer, split: &Split) -> String {
+    let name = |text: &str| printer.stored_line(text, WIDTH);
+    let wing = name(&split.wing);
+    if split.drawers == 0 {
+        return format!("there are no drawers in wing `{wing}`\n");
+    }
+    let mut text = format!("wing `{wing}`: {} drawer(s)\n", split.drawers);
+    for part in &split.parts {
+        let (drawers, verb) = match (part.wing == split.wing, split.applied) {
+            (true, _) => (part.drawers, "stay in"),
+            (false, true) => (part.moved, "moved to"),
+            (false, false) => (part.moved, "would move to"),
+        };
+        let _ = write!(
+            text,
+            "  {drawers:>7}  {verb} `{}`: {} ({} source(s))",
+            name(&part.wing),
+            name(&part.project),
+            part.sources
+        );
+        if part.removed > 0 {
+            let verb = if split.applied { "removed" } else { "would go" };
+            let _ = write!(
+                text,
+                "; {} {verb}, since that wing has the same text of the same place",
+                part.removed
+            );
+        }
+        if part.left > 0 {
+            let _ = write!(
+                text,
+                "; {} stay in `{wing}`, since facts, links or metadata of their own hang on them: that wing has \
+                 the same text of the same place",
+                part.left
+            );
+        }
+        text.push('\n');
+    }
+    if split.without_project > 0 {
+        let _ = writeln!(
+            text,
+            "  {:>7}  stay in `{wing}`: no known project",
+            split.without_project
+        );
+    }
+    let moves = split.parts.iter().any(|part| part.wing != split.wing);
+    let _ = match (moves, split.applied) {
+        (false, _) => writeln!(text, "there is nothing to split"),
+        (true, true) => writeln!(text, "{} drawer(s) are in `{wing}` now", split.stay),
+        (true, false) => writeln!(
+            text,
+            "{} drawer(s) would stay in `{wing}`; nothing was changed, --apply moves the others",
+            split.stay
+        ),
+    };
+    text
+}
+
+/// What an import reports about a wing that has another name here.
+pub(super) fn renamed(printer: Printer, renamed: &RenamedWing) -> String {
+    format!(
+        "{}\n  `loci wings` lists them\n",
+        printer.stored_line(&renamed.to_string(), 4 * WIDTH)
+    )
+}
+
+/// What a run reports about a project that got another wing than its name.
+pub(super) fn distinct(printer: Printer, distinct: &DistinctWing) -> String {
+    format!(
+        "{}\n  --wing or `wing` in .loci.toml chooses another; `loci wings` lists them\n",
+        printer.stored_line(&distinct.to_string(), 4 * WIDTH)
+    )
+}

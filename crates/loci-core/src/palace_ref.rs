@@ -1,0 +1,217 @@
+//! Where a palace is: a directory, or a URL that names a database.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer};
+
+use crate::error::{Error, Result};
+use crate::path_text;
+
+/// Names a palace.
+///
+/// ```
+/// use loci_core::PalaceRef;
+/// let local = PalaceRef::from("/home/ana/palace");
+/// assert_eq!(local.directory()?, std::path::Path::new("/home/ana/palace"));
+/// let remote = PalaceRef::from("postgres://ana:hunter2@db.example/palace");
+/// assert_eq!(remote.to_string(), "postgres://…");
+/// assert!(!format!("{remote:?}").contains("hunter2"));
+/// # Ok::<(), loci_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum PalaceRef {
+    /// A directory of this machine.
+    Directory(PathBuf),
+    /// A database that a backend reaches by a URL.
+    Url(PalaceUrl),
+}
+
+impl PalaceRef {
+    /// The palace in this directory, whatever the name of the directory looks like.
+    pub fn local(path: impl Into<PathBuf>) -> Self {
+        Self::Directory(path.into())
+    }
+
+    /// Its directory; an error if a URL names it.
+    pub fn directory(&self) -> Result<&Path> {
+        match self {
+            Self::Directory(path) => Ok(path),
+            Self::Url(url) => Err(Error::invalid(
+                format!("palace `{url}`"),
+                "is named by a URL, and this needs a palace in a directory",
+            )),
+        }
+    }
+
+    /// Its directory; nothing if a URL names it.
+    pub fn as_directory(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::Url(_) => None,
+        }
+    }
+
+    /// The same palace, with a directory that does not depend on where the process runs.
+    pub fn absolute(&self) -> Result<Self> {
+        match self {
+            Self::Directory(path) => std::path::absolute(path)
+                .map(Self::Directory)
+                .map_err(|source| Error::io("cannot resolve", path, source)),
+            Self::Url(_) => Ok(self.clone()),
+        }
+    }
+
+    /// The scheme of its URL.
+    pub fn scheme(&self) -> Option<&str> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Url(url) => Some(url.scheme()),
+        }
+    }
+}
+
+impl From<&Path> for PalaceRef {
+    fn from(written: &Path) -> Self {
+        match PalaceUrl::parse(written) {
+            Some(url) => Self::Url(url),
+            None => Self::Directory(written.to_path_buf()),
+        }
+    }
+}
+
+impl From<&str> for PalaceRef {
+    fn from(written: &str) -> Self {
+        Self::from(Path::new(written))
+    }
+}
+
+impl From<&PathBuf> for PalaceRef {
+    fn from(written: &PathBuf) -> Self {
+        Self::from(written.as_path())
+    }
+}
+
+impl From<PathBuf> for PalaceRef {
+    fn from(written: PathBuf) -> Self {
+        Self::from(written.as_path())
+    }
+}
+
+impl From<&PalaceRef> for PalaceRef {
+    fn from(palace: &PalaceRef) -> Self {
+        palace.clone()
+    }
+}
+
+impl<'de> Deserialize<'de> for PalaceRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        PathBuf::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// A directory as it is, a URL without its user, password, path and query.
+impl fmt::Display for PalaceRef {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => out.write_str(&path_text(path)),
+            Self::Url(url) => url.fmt(out),
+        }
+    }
+}
+
+/// A URL that names a palace. Only [`PalaceUrl::expose`] gives the whole: everything else leaves out
+/// what may be a secret.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct PalaceUrl {
+    whole: String,
+    scheme: usize,
+}
+
+impl PalaceUrl {
+    /// Reads anything of the form `scheme://…`. A single letter is a drive of Windows, not a scheme.
+    /// A URL that is not UTF-8 is no URL.
+    pub fn parse(written: &Path) -> Option<Self> {
+        let whole = written.to_str()?;
+        let scheme = whole.find("://")?;
+        let mut letters = whole.get(..scheme)?.bytes();
+        let named = letters.next()?.is_ascii_alphabetic()
+            && letters.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        (named && scheme > 1).then(|| Self {
+            whole: whole.to_owned(),
+            scheme,
+        })
+    }
+
+    /// What stands before `://`.
+    pub fn scheme(&self) -> &str {
+        self.whole.get(..self.scheme).unwrap_or_default()
+    }
+
+    /// The whole URL with its password, for the backend that connects.
+    pub fn expose(&self) -> &str {
+        &self.whole
+    }
+
+    /// Nothing where it cannot be told from a part of a password.
+    fn host(&self) -> Option<&str> {
+        let rest = self.whole.get(self.scheme + 3..)?;
+        // With an `@` anywhere, a password may hold any of the separators.
+        if rest.contains('@') {
+            return None;
+        }
+        let host = rest.split(['/', '?', '#', ':', '\\']).next()?;
+        (!host.is_empty()).then_some(host)
+    }
+}
+
+impl fmt::Display for PalaceUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host() {
+            Some(host) => write!(out, "{}://{host}/…", self.scheme()),
+            None => write!(out, "{}://…", self.scheme()),
+        }
+    }
+}
+
+impl fmt::Debug for PalaceUrl {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "PalaceUrl({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_a_url_is_in_no_text_that_is_made_of_it() {
+        for url in [
+            "postgres://loci:not-a-secret@db.example/palace",
+            "postgresql://loci:not-a-se/cret@db.example/palace",
+            "postgres://db.example/palace?password=not-a-secret",
+            "postgres://db.example:5432/palace?password=not-a-secret&mail=a@b",
+            "s3+https://bucket/not-a-secret",
+        ] {
+            let palace = PalaceRef::from(url);
+            let error = palace.directory().unwrap_err();
+            let all = format!("{palace} {palace:?} {error} {error:?}");
+            assert!(!all.contains("secret") && !all.contains("cret@"), "{all}");
+            assert!(palace.scheme().is_some(), "{all}");
+        }
+    }
+
+    #[test]
+    fn a_drive_and_a_name_with_a_colon_are_directories() {
+        for path in [
+            "C:\\palace",
+            "c://palace",
+            "./postgres://x",
+            "a:b",
+            "/x/http://y",
+            "a b://c",
+        ] {
+            assert_eq!(PalaceRef::from(path).directory().unwrap(), Path::new(path));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A file that a user names for output: an export.
+//!
+//! * A new file, or with `replace` a regular file that is there, appears whole or not at all: it is
+//!   written under another name in the same directory and renamed. A replaced file keeps its owner,
+//!   its group and its mode.
+//! * A symbolic link is followed to its end, as `cp` does: the file there is replaced and the link
+//!   stays. A link that leads nowhere is refused.
+//! * A character device or a named pipe is written to and never replaced.
+//! * A directory, a block device, a socket and every file of a palace are refused.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use loci_core::{Error, Result};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::palace::is_file_of_open_palace;
+use crate::{own, owner, sync_parent};
+
+/// The file that makes a directory a palace.
+const DATABASE: &str = "palace.sqlite3";
+/// A terminal that is written to does not become the terminal of this process.
+const STREAM_FLAGS: i32 = OFlags::NOCTTY.union(OFlags::CLOEXEC).bits().cast_signed();
+
+/// Where output goes. Nothing was created or changed yet.
+#[derive(Debug)]
+pub struct Target {
+    /// The path without the links that it went through.
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    New,
+    Replaced(Metadata),
+    Stream,
+}
+
+impl Target {
+    /// Looks at the path. What must not be written to is an error: [`Error::Conflict`] for a file that
+    /// is there and may not be replaced, [`Error::InvalidInput`] for everything else.
+    pub fn of(path: &Path, replace: bool) -> Result<Self> {
+        let refused = |problem: &str| Err(Error::invalid(format!("`{}`", path.display()), problem));
+        let look = |source| Error::io("cannot write", path, source);
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if fs::symlink_metadata(path).is_ok() {
+                    return refused("is a link that leads nowhere");
+                }
+                let target = Self {
+                    path: path.to_owned(),
+                    kind: Kind::New,
+                };
+                refuse_inside_a_palace(&target.path)?;
+                return Ok(target);
+            }
+            Err(error) => return Err(look(error)),
+        };
+        let kind = metadata.file_type();
+        if kind.is_char_device() || kind.is_fifo() {
+            return Ok(Self {
+                path: path.to_owned(),
+                kind: Kind::Stream,
+            });
+        }
+        if kind.is_dir() {
+            return refused("is a directory; name a file");
+        }
+        if !kind.is_file() {
+            return refused("is neither a file nor a stream and is never replaced");
+        }
+        if is_file_of_open_palace(path, &metadata) {
+            return refused("is a file of a palace");
+        }
+        if !replace {
+            return Err(exists(path));
+        }
+        let target = Self {
+            path: path.canonicalize().map_err(look)?,
+            kind: Kind::Replaced(metadata),
+        };
+        refuse_inside_a_palace(&target.path)?;
+        Ok(target)
+    }
+
+    /// The path, behind all links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the output. A file gets its name by [`Output::finish`].
+    pub fn create(self) -> Result<Output> {
+        let fail = |source| Error::io("cannot write", &self.path, source);
+        if matches!(self.kind, Kind::Stream) {
+            let mut options = OpenOptions::new();
+            options.write(true).custom_flags(STREAM_FLAGS);
+            let file = own::open_with(&self.path, &options).map_err(fail)?;
+            return Ok(Output {
+                file,
+                temporary: None,
+                target: self,
+            });
+        }
+        let name = format!(".loci-export-{:016x}.tmp", fastrand::u64(..));
+        let temporary = self.path.with_file_name(name);
+        let mut options = OpenOptions::new();
+        // Private from the first byte: an export holds everything.
+        options.write(true).mode(0o600);
+        let file = own::create_with(&temporary, &options).map_err(fail)?;
+        // From here on the temporary file goes with the output.
+        let output = Output {
+            file,
+            temporary: Some(temporary),
+            target: self,
+        };
+        if let Kind::Replaced(old) = &output.target.kind {
+            owner::keep_owner(&output.file, old)
+                .map_err(|source| Error::io("cannot replace", &output.target.path, source))?;
+        }
+        Ok(output)
+    }
+}
+
+/// Refuses a new path in the directory of any palace, open or not: it could take the name of a file
+/// of the palace, and `forget` would not know it. The nearest folder on the way that exists decides.
+pub fn refuse_inside_a_palace(target: &Path) -> Result<()> {
+    let absolute = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
+    let above = absolute.parent().unwrap_or(&absolute);
+    let Some(real) = above.ancestors().find_map(|part| part.canonicalize().ok()) else {
+        return Ok(());
+    };
+    let is_palace = |directory: &Path| fs::symlink_metadata(directory.join(DATABASE)).is_ok();
+    if real.ancestors().any(is_palace) {
+        return Err(Error::invalid(
+            format!("target `{}`", target.display()),
+            "lies inside the palace; choose a place outside",
+        ));
+    }
+    Ok(())
+}
+
+/// Output that is being written. Dropping it without [`Output::finish`] leaves the target as it was.
+#[derive(Debug)]
+pub struct Output {
+    file: File,
+    temporary: Option<PathBuf>,
+    target: Target,
+}
+
+impl Output {
+    /// Makes a complete file durable and gives it its name.
+    pub fn finish(mut self) -> Result<()> {
+        let path = &self.target.path;
+        let fail = |source| Error::io("cannot write", path, source);
+        let Some(temporary) = &self.temporary else {
+            return self.file.flush().map_err(fail);
+        };
+        if let Kind::Replaced(old) = &self.target.kind {
+            self.file.set_permissions(old.permissions()).map_err(fail)?;
+        }
+        self.file.sync_all().map_err(fail)?;
+        // Complete and durable under another name. A crash before the rename leaves the target as it
+        // was and the temporary file; after it the target is the new file.
+        match &self.target.kind {
+            Kind::Replaced(_) => {
+                // Another program may have put something else there meanwhile.
+                let there = fs::symlink_metadata(path);
+                if there.is_ok_and(|metadata| !metadata.is_file()) {
+                    return Err(Error::Conflict {
+                        what: format!("`{}` was replaced by another program", path.display()),
+                    });
+                }
+                fs::rename(temporary, path).map_err(fail)?;
+            }
+            Kind::New | Kind::Stream => match without_replacing(temporary, path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    return Err(exists(path));
+                }
+                named => named.map_err(fail)?,
+            },
+        }
+        sync_parent(path).map_err(fail)?;
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+/// Renames to a name that nothing has.
+fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            fs::hard_link(from, to)?;
+            fs::remove_file(from)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+fn exists(path: &Path) -> Error {
+    Error::Conflict {
+        what: format!("`{}` exists; pass `--force` to replace it", path.display()),
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}

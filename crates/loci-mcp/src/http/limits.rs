@@ -1,0 +1,254 @@
+//! How much clients may hold: connections, and event streams among them.
+//!
+//! A stream stays open as long as its client likes, so streams have a limit well below that of
+//! connections, and requests are answered while all streams are taken. A connection on which
+//! nothing is asked is closed when its place is needed; no number of them keeps others out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use http_body_util::combinators::BoxBody;
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio_util::sync::CancellationToken;
+
+/// Connections at the same time.
+const CONNECTIONS: usize = 512;
+/// Event streams at the same time.
+const STREAMS: usize = 256;
+/// Event streams of one session. A client needs one; it may open another before it notices that
+/// the old one broke.
+const STREAMS_OF_SESSION: usize = 4;
+
+/// The connections that are open.
+#[derive(Default)]
+pub(super) struct Connections {
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    all: BTreeMap<u64, Connection>,
+}
+
+struct Connection {
+    /// Requests that are being answered.
+    busy: Arc<AtomicUsize>,
+    /// When it was last used, in steps of [`Open::next`].
+    used: u64,
+    close: CancellationToken,
+}
+
+/// The place of one connection; dropping it gives the place back.
+pub(super) struct Seat {
+    number: u64,
+    connections: Arc<Connections>,
+    busy: Arc<AtomicUsize>,
+    /// Cancelled when another connection needs the place.
+    pub(super) close: CancellationToken,
+}
+
+impl Connections {
+    /// A place for a new connection. If all are taken, the connection that was idle for longest is
+    /// closed. `None` when none is idle.
+    pub(super) fn admit(self: &Arc<Self>) -> Option<Seat> {
+        let mut open = lock(&self.open);
+        if open.all.len() >= CONNECTIONS {
+            let idle = open.all.iter().filter(|(_, each)| is_idle(&each.busy));
+            let oldest = idle.min_by_key(|(_, each)| each.used);
+            let number = oldest.map(|(number, _)| *number)?;
+            let removed = open.all.remove(&number)?;
+            removed.close.cancel();
+        }
+        let number = open.next;
+        open.next += 1;
+        let close = CancellationToken::new();
+        let busy = Arc::new(AtomicUsize::new(0));
+        let connection = Connection {
+            busy: Arc::clone(&busy),
+            used: number,
+            close: close.clone(),
+        };
+        open.all.insert(number, connection);
+        Some(Seat {
+            number,
+            connections: Arc::clone(self),
+            busy,
+            close,
+        })
+    }
+
+    /// Whether all connections are closed.
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.open).all.is_empty()
+    }
+
+    fn note_use(&self, number: u64) {
+        let mut open = lock(&self.open);
+        let now = open.next;
+        open.next += 1;
+        if let Some(connection) = open.all.get_mut(&number) {
+            connection.used = now;
+        }
+    }
+}
+
+impl Seat {
+    /// Marks the connection as busy until the result is dropped.
+    pub(super) fn busy(&self) -> Busy {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        Busy {
+            number: self.number,
+            connections: Arc::clone(&self.connections),
+            count: Arc::clone(&self.busy),
+        }
+    }
+
+    /// Whether nothing is being answered.
+    pub(super) fn is_idle(&self) -> bool {
+        is_idle(&self.busy)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        lock(&self.connections.open).all.remove(&self.number);
+    }
+}
+
+/// A request is being answered.
+pub(super) struct Busy {
+    number: u64,
+    connections: Arc<Connections>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        self.connections.note_use(self.number);
+    }
+}
+
+fn is_idle(busy: &AtomicUsize) -> bool {
+    busy.load(Ordering::Relaxed) == 0
+}
+
+/// The event streams that are open, by session.
+#[derive(Default)]
+pub(super) struct Streams {
+    open: Mutex<HashMap<String, usize>>,
+}
+
+/// The place of one stream; dropping it gives the place back.
+pub(super) struct StreamSeat {
+    session: String,
+    streams: Arc<Streams>,
+}
+
+impl Streams {
+    /// A place for a stream of this session, or `None` when there are too many.
+    pub(super) fn admit(self: &Arc<Self>, session: &str) -> Option<StreamSeat> {
+        let mut open = lock(&self.open);
+        let all: usize = open.values().sum();
+        let own = open.get(session).copied().unwrap_or_default();
+        if all >= STREAMS || own >= STREAMS_OF_SESSION {
+            return None;
+        }
+        open.insert(session.to_owned(), own + 1);
+        Some(StreamSeat {
+            session: session.to_owned(),
+            streams: Arc::clone(self),
+        })
+    }
+}
+
+impl Drop for StreamSeat {
+    fn drop(&mut self) {
+        let mut open = lock(&self.streams.open);
+        let left = open.get(&self.session).copied().unwrap_or_default();
+        if left > 1 {
+            open.insert(std::mem::take(&mut self.session), left - 1);
+        } else {
+            open.remove(&self.session);
+        }
+    }
+}
+
+/// The body of an answer, with the places that it occupies until it is sent or given up.
+pub(super) struct Held {
+    pub(super) body: BoxBody<Bytes, Infallible>,
+    pub(super) _busy: Busy,
+    pub(super) _stream: Option<StreamSeat>,
+}
+
+impl Body for Held {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_connection_that_was_idle_for_longest_makes_room_and_busy_ones_stay() {
+        let connections = Arc::new(Connections::default());
+        let mut seats: Vec<Seat> = (0..CONNECTIONS)
+            .map(|_| connections.admit().unwrap())
+            .collect();
+        let first_is_busy = seats[0].busy();
+        // The second was used after the third.
+        drop(seats[1].busy());
+        seats.push(connections.admit().unwrap());
+        let closed: Vec<bool> = seats.iter().map(|seat| seat.close.is_cancelled()).collect();
+        assert_eq!(closed.iter().filter(|closed| **closed).count(), 1);
+        assert!(closed[2], "the third was idle for longest");
+        let busy: Vec<Busy> = seats.iter().map(Seat::busy).collect();
+        assert!(connections.admit().is_none(), "all are busy");
+        drop((busy, first_is_busy));
+        assert!(connections.admit().is_some());
+        seats.clear();
+        assert!(connections.is_empty());
+    }
+
+    #[test]
+    fn streams_are_limited_in_all_and_for_each_session() {
+        let streams = Arc::new(Streams::default());
+        let one: Vec<_> = (0..STREAMS_OF_SESSION)
+            .map(|_| streams.admit("one").unwrap())
+            .collect();
+        assert!(streams.admit("one").is_none());
+        let others: Vec<_> = (STREAMS_OF_SESSION..STREAMS)
+            .map(|number| streams.admit(&number.to_string()).unwrap())
+            .collect();
+        assert!(streams.admit("another").is_none());
+        drop(one);
+        assert!(streams.admit("one").is_some());
+        drop(others);
+        assert!(lock(&streams.open).is_empty());
+    }
+}

@@ -1,0 +1,25 @@
+//! How much one document may cost. A stream may be drawn any number of times, and so may a font be
+//! read under any number of names, so limits for each of them do not limit the whole.
+
+/// Most work for one document, in bytes of unpacked content.
+const MOST: usize = 512 * 1024 * 1024;
+
+/// The work done for a document so far.
+#[derive(Debug, Default)]
+pub(super) struct Work(usize);
+
+impl Work {
+    /// Adds work that takes as long as reading this many bytes of content.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(bytes);
+    }
+
+    /// Adds the unpacking of a stream. One that is refused has been unpacked up to the limit.
+    pub(super) fn unpacked(&mut self, content: Option<&[u8]>, limit: usize) {
+        self.add(content.map_or(limit, <[u8]>::len));
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.0 > MOST
+    }
+}

@@ -1,0 +1,76 @@
+//! The first commit of a repository, from git itself: the only thing about a project that files do not tell in a few
+//! reads. Asked when a project is recorded, never by a hook that recalls. Where git is missing, refuses the repository or
+//! takes too long, nothing is known, and the folder counts.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::repository::common_directory;
+
+/// How long git may take. Listing the first commit of a hundred thousand takes about a second.
+const LIMIT: Duration = Duration::from_millis(1_500);
+const STEP: Duration = Duration::from_millis(2);
+
+/// The first commit of the repository whose working tree begins at `top`. The recorded one, if the repository has it.
+pub(super) fn first_commit(top: &Path, recorded: Option<&str>) -> Option<String> {
+    let recorded = recorded.filter(|commit| is_commit(commit));
+    if let Some(commit) = recorded {
+        let object = format!("{commit}^{{commit}}");
+        if git(top, &["cat-file", "-e", &object]).is_some() {
+            return Some(commit.to_owned());
+        }
+    }
+    // A shallow clone ends at some commit, which is not the first.
+    if common_directory(top)?.join("shallow").exists() {
+        return None;
+    }
+    let listed = git(top, &["rev-list", "--max-parents=0", "HEAD", "--"])?;
+    let last = listed.lines().last()?.trim().to_owned();
+    is_commit(&last).then_some(last)
+}
+
+fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// What git prints, if it ends well and in time. It runs no program that the repository's configuration names, fetches
+/// nothing, asks nobody, writes nothing, and still refuses a repository that belongs to somebody else.
+fn git(top: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        // `GIT_DIR` of a git hook that runs this would name another repository.
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    let mut child = command
+        .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-C"])
+        .arg(top)
+        .args(arguments)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_CEILING_DIRECTORIES", top.parent().unwrap_or(top))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let until = Instant::now() + LIMIT;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => break,
+            Ok(None) if Instant::now() < until => std::thread::sleep(STEP),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    }
+    // A few lines fit into the pipe; a repository with a thousand first commits blocks git until its time is up.
+    let output = child.wait_with_output().ok()?;
+    String::from_utf8(output.stdout).ok()
+}

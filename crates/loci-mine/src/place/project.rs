@@ -1,0 +1,180 @@
+//! Which project a folder belongs to: its remote, else its first commit, else its path. Reads a few small files of
+//! git's; git itself is run only to find the first commit of a project that is to be recorded.
+
+use std::path::{Path, PathBuf};
+
+use loci_core::{Project, ProjectRecord};
+
+use super::config::remote_url;
+use super::first_commit;
+use super::name::{GENERAL, made_valid};
+use super::remote::{Remote, owner, parse};
+use super::repository::{common_directory, folder_name, normal, project_name};
+
+/// How many local clones of local clones are followed.
+const MAX_CLONES: usize = 8;
+/// Longest owner that becomes a part of a wing, in bytes.
+const MAX_OWNER_BYTES: usize = 200;
+
+/// A project and where it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundProject {
+    /// Without its first commit.
+    pub project: Project,
+    /// The top of the working tree, if it is a repository.
+    top: Option<PathBuf>,
+}
+
+impl FoundProject {
+    /// The repository whose working tree begins at `top`.
+    pub(super) fn repository(top: &Path) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| normal(path));
+        let main = common_directory(top).map(|common| main_folder(top, &common));
+        let main = real(main.as_deref().unwrap_or(top));
+        let mut project = Project {
+            name: made_valid(&project_name(top).unwrap_or_default(), GENERAL),
+            path: text(&main),
+            is_repository: true,
+            ..Project::default()
+        };
+        let here = real(top);
+        if here != main {
+            project.folders.push(text(&here));
+        }
+        project.remote = follow(&main, top, &mut project.folders);
+        project.owner = match &project.remote {
+            Some(remote) => owner(remote).map(str::to_owned),
+            None => main.parent().and_then(folder_name),
+        };
+        Self::new(project, Some(top.to_path_buf()))
+    }
+
+    /// A folder outside of every repository, or one that is gone. Paths of other systems are understood.
+    pub(super) fn folder(path: &str) -> Self {
+        let trimmed = path.trim_end_matches(['/', '\\']);
+        let path = if trimmed.is_empty() { path } else { trimmed };
+        let mut parts = path.rsplit(['/', '\\']).filter(|part| !part.is_empty());
+        let project = Project {
+            name: made_valid(parts.next().unwrap_or_default(), GENERAL),
+            owner: parts.next().map(str::to_owned),
+            path: path.to_owned(),
+            ..Project::default()
+        };
+        Self::new(project, None)
+    }
+
+    /// A folder that is gone. A repository that is recorded above it is the project.
+    pub(super) fn gone(path: &str) -> Self {
+        let mut found = Self::folder(path);
+        let mut rest = path.trim_end_matches(['/', '\\']);
+        while let Some(at) = rest.rfind(['/', '\\']) {
+            rest = rest.get(..at).unwrap_or_default();
+            if !rest.is_empty() {
+                found.project.above.push(rest.to_owned());
+            }
+        }
+        found
+    }
+
+    fn new(mut project: Project, top: Option<PathBuf>) -> Self {
+        project.owner = project.owner.and_then(|owner| valid_owner(&owner));
+        Self { project, top }
+    }
+
+    /// The project with its first commit, as far as git tells it. Runs git, for two seconds at most.
+    pub fn with_first_commit(&self, recorded: Option<&str>) -> Project {
+        let find = |top: &PathBuf| first_commit::first_commit(top, recorded);
+        Project {
+            first_commit: self.top.as_ref().and_then(find),
+            ..self.project.clone()
+        }
+    }
+}
+
+/// The owner of a project that is recorded, as it would be found: of its remote, else the folder above its own.
+pub fn owner_of(record: &ProjectRecord) -> Option<String> {
+    let named = match &record.remote {
+        Some(remote) => owner(remote),
+        None => {
+            let parts = record.path.rsplit(['/', '\\']);
+            parts.filter(|part| !part.is_empty()).nth(1)
+        }
+    };
+    named.and_then(valid_owner)
+}
+
+fn valid_owner(owner: &str) -> Option<String> {
+    Some(shortened(&made_valid(owner, ""))).filter(|owner| !owner.is_empty())
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn shortened(name: &str) -> String {
+    let mut end = name.len().min(MAX_OWNER_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name.get(..end).unwrap_or_default().trim_end().to_owned()
+}
+
+/// The folder that stands for a repository: the one with `.git` in it, or the bare repository itself. A submodule and a
+/// repository whose `.git` lies elsewhere are the folder they are checked out in.
+fn main_folder(top: &Path, common: &Path) -> PathBuf {
+    let is_git = common.file_name().is_some_and(|name| name == ".git");
+    match common.parent() {
+        Some(folder) if is_git => folder.to_path_buf(),
+        _ if common.join("worktrees").is_dir() && is_worktree(top) => common.to_path_buf(),
+        _ => top.to_path_buf(),
+    }
+}
+
+fn is_worktree(top: &Path) -> bool {
+    super::repository::is_added_working_tree(top)
+}
+
+/// The remote of a repository. One that is a path stands for the repository there, which is the same project: it is added
+/// to `folders`, and its remote counts.
+fn follow(main: &Path, top: &Path, folders: &mut Vec<String>) -> Option<String> {
+    let mut config = common_directory(top)?.join("config");
+    let mut base = main.to_path_buf();
+    let mut seen = vec![main.to_path_buf()];
+    for _ in 0..MAX_CLONES {
+        let path = match parse(&remote_url(&config)?)? {
+            Remote::Elsewhere(remote) => return Some(remote),
+            Remote::Local(path) => path,
+        };
+        let (folder, common) = local_repository(&base.join(path))?;
+        if seen.contains(&folder) {
+            return None;
+        }
+        folders.push(text(&folder));
+        config = common.join("config");
+        base.clone_from(&folder);
+        seen.push(folder);
+    }
+    None
+}
+
+/// The repository that git would find under a path, with or without `.git` behind it.
+fn local_repository(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let mut with_suffix = path.as_os_str().to_owned();
+    with_suffix.push(".git");
+    for candidate in [path.to_path_buf(), PathBuf::from(with_suffix)] {
+        let Ok(found) = candidate.canonicalize() else {
+            continue;
+        };
+        if super::repository::is_top(&found) {
+            let common = common_directory(&found)?;
+            let main = main_folder(&found, &common);
+            return Some((main.canonicalize().unwrap_or(main), common));
+        }
+        if found.join("HEAD").is_file() && found.join("objects").is_dir() {
+            let is_git = found.file_name().is_some_and(|name| name == ".git");
+            let folder = found.parent().filter(|_| is_git).unwrap_or(&found);
+            return Some((folder.to_path_buf(), found.clone()));
+        }
+    }
+    None
+}

@@ -1,0 +1,159 @@
+//! Palaces and directories as users write them: on the command line, in variables and in config.toml. A
+//! leading `~` is the home directory, and a URL is never the name of a directory.
+
+use std::path::{Component, Path, PathBuf};
+
+use loci_core::{Error, PalaceRef, PalaceUrl, Result, path_text};
+
+/// The palace that `written` names: a directory, or a URL. `what` is where it was written, for errors.
+pub fn palace_of(what: &str, written: &Path) -> Result<PalaceRef> {
+    match PalaceUrl::parse(written) {
+        Some(url) => Ok(PalaceRef::Url(url)),
+        None => directory_of(what, written).map(PalaceRef::Directory),
+    }
+}
+
+/// The directory that `written` names. `what` is where it was written, for errors: `--palace`,
+/// `LOCI_PALACE`, ….
+pub fn directory_of(what: &str, written: &Path) -> Result<PathBuf> {
+    if let Some(url) = PalaceUrl::parse(written) {
+        let scheme = url.scheme();
+        return Err(Error::invalid(
+            what,
+            format!(
+                "`{url}` has the scheme `{scheme}`, and a directory is needed; one of that name is \
+                 written `./{scheme}:…`"
+            ),
+        ));
+    }
+    let mut parts = written.components();
+    let Some(Component::Normal(first)) = parts.next() else {
+        return Ok(written.to_owned());
+    };
+    if first == "~" {
+        let home = home().ok_or_else(|| {
+            Error::invalid(
+                format!("{what} `{}`", path_text(written)),
+                "there is no home directory that `~` could stand for; write the path in full",
+            )
+        })?;
+        // Joining an empty rest would add a slash.
+        let rest = parts.as_path();
+        if rest.as_os_str().is_empty() {
+            return Ok(home);
+        }
+        return Ok(home.join(rest));
+    }
+    if first.as_encoded_bytes().starts_with(b"~") {
+        return Err(Error::invalid(
+            format!("{what} `{}`", path_text(written)),
+            format!(
+                "the home directory of another user is not looked up; write the path in full, or \
+                 `./{}` for a directory of that name",
+                path_text(Path::new(first))
+            ),
+        ));
+    }
+    Ok(written.to_owned())
+}
+
+/// The palace that a key of a configuration file names.
+pub(crate) fn configured_palace(what: &str, written: &Path) -> Result<PalaceRef> {
+    match PalaceUrl::parse(written) {
+        Some(url) => Ok(PalaceRef::Url(url)),
+        None => configured_directory(what, written).map(PalaceRef::Directory),
+    }
+}
+
+/// The directory that a key of a configuration file names: absolute, since the file serves commands
+/// that run anywhere.
+pub(crate) fn configured_directory(what: &str, written: &Path) -> Result<PathBuf> {
+    let directory = directory_of(what, written)?;
+    if directory.is_absolute() {
+        return Ok(directory);
+    }
+    Err(Error::invalid(
+        format!("{what} `{}`", path_text(written)),
+        "a relative path means another directory wherever a command runs; begin it with `/` or `~/`",
+    ))
+}
+
+/// A location as diagnostics show it: a URL without its user, password, path and query.
+pub fn shown_location(written: &Path) -> String {
+    PalaceRef::from(written).to_string()
+}
+
+/// The home directory of the user.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(written: &str) -> String {
+        directory_of("--palace", Path::new(written))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn a_url_is_never_a_directory_and_its_password_is_never_shown() {
+        for url in [
+            "postgres://loci:not-a-secret@db.example/palace",
+            "postgresql://loci:not-a-se/cret@db.example/palace",
+            "postgres://db.example/palace?password=not-a-secret",
+            "postgres://db.example:5432/palace?password=not-a-secret&mail=a@b",
+            "sqlite:///home/a/palace",
+            "file:///home/a/palace",
+            "s3+https://bucket/not-a-secret",
+        ] {
+            let error = refused(url);
+            assert!(
+                !error.contains("secret") && !error.contains("cret@"),
+                "{error}"
+            );
+            assert!(error.contains("has the scheme"), "{error}");
+            let palace = palace_of("--palace", Path::new(url)).unwrap();
+            assert!(palace.scheme().is_some(), "{palace}");
+        }
+        assert!(refused("http://db.example:1/x").contains("`http://db.example/…`"));
+    }
+
+    #[test]
+    fn a_drive_and_a_name_with_a_colon_are_directories() {
+        for path in [
+            "C:\\palace",
+            "c://palace",
+            "./postgres://x",
+            "a:b",
+            "/x/http://y",
+            "a b://c",
+        ] {
+            let path = Path::new(path);
+            assert_eq!(directory_of("--palace", path).unwrap(), path);
+        }
+    }
+
+    #[test]
+    fn a_tilde_is_the_home_directory_and_that_of_another_user_is_refused() {
+        let home = home().unwrap();
+        let of = |written: &str| directory_of("--palace", Path::new(written)).unwrap();
+        assert_eq!(of("~"), home);
+        assert_eq!(of("~/"), home);
+        assert_eq!(of("~/p"), home.join("p"));
+        assert_eq!(of("./~/p"), Path::new("./~/p"));
+        assert_eq!(of("a~"), Path::new("a~"));
+        assert!(refused("~alice/p").contains("`./~alice`"));
+    }
+
+    #[test]
+    fn a_configured_directory_is_absolute() {
+        let of = |written: &str| configured_directory("`palace`", Path::new(written));
+        assert!(of("/p").is_ok() && of("~/p").is_ok());
+        for relative in ["p", "./p", "../p", ""] {
+            assert!(of(relative).is_err(), "{relative}");
+        }
+    }
+}

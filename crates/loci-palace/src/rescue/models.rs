@@ -1,0 +1,62 @@
+//! ChromaDB directories repaired with the models of their collections.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use loci_chroma::{Models, RepairOptions, RepairReport, repair};
+use loci_core::{Embedder, Error, Kinship, Result};
+use loci_foreign::{ForeignCollection, Kind};
+
+use super::maker::maker_of;
+use crate::Palace;
+
+impl Palace {
+    /// Repairs a ChromaDB directory. Records whose vector is nowhere get a new one from their text, made by the collection's own model; a model
+    /// that is not known or not at hand is an error, and nothing is changed.
+    pub fn repair_chroma_with_models(
+        &self,
+        path: &Path,
+        options: &RepairOptions,
+    ) -> Result<RepairReport> {
+        let source = loci_foreign::open(path, Some(Kind::Chroma))?;
+        let mut models = Vec::new();
+        for (at, collection) in source.collections().iter().enumerate() {
+            let missing = source.vector_counts(at).unwrap_or_default().missing;
+            models.push(match missing {
+                0 => None,
+                _ => Some(self.model_of(collection)?),
+            });
+        }
+        drop(source);
+        repair(
+            path,
+            &RepairOptions {
+                models: Models(models),
+                ..options.clone()
+            },
+        )
+    }
+
+    fn model_of(&self, collection: &ForeignCollection) -> Result<Arc<dyn Embedder>> {
+        let unavailable = |reason: String| Error::UnsupportedCapability {
+            capability: format!("new vectors for collection `{}`", collection.name),
+            reason: format!(
+                "{reason}; `--set-aside` moves its records without a vector into a file instead"
+            ),
+        };
+        let Some(maker) = maker_of(Kind::Chroma, collection, collection.dimension) else {
+            return Err(unavailable(
+                "the model that made its vectors is not recorded".into(),
+            ));
+        };
+        let model = self.embedder(&maker.name).map_err(|error| {
+            unavailable(format!(
+                "its model `{}` is not at hand: {error}",
+                maker.name
+            ))
+        })?;
+        model
+            .filter(|model| model.kinship(&maker) == Kinship::Same)
+            .ok_or_else(|| unavailable(format!("its model is `{maker}`, and that is not at hand")))
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests of masking through its public interface.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests have no palace open whose locks could be lost"
+)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::expect_used)]
+
+mod keys;
+mod notes;
+mod secrets;
+mod surroundings;

@@ -1,0 +1,356 @@
+//! Palaces that this process can read and not write: another user's, or one on a read-only file
+//! system.
+//!
+//! SQLite needs to write to files beside a database with a log, even to read it. `immutable=1` would
+//! do without, but it is only right when nobody writes the files, and that cannot be known: a mount
+//! that is read-only here may be written elsewhere. So such a palace is read through a private copy,
+//! which is made under `palace.lock`, belongs to one process, and goes with it. A copy that was left
+//! by a kill is removed by the next process that makes one: nobody holds its lock.
+//!
+//! Index files are not copied. Searches compare all vectors, and nothing is built.
+
+use std::fs::{self, Metadata};
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use loci_core::{Error, Result, Warning, clock};
+use loci_files::scratch::Scratch;
+use loci_files::{FileLock, LOCK_LIMIT, create_directory, foreign, own, owner};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+
+use super::place::{DATABASE, Place};
+use crate::care::working_copy::{Purpose, WorkingCopy, remove_abandoned_readers};
+
+/// How long a file system may take to show a change in the time of a file, if its times are fine.
+const FINE: Duration = Duration::from_millis(50);
+/// The same where times are whole milliseconds or seconds.
+const COARSE: Duration = Duration::from_millis(2_500);
+/// How long a copy without a lock is tried again because the files change.
+const UNLOCKED_LIMIT: Duration = Duration::from_secs(5);
+
+/// Why this process cannot write the palace; `None` if it can, or if there is none.
+pub(crate) fn reason(place: &Place) -> Result<Option<String>> {
+    let [log, log_index] = place.companions();
+    if !fs::metadata(&place.database).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    for path in [&place.database, &log] {
+        if let Err(Errno::ACCESS | Errno::PERM) = access(path, Access::READ_OK) {
+            let problem = format!("this user may not read it{}", whose(path));
+            let source = io::Error::new(io::ErrorKind::PermissionDenied, problem);
+            return Err(Error::io("cannot read", path, source));
+        }
+    }
+    let files = [
+        &place.directory,
+        &place.database,
+        &log,
+        &log_index,
+        &place.lock(),
+    ];
+    for path in files {
+        match access(path, Access::WRITE_OK) {
+            Err(Errno::ROFS) => {
+                let reason = "it is on a file system that is mounted read-only";
+                return Ok(Some(reason.to_owned()));
+            }
+            Err(Errno::ACCESS | Errno::PERM) => {
+                let (name, whose) = (path.display(), whose(path));
+                return Ok(Some(format!("this user may not write `{name}`{whose}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// What every reader of such a palace should know.
+pub(crate) fn warning(place: &Place, reason: &str) -> Warning {
+    let path = place.directory.display();
+    let message = format!(
+        "the palace `{path}` is read-only: {reason}; a private copy of it is read, and nothing is \
+         written"
+    );
+    Warning::new("read_only", message)
+}
+
+/// Refuses a palace that cannot be written, before anything is done.
+pub(crate) fn refuse(place: &Place) -> Result<()> {
+    match reason(place)? {
+        None => Ok(()),
+        Some(reason) => Err(Error::ReadOnly {
+            path: place.directory.clone(),
+            reason,
+        }),
+    }
+}
+
+/// `, which belongs to …`, for a file of another user.
+fn whose(path: &Path) -> String {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.uid() != owner::current() => {
+            format!(", which belongs to {}", owner::named(metadata.uid()))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A private copy of a palace, for one process. Dropping it removes it.
+#[derive(Debug)]
+pub(crate) struct PrivateCopy {
+    origin: Place,
+    reason: String,
+    taken: Fingerprint,
+    directory: WorkingCopy,
+    /// Dropped after the directory is removed.
+    _scratch: Scratch,
+}
+
+impl PrivateCopy {
+    /// Copies the palace as it is now.
+    pub(crate) fn of(origin: Place, reason: String) -> Result<Self> {
+        let directory = private_directory()?;
+        let scratch = Scratch::register(directory.directory());
+        let taken = copy(&origin, directory.directory())?;
+        Ok(Self {
+            origin,
+            reason,
+            taken,
+            directory,
+            _scratch: scratch,
+        })
+    }
+
+    /// The palace that was copied.
+    pub(crate) fn origin(&self) -> &Place {
+        &self.origin
+    }
+
+    /// The copy.
+    pub(crate) fn place(&self) -> Place {
+        Place::new(self.directory.directory())
+    }
+
+    /// Whether the palace is still what was copied. A change that happened within the resolution of
+    /// the file's times may be hidden, so a copy of files that had just changed does not count.
+    pub(crate) fn is_current(&self) -> bool {
+        self.taken.is_settled()
+            && Fingerprint::of(&self.origin).is_ok_and(|now| now.is_same(&self.taken))
+    }
+
+    /// The error of every write.
+    pub(crate) fn refusal(&self) -> Error {
+        Error::ReadOnly {
+            path: self.origin.directory.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// What every reader should know.
+    pub(crate) fn warning(&self) -> Warning {
+        warning(&self.origin, &self.reason)
+    }
+
+    /// An error that names a file of the copy names the palace's instead.
+    pub(crate) fn at_origin(&self, error: Error) -> Error {
+        let moved = |path: PathBuf| match path.strip_prefix(self.directory.directory()) {
+            Ok(rest) if rest.as_os_str().is_empty() => self.origin.directory.clone(),
+            Ok(rest) => self.origin.directory.join(rest),
+            Err(_) => path,
+        };
+        match error {
+            Error::PalaceNotFound { path } => Error::PalaceNotFound { path: moved(path) },
+            Error::Corrupt { what, path, detail } => Error::Corrupt {
+                what,
+                path: moved(path),
+                detail,
+            },
+            Error::NewerFormat {
+                path,
+                found,
+                supported,
+            } => Error::NewerFormat {
+                path: moved(path),
+                found,
+                supported,
+            },
+            Error::BackendMismatch { path, found, asked } => Error::BackendMismatch {
+                path: moved(path),
+                found,
+                asked,
+            },
+            error => error,
+        }
+    }
+}
+
+/// An empty directory in the user's cache, or in the system's directory for temporary files.
+fn private_directory() -> Result<WorkingCopy> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let cache =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let readers = cache.map(|cache| cache.join("loci").join("readers"));
+    if let Some(readers) = readers
+        && create_directory(&readers).is_ok()
+    {
+        remove_abandoned_readers(&readers);
+        if let Ok(copy) = WorkingCopy::create_in(&readers, Purpose::Reader) {
+            return Ok(copy);
+        }
+    }
+    let temporary = std::env::temp_dir();
+    remove_abandoned_readers(&temporary);
+    WorkingCopy::create_in(&temporary, Purpose::Reader)
+}
+
+/// Copies database and log of one moment. Every process that changes one of them holds the lock
+/// shared, so they are copied under the exclusive lock. A database that has been quiet is copied
+/// after the lock is released: writers go on meanwhile, and append to the log. If the database
+/// changes all the same, the copy is made again, under the lock.
+fn copy(origin: &Place, to: &Path) -> Result<Fingerprint> {
+    let since = Instant::now();
+    let [log, _] = origin.companions();
+    let [log_copy, _] = Place::new(to).companions();
+    let mut first = true;
+    loop {
+        let mut lock = FileLock::exclusive_if_present(&origin.lock(), LOCK_LIMIT)?;
+        let had_lock = lock.is_some();
+        let before = Fingerprint::of(origin)?;
+        let Some(database) = before.database else {
+            return Err(Error::PalaceNotFound {
+                path: origin.directory.clone(),
+            });
+        };
+        let is_quiet = database.is_settled(before.at);
+        copy_file(&log, &log_copy)?;
+        if is_quiet && first {
+            lock = None;
+        }
+        copy_file(&origin.database, &to.join(DATABASE))?;
+        let after = Fingerprint::of(origin)?;
+        let same_database = is_quiet && before.database == after.database;
+        let same_log = had_lock || (before.is_settled() && before.log == after.log);
+        if lock.is_some() || (same_database && same_log) {
+            return Ok(before);
+        }
+        first = false;
+        if since.elapsed() > UNLOCKED_LIMIT && !had_lock {
+            return Err(Error::Busy {
+                what: format!(
+                    "copying the read-only palace `{}`, which others keep writing",
+                    origin.directory.display()
+                ),
+                waited: since.elapsed(),
+            });
+        }
+        std::thread::sleep(FINE);
+    }
+}
+
+/// Copies a file to a private one, over an earlier copy; a missing file leaves none.
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    let fail = |source| Error::io("cannot write", to, source);
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
+        _ => {}
+    }
+    let mut source = match foreign::open(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(|source| Error::io("cannot read", from, source))?,
+    };
+    let mut options = fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    let mut target =
+        BufWriter::with_capacity(1 << 20, own::create_with(to, &options).map_err(fail)?);
+    io::copy(&mut source, &mut target)
+        .and_then(|_| target.flush())
+        .map_err(fail)
+}
+
+/// What `stat` shows of the files of a palace that change when it is written.
+#[derive(Debug, Clone, Copy)]
+struct Fingerprint {
+    database: Option<Stamp>,
+    log: Option<Stamp>,
+    /// When this was looked at, since 1970.
+    at: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Fingerprint {
+    fn of(place: &Place) -> Result<Self> {
+        let [log, _] = place.companions();
+        // The clock first: a change after it counts as new.
+        let at = clock::system_time()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Ok(Self {
+            database: Stamp::of(&place.database)?,
+            log: Stamp::of(&log)?,
+            at,
+        })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.database == other.database && self.log == other.log
+    }
+
+    /// Whether a change after this look shows in the times of the files.
+    fn is_settled(&self) -> bool {
+        [self.database, self.log]
+            .iter()
+            .flatten()
+            .all(|stamp| stamp.is_settled(self.at))
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Result<Option<Self>> {
+        match fs::metadata(path) {
+            Ok(metadata) => Ok(Some(Self::from(&metadata))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("cannot look at", path, error)),
+        }
+    }
+
+    /// Whether a change after `at` gives the file another time than it has. One within the
+    /// resolution of the clock might not.
+    fn is_settled(&self, at: Duration) -> bool {
+        let (seconds, nanoseconds) = self.modified.max(self.changed);
+        let (Ok(seconds), Ok(nanoseconds)) = (u64::try_from(seconds), u64::try_from(nanoseconds))
+        else {
+            return true;
+        };
+        let resolution = match nanoseconds % 1_000_000 {
+            0 => COARSE,
+            _ => FINE,
+        };
+        let stamp = Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanoseconds));
+        stamp.abs_diff(at) > resolution
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(metadata: &Metadata) -> Self {
+        Self {
+            file: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
