@@ -135,7 +135,15 @@ fn the_doctor_says_how_many_rows_are_gone_and_by_what_each_record_comes_back() {
         let Some(scene) = case(name).stage() else {
             return;
         };
-        let gone = scene.gone().len();
+        let lost = scene.gone();
+        // A record without text and metadata leaves nothing that order could join with its id. Which
+        // rows share a page differs from one directory to the next, so one may be among them.
+        let bare = |id: &&String| {
+            let record = scene.expected.first().record(id).unwrap();
+            evidence == Evidence::Order && record.document.is_none() && record.metadata.is_none()
+        };
+        let uncertain = lost.iter().filter(bare).count();
+        let gone = lost.len() - uncertain;
         let reading = Reading::of(&scene);
         assert!(gone > 10, "{name}: {gone}");
         let key = match evidence {
@@ -153,11 +161,10 @@ fn the_doctor_says_how_many_rows_are_gone_and_by_what_each_record_comes_back() {
             "{name}: {} of {gone}",
             told(key)
         );
-        assert_eq!(
-            reading.told("rows_missing", "candidates"),
-            Some(0),
-            "{name}"
-        );
+        assert_eq!(told("candidates"), uncertain, "{name}");
+        let candidates = reading.diagnosis.directory.candidates().unwrap();
+        let named: BTreeSet<&String> = candidates.iter().flat_map(|of| &of.ids).collect();
+        assert_eq!(named, lost.iter().filter(bare).collect(), "{name}");
         assert_eq!(
             reading.problems(&scene, &BTreeSet::new()),
             [""; 0],
