@@ -107,6 +107,7 @@ impl MemoryBackend {
             name: name.into(),
             number: state.number,
             metric: state.metric,
+            info: state.info(name),
             embedder: options.embedder.clone(),
         }))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::capability::{Capabilities, Capability};
 use crate::collection::{Collection, Metric, Selection};
-use crate::embedder::Embedder;
+use crate::embedder::{Embedder, EmbedderIdentity, Kinship};
 use crate::error::{Error, Result};
 use crate::maintenance::{
     ForgetOutcome, PalaceState, ReembedProgress, Reembedded, Rehearsal, RepairOptions,
@@ -37,7 +37,7 @@ impl fmt::Debug for CollectionOptions {
     }
 }
 
-/// A line of `list_collections`.
+/// What is known of a collection: an entry of `list_collections`, and what opening one tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionInfo {
     /// Its name.
@@ -50,8 +50,32 @@ pub struct CollectionInfo {
     pub dimension: Option<usize>,
     /// Its metric.
     pub metric: Metric,
-    /// Name of the pinned embedder.
-    pub embedder: Option<String>,
+    /// The pinned embedder.
+    pub embedder: Option<EmbedderIdentity>,
+}
+
+impl CollectionInfo {
+    /// Fails if vectors of this embedder cannot be compared with those of the collection.
+    pub fn check_embedder(&self, embedder: &dyn Embedder) -> Result<()> {
+        let given = embedder.identity();
+        match (&self.embedder, self.dimension) {
+            (Some(pinned), _) if embedder.kinship(pinned) == Kinship::Foreign => {
+                Err(Error::EmbedderMismatch {
+                    collection: self.name.clone(),
+                    pinned: pinned.to_string(),
+                    given: given.to_string(),
+                })
+            }
+            (None, Some(expected)) if expected != given.dimension => {
+                Err(Error::DimensionMismatch {
+                    collection: self.name.clone(),
+                    expected,
+                    got: given.dimension,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Something that stores palaces and their collections. After `close`, every call but `health` is
@@ -74,6 +98,10 @@ pub trait Backend: Send + Sync {
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
         let _ = palace;
         Err(self.lacks(Capability::Writing))
+    }
+    /// Opens a palace that exists. Fails where there is none, or one that cannot be read.
+    fn open_palace(&self, palace: &PalaceRef) -> Result<()> {
+        self.list_collections(palace).map(|_| ())
     }
     /// Opens a collection; with `create`, makes palace and collection when missing. Without it,
     /// nothing is created.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::embedder::EmbedderIdentity;
 use crate::error::{Error, Result};
 use crate::metadata::{MetaValue, Metadata, MetadataPatch};
 use crate::quote::quoted;
@@ -44,6 +45,18 @@ pub struct Batch {
     pub metadatas: Option<Vec<MetadataPatch>>,
     /// The vectors.
     pub embeddings: Option<Vec<Option<Vec<f32>>>>,
+    /// Vectors that an embedder made of the documents beforehand. If the collection is open with that
+    /// embedder, a backend may use them and need not call it again.
+    pub embedded: Option<EmbeddedTexts>,
+}
+
+/// Vectors of the documents of a batch, and who made them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmbeddedTexts {
+    /// The embedder.
+    pub embedder: EmbedderIdentity,
+    /// One vector per record.
+    pub vectors: Vec<Vec<f32>>,
 }
 
 impl Batch {
@@ -81,6 +94,13 @@ impl Batch {
     #[must_use]
     pub fn embeddings(mut self, embeddings: impl IntoIterator<Item = Vec<f32>>) -> Self {
         self.embeddings = Some(embeddings.into_iter().map(Some).collect());
+        self
+    }
+
+    /// With vectors that an embedder made of the documents.
+    #[must_use]
+    pub fn embedded(mut self, embedder: EmbedderIdentity, vectors: Vec<Vec<f32>>) -> Self {
+        self.embedded = Some(EmbeddedTexts { embedder, vectors });
         self
     }
 
@@ -124,6 +144,8 @@ impl Batch {
         self.check_column("documents", self.documents.as_ref().map(Vec::len))?;
         self.check_column("metadatas", self.metadatas.as_ref().map(Vec::len))?;
         self.check_column("embeddings", self.embeddings.as_ref().map(Vec::len))?;
+        let embedded = self.embedded.as_ref();
+        self.check_column("embedded", embedded.map(|made| made.vectors.len()))?;
         let mut seen = HashSet::with_capacity(self.len());
         for id in &self.ids {
             validate_id(id)?;

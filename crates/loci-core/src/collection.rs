@@ -1,7 +1,10 @@
 //! The contract of a collection. docs/contract.md numbers its sentences; `loci-contract` tests them.
 
+use std::sync::Arc;
+
+use crate::backend::CollectionInfo;
 use crate::batch::Batch;
-use crate::embedder::EmbedderIdentity;
+use crate::embedder::{Embedder, EmbedderIdentity};
 use crate::error::{Error, Result};
 use crate::filter::{DocumentFilter, Filter};
 use crate::history::{Existing, History};
@@ -222,6 +225,12 @@ pub trait Collection: Send + Sync {
     fn name(&self) -> &str;
     /// Its metric.
     fn metric(&self) -> Metric;
+    /// What was known of it when this handle was opened. Reads nothing: counts may have changed since,
+    /// and another process may have set dimension and embedder.
+    fn info(&self) -> &CollectionInfo;
+    /// The same collection with an embedder for texts that come without a vector. Reads nothing; fails
+    /// if the embedder does not fit what [`Collection::info`] says.
+    fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>>;
     /// Its dimension, once the first vector was written.
     fn dimension(&self) -> Result<Option<usize>>;
     /// The embedder pinned in it.

@@ -44,9 +44,9 @@ mod result;
 
 pub use backend::{Backend, CollectionInfo, CollectionOptions};
 pub use batch::{
-    Batch, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, MAX_DIMENSION,
-    MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES, MAX_RESULTS,
-    validate_collection_name, validate_id, validate_metadata, validate_vector,
+    Batch, EmbeddedTexts, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES,
+    MAX_DIMENSION, MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES,
+    MAX_RESULTS, validate_collection_name, validate_id, validate_metadata, validate_vector,
 };
 pub use capability::{Capabilities, Capability};
 pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selection};

@@ -150,7 +150,7 @@ impl Palace {
             }
             self.created = self.backend.create_palace(&self.reference)?;
         } else {
-            self.backend.list_collections(&self.reference)?;
+            self.backend.open_palace(&self.reference)?;
         }
         Ok(self)
     }
@@ -254,19 +254,13 @@ impl Palace {
         purpose: Purpose,
     ) -> Result<(Memory, Vec<Warning>)> {
         let plain = self.collection(name, create)?;
-        let pinned = plain.embedder()?;
+        let info = plain.info();
         let resolved =
             self.embedders
-                .resolve(name, pinned.as_ref(), plain.dimension()?, purpose)?;
+                .resolve(name, info.embedder.as_ref(), info.dimension, purpose)?;
         let collection = match &resolved.embedder {
             None => plain,
-            Some(embedder) => {
-                let options = CollectionOptions {
-                    metric: None,
-                    embedder: Some(Arc::clone(embedder)),
-                };
-                self.collection_with(name, false, &options)?
-            }
+            Some(embedder) => plain.with_embedder(Arc::clone(embedder))?,
         };
         let memory = Memory {
             collection,

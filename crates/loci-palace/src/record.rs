@@ -222,5 +222,6 @@ pub(crate) fn columns() -> Batch {
         documents: Some(Vec::new()),
         metadatas: Some(Vec::new()),
         embeddings: Some(Vec::new()),
+        embedded: None,
     }
 }

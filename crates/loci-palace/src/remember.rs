@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use loci_core::clock::new_id;
 use loci_core::{
-    Batch, Collection, DrawerRef, Error, Fact, Get, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
-    Metadata, MetadataPatch, Outcome, Result, Selection, Warning, WriteResult,
-    validate_collection_name,
+    Batch, Collection, DrawerRef, Error, Fact, Get, Kinship, MAX_BATCH_RECORDS,
+    MAX_BATCH_TEXT_BYTES, Metadata, MetadataPatch, Outcome, Result, Selection, Warning,
+    WriteResult, validate_collection_name,
 };
 use serde::Serialize;
 
@@ -133,10 +133,10 @@ impl Palace {
         }
         let (memory, warnings) = self.reading(collection)?;
         check.warnings = warnings;
-        let mut search = TwinSearch::new(self, &memory, threshold)?;
+        let mut search = TwinSearch::new(&memory, threshold);
         // What is stored is masked, so the text is looked for in that form.
         let text = mask_text(self.secrets(), text, &mut Tally::new());
-        let twins = search.of(&[text.as_ref()])?;
+        let twins = search.of(&[text.as_ref()], None)?;
         check.twins = twins.into_iter().next().unwrap_or_default();
         check.warnings.extend(search.warnings);
         Ok(check)
@@ -168,14 +168,26 @@ impl Palace {
         let mut ids = ids_of(drawers);
         batch_of(drawers, &ids, &vec![true; drawers.len()]).validate()?;
         let (memory, warnings) = self.memory(&options.collection, true)?;
-        replace_taken(drawers, &mut ids, memory.collection.as_ref())?;
+        // Facts name their drawer in the same transaction, so its id must be known before.
+        let with_facts = drawers.iter().any(|drawer| !drawer.facts.is_empty());
+        if with_facts {
+            replace_taken(drawers, &mut ids, memory.collection.as_ref())?;
+        }
         report.warnings = warnings;
-        let mut search = TwinSearch::new(self, &memory, threshold)?;
+        let mut search = TwinSearch::new(&memory, threshold);
         let texts: Vec<&str> = drawers.iter().map(|drawer| drawer.text.as_str()).collect();
-        let twins = search.of(&texts)?;
+        let embedded = embedded(&memory, &texts)?;
+        let twins = search.of(&texts, embedded.as_deref())?;
         report.warnings.extend(search.warnings);
         report.drawers = judged(drawers, &ids, twins, options);
-        self.write(drawers, &ids, &memory, options, &mut report)?;
+        self.write(
+            drawers,
+            &ids,
+            &memory,
+            embedded.as_deref(),
+            options,
+            &mut report,
+        )?;
         Ok(report)
     }
 
@@ -198,6 +210,7 @@ impl Palace {
         drawers: &[NewDrawer],
         ids: &[String],
         memory: &Memory,
+        embedded: Option<&[Vec<f32>]>,
         options: &RememberOptions,
         report: &mut RememberReport,
     ) -> Result<()> {
@@ -206,7 +219,7 @@ impl Palace {
             .iter()
             .map(|judged| judged.outcome == "added")
             .collect();
-        let batch = batch_of(drawers, ids, &added);
+        let batch = with_vectors(batch_of(drawers, ids, &added), &added, memory, embedded);
         let facts = facts_of(drawers, &mut report.drawers, &options.collection);
         let written = match (batch.ids.is_empty(), facts.is_empty()) {
             (true, true) => WriteResult::default(),
@@ -218,12 +231,16 @@ impl Palace {
             (false, false) => memory.collection.add_with(&batch, &facts, &[])?.0,
         };
         report.warnings.extend(written.warnings);
+        let mut written = written.outcomes;
+        if facts.is_empty() && written.contains(&Outcome::Exists) {
+            add_under_new_ids(drawers, ids, &added, memory, embedded, report, &mut written)?;
+        }
         let outcomes = report
             .drawers
             .iter_mut()
             .zip(drawers)
             .filter(|(judged, _)| judged.outcome == "added")
-            .zip(written.outcomes);
+            .zip(written);
         for ((judged, drawer), outcome) in outcomes {
             judged.outcome = match (&outcome, &drawer.id) {
                 // Another process was quicker with the same text.
@@ -238,6 +255,79 @@ impl Palace {
         }
         Ok(())
     }
+}
+
+/// Adds what was refused because a drawer of another text or wing has the id that follows from this one.
+fn add_under_new_ids(
+    drawers: &[NewDrawer],
+    ids: &[String],
+    added: &[bool],
+    memory: &Memory,
+    embedded: Option<&[Vec<f32>]>,
+    report: &mut RememberReport,
+    outcomes: &mut [Outcome],
+) -> Result<()> {
+    let mut renewed = ids.to_vec();
+    replace_taken(drawers, &mut renewed, memory.collection.as_ref())?;
+    let chosen: Vec<bool> = renewed
+        .iter()
+        .zip(ids)
+        .zip(added)
+        .map(|((new, old), added)| *added && new != old)
+        .collect();
+    if !chosen.contains(&true) {
+        return Ok(());
+    }
+    let batch = with_vectors(
+        batch_of(drawers, &renewed, &chosen),
+        &chosen,
+        memory,
+        embedded,
+    );
+    let written = memory.collection.add(&batch)?;
+    report.warnings.extend(written.warnings);
+    let mut written = written.outcomes.into_iter();
+    // `outcomes` has an entry for each drawer of the first batch.
+    let first = chosen.iter().zip(added).filter(|(_, added)| **added);
+    for (outcome, (chosen, _)) in outcomes.iter_mut().zip(first) {
+        if *chosen && let Some(new) = written.next() {
+            *outcome = new;
+        }
+    }
+    for ((judged, new), chosen) in report.drawers.iter_mut().zip(renewed).zip(chosen) {
+        if chosen {
+            judged.id = new;
+        }
+    }
+    Ok(())
+}
+
+/// The batch with the vectors of its drawers, where they were made already.
+fn with_vectors(
+    batch: Batch,
+    taken: &[bool],
+    memory: &Memory,
+    embedded: Option<&[Vec<f32>]>,
+) -> Batch {
+    let (Some(vectors), Some(embedder)) = (embedded, &memory.embedder) else {
+        return batch;
+    };
+    let vectors = vectors.iter().zip(taken);
+    let vectors = vectors.filter_map(|(vector, taken)| taken.then(|| vector.clone()));
+    batch.embedded(embedder.identity(), vectors.collect())
+}
+
+/// The vectors that the drawers will have, made once for the search and for the write. Nothing where
+/// the embedder only stands in for the one that made the collection's vectors.
+fn embedded(memory: &Memory, texts: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
+    let Some(embedder) = &memory.embedder else {
+        return Ok(None);
+    };
+    let pinned = memory.collection.info().embedder.as_ref();
+    if pinned.is_some_and(|pinned| embedder.kinship(pinned) != Kinship::Same) {
+        return Ok(None);
+    }
+    embedder.embed(texts).map(Some)
 }
 
 /// The id that was given, else one that follows from wing and text; of a text that is given twice, a new one.

@@ -165,6 +165,8 @@ pub(crate) fn mask_batch(policy: Policy, batch: &Batch) -> (Cow<'_, Batch>, Tall
                 .and_then(|documents| documents.get_mut(at))
         {
             *document = Some(text);
+            // They were made of the text with its secret.
+            clean.to_mut().embedded = None;
         }
     }
     for (at, patch) in batch.metadatas.iter().flatten().enumerate() {

@@ -106,8 +106,8 @@ impl<'a> Run<'a> {
         let mut warnings = Vec::new();
         let query = readable(&request.query, &mut warnings);
         let vectors = query_vectors(collection, embedder, query, &mut warnings)?;
-        let pinned = collection.embedder()?;
-        let model = pinned.map_or_else(|| STATIC_NAME.to_owned(), |pinned| pinned.name);
+        let pinned = collection.info().embedder.as_ref();
+        let model = pinned.map_or_else(|| STATIC_NAME.to_owned(), |pinned| pinned.name.clone());
         Ok(Self {
             query,
             vectors,

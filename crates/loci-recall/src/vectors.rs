@@ -39,7 +39,7 @@ fn embed(
         return Ok(Vec::new());
     };
     let identity = embedder.identity();
-    let pinned = collection.embedder()?;
+    let pinned = collection.info().embedder.clone();
     let own = |vector| ProbeVector {
         space: None,
         pinned: pinned.clone(),
@@ -98,7 +98,7 @@ fn embed(
             vectors
         }
         (None, _) => {
-            let known = collection.dimension()?;
+            let known = collection.info().dimension;
             if known.is_some_and(|dimension| dimension != identity.dimension) {
                 warnings.push(Warning::new(
                     "unknown_embedder",

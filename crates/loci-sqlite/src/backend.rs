@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, Error, ForgetOutcome, Health, Kinship, PalaceRef, PalaceState, ReembedProgress,
-    Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection,
-    VerifyReport, Warning, validate_collection_name,
+    Embedder, Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded,
+    Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection, VerifyReport,
+    Warning, validate_collection_name,
 };
 use rusqlite::params;
 
 use crate::care;
 use crate::collection::SqliteCollection;
-use crate::collection::meta::{CollectionRow, mismatch};
+use crate::collection::meta::CollectionRow;
 use crate::collection::rows::{rebuild_postings, take_row};
 use crate::fault::Attempt;
 use crate::relations::{SqliteRelations, links};
@@ -75,7 +75,7 @@ impl SqliteBackend {
         }
         let store = Arc::new(Store::open(&key, create, self.durability)?);
         if store.read_only().is_none() {
-            purge_dropped(&store)?;
+            purge_dropped(&store, store.dropped_at_opening())?;
         }
         stores.insert(key, Arc::clone(&store));
         Ok(store)
@@ -124,11 +124,13 @@ impl SqliteBackend {
                 create_row(db, name, create, options)
             })?,
         };
-        check_options(&row, options)?;
+        let info = row.info();
+        check_options(&info, options)?;
         Ok(Arc::new(SqliteCollection {
             store,
             name: name.to_owned(),
             metric: row.metric,
+            info,
             embedder: options.embedder.clone(),
             opened: (row.generation, row.id),
         }))
@@ -185,49 +187,29 @@ pub(crate) fn create_row(
     CollectionRow::require(&db.sql, &head, name)
 }
 
-fn check_options(row: &CollectionRow, options: &CollectionOptions) -> Result<()> {
-    if let Some(metric) = options.metric.filter(|metric| *metric != row.metric) {
+fn check_options(info: &CollectionInfo, options: &CollectionOptions) -> Result<()> {
+    if let Some(metric) = options.metric.filter(|metric| *metric != info.metric) {
         return Err(Error::Conflict {
             what: format!(
                 "collection `{}` has metric {}, fixed when it was created; {} was asked for",
-                row.name,
-                row.metric.as_str(),
+                info.name,
+                info.metric.as_str(),
                 metric.as_str()
             ),
         });
     }
-    let Some(embedder) = &options.embedder else {
-        return Ok(());
-    };
-    let given = embedder.identity();
-    match (&row.embedder, row.dimension) {
-        (Some(pinned), _) if embedder.kinship(pinned) == Kinship::Foreign => {
-            Err(mismatch(row, &given))
-        }
-        (None, Some(expected)) if expected != given.dimension => Err(Error::DimensionMismatch {
-            collection: row.name.clone(),
-            expected,
-            got: given.dimension,
-        }),
-        _ => Ok(()),
+    match &options.embedder {
+        Some(embedder) => info.check_embedder(embedder.as_ref()),
+        None => Ok(()),
     }
 }
 
 /// Finishes the removal of dropped collections, in slices; a kill in between leaves the rest for
 /// the next process.
-fn purge_dropped(store: &Store) -> Result<()> {
-    let dropped: Vec<i64> = store.read("looking for dropped collections", |db| {
-        let mut statement = db
-            .sql
-            .prepare_cached("SELECT id FROM collections WHERE dropped <> 0")?;
-        let ids = statement
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(ids)
-    })?;
+fn purge_dropped(store: &Store, dropped: &[i64]) -> Result<()> {
     for collection in dropped {
         while store.write("removing a dropped collection", |db| {
-            purge_slice(db, collection)
+            purge_slice(db, *collection)
         })? {}
     }
     Ok(())
@@ -318,6 +300,10 @@ impl Backend for SqliteBackend {
         .into()
     }
 
+    fn open_palace(&self, palace: &PalaceRef) -> Result<()> {
+        self.store(palace, false).map(|_| ())
+    }
+
     fn get_collection(
         &self,
         palace: &PalaceRef,
@@ -344,7 +330,7 @@ impl Backend for SqliteBackend {
 
     fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
         let store = self.store(palace, false)?;
-        store.write("deleting a collection", |db| {
+        let dropped = store.write("deleting a collection", |db| {
             let head = Head::read(&db.sql)?;
             let row = CollectionRow::require(&db.sql, &head, name)?;
             // Invisible at once; its name holds a control character, which no collection's can.
@@ -357,9 +343,9 @@ impl Backend for SqliteBackend {
             links::remove_of_collection(&db.sql, name)?;
             db.sql
                 .execute("UPDATE palace SET seq = seq + 1 WHERE id = 1", [])?;
-            Ok(())
+            Ok(row.id)
         })?;
-        purge_dropped(&store)
+        purge_dropped(&store, &[dropped])
     }
 
     fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>> {
@@ -367,17 +353,7 @@ impl Backend for SqliteBackend {
         let rows = store.read("listing collections", |db| {
             CollectionRow::all(&db.sql, &Head::read(&db.sql)?)
         })?;
-        Ok(rows
-            .into_iter()
-            .map(|row| CollectionInfo {
-                name: row.name,
-                count: row.drawers,
-                vectors: row.vectors,
-                dimension: row.dimension,
-                metric: row.metric,
-                embedder: row.embedder.map(|embedder| embedder.name),
-            })
-            .collect())
+        Ok(rows.iter().map(CollectionRow::info).collect())
     }
 
     fn close_palace(&self, palace: &PalaceRef) -> Result<()> {

@@ -20,11 +20,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, Existing,
-    FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Kinship, LexicalResult,
-    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Probe,
-    Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, validate_facts,
-    validate_links,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
+    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Kinship,
+    LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
+    Metric, Probe, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult,
+    validate_facts, validate_links,
 };
 
 use rusqlite::Connection;
@@ -43,6 +43,8 @@ pub struct SqliteCollection {
     pub(crate) store: Arc<Store>,
     pub(crate) name: String,
     pub(crate) metric: Metric,
+    /// As of opening.
+    pub(crate) info: CollectionInfo,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// Palace generation and number of the collection this handle was opened on.
     pub(crate) opened: (u64, i64),
@@ -140,6 +142,22 @@ impl Collection for SqliteCollection {
 
     fn metric(&self) -> Metric {
         self.metric
+    }
+
+    fn info(&self) -> &CollectionInfo {
+        &self.info
+    }
+
+    fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>> {
+        self.info.check_embedder(embedder.as_ref())?;
+        Ok(Arc::new(Self {
+            store: Arc::clone(&self.store),
+            name: self.name.clone(),
+            metric: self.metric,
+            info: self.info.clone(),
+            embedder: Some(embedder),
+            opened: self.opened,
+        }))
     }
 
     fn dimension(&self) -> Result<Option<usize>> {

@@ -33,7 +33,7 @@ use rusqlite::Connection;
 
 use self::connection::{Db, patience};
 use self::lock::FileLock;
-use self::opening::{ensure_ready, is_empty, open_named};
+use self::opening::{Opened, ensure_ready, is_empty, open_named};
 use self::place::{Marks, Place};
 use self::read_only::PrivateCopy;
 use self::replaced::give_up_after;
@@ -68,9 +68,14 @@ pub(crate) struct Store {
     pub(crate) usage: Usage,
     pub(crate) forgotten: crate::ledger::forgotten::Cache,
     pub(crate) builder: Mutex<Option<std::thread::JoinHandle<()>>>,
-    /// Collections that this process wrote to or queried: at close their index is brought up.
+    /// Collections whose index is brought up at close: this process wrote to them, or found that it
+    /// is due.
     touched: Mutex<BTreeSet<String>>,
     written: AtomicU64,
+    /// Whether a transaction of this process saw a purge that is pending.
+    saw_pending_purge: AtomicBool,
+    /// Dropped collections that were there at opening and have drawers left.
+    dropped: Vec<i64>,
     /// The palace cannot be written, and this is what `place` leads to. Declared last: its files go
     /// after the connections to them.
     private: Option<PrivateCopy>,
@@ -135,7 +140,9 @@ impl Store {
         opening::keep_damaged_log(&place)?;
         let registration = OpenPalace::register(&place.directory)?;
         // The connection that looked is the first of the pool, unless a file was replaced since.
-        let first = ensure_ready(&place, create, durability)?;
+        let Opened {
+            db: first, dropped, ..
+        } = ensure_ready(&place, create, durability)?;
         let marks = place.marks()?.filter(|marks| first.holds(marks));
         let idle = marks.map(|_| first).into_iter().collect();
         Ok(Self {
@@ -157,6 +164,8 @@ impl Store {
             builder: Mutex::new(None),
             touched: Mutex::default(),
             written: AtomicU64::new(0),
+            saw_pending_purge: AtomicBool::new(false),
+            dropped,
             private: None,
         })
     }
@@ -206,7 +215,7 @@ impl Store {
         }
     }
 
-    /// Notes that this process used a collection's index.
+    /// Notes that a collection's index is to be looked at before this process ends.
     pub(crate) fn touch(&self, collection: &str) {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         if !touched.contains(collection) {
@@ -244,14 +253,11 @@ impl Store {
                 tracing::warn!(collection, %error, "the index was not built; answers stay exact");
             }
         }
-        match self.read("looking for a pending purge", |db| Head::read(&db.sql)) {
-            Ok(head) if head.purge_pending > 0 => {
-                // A process that ends after other work never waits for another one.
-                if let Err(error) = purge(self, Patience::None) {
-                    tracing::warn!(%error, "the purge stays pending");
-                }
+        if self.saw_pending_purge.load(Ordering::Relaxed) {
+            // A process that ends after other work never waits for another one.
+            if let Err(error) = purge(self, Patience::None) {
+                tracing::warn!(%error, "the purge stays pending");
             }
-            _ => {}
         }
     }
 
@@ -286,7 +292,10 @@ impl Store {
             // The first read fixes what the transaction sees.
             let begun = begin(&db.sql);
             match self.watch(begun) {
-                Ok(()) => return Ok((marks, db)),
+                Ok(pending) => {
+                    self.note_purge(pending);
+                    return Ok((marks, db));
+                }
                 Err(fault) => self.unless_replaced(&marks, fault, doing)?,
             }
         }
@@ -307,7 +316,11 @@ impl Store {
             self.leave_replaced_log(&current, &mut slot, doing)?;
             if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
                 *slot = None;
-                *slot = self.connect_once(doing, since)?;
+                // A connection that has only read so far serves as well, and is open already.
+                *slot = match self.idle(&current) {
+                    Some(db) => Some((current, db)),
+                    None => self.connect_once(doing, since)?,
+                };
             }
             // The files that are really written to: they may be newer than the ones looked at.
             let Some((marks, db)) = slot.as_ref().map(|(marks, db)| (*marks, db)) else {
@@ -452,7 +465,12 @@ impl Store {
             return Ok(None);
         }
         match open_named(&self.place, self.durability) {
-            Ok(Some(mut db)) => {
+            Ok(Some(opened)) if !opened.has_current_format() => {
+                // A palace that was replaced may be of another format or half made.
+                drop(opened);
+                ensure_ready(&self.place, false, self.durability)?;
+            }
+            Ok(Some(Opened { mut db, .. })) => {
                 let now = self.place.marks()?.filter(|now| db.holds(now));
                 if let Some(marks) = now {
                     db.epoch = self.note(marks);
@@ -563,22 +581,38 @@ impl Store {
     fn reader(&self, doing: &str) -> Result<(Marks, Db)> {
         let current = self.current_marks()?;
         self.leave_replaced_log_as_reader(&current, doing)?;
-        if current.are_complete() && self.is_named(&current) {
-            self.note(current);
-            if let Some(db) = self.lock_connections().idle.pop() {
-                return Ok((current, db));
-            }
+        match self.idle(&current).or_else(|| self.idle_writer(&current)) {
+            Some(db) => Ok((current, db)),
+            None => self.connect_marked(doing),
         }
-        let (marks, db) = self.connect_marked(doing)?;
-        // A palace that was replaced may be of another format or half made.
-        let format = schema::format(&db.sql)
-            .map_err(|fault| fault.into_error(&self.place.database, doing))?;
-        if format != schema::FORMAT {
-            drop(db);
-            ensure_ready(&self.place, false, self.durability)?;
-            return self.connect_marked(doing);
+    }
+
+    /// The writer's connection, if nobody writes: a process that does one thing at a time needs no
+    /// second one. It joins the pool after the read.
+    fn idle_writer(&self, current: &Marks) -> Option<Db> {
+        let mut slot = self.writer.try_lock().ok()?;
+        let (_, db) = slot.take_if(|(marks, _)| marks == current)?;
+        Some(db)
+    }
+
+    /// A connection of the pool to these files, if they are the ones that `palace.lock` names.
+    fn idle(&self, current: &Marks) -> Option<Db> {
+        if !current.are_complete() || !self.is_named(current) {
+            return None;
         }
-        Ok((marks, db))
+        self.note(*current);
+        self.lock_connections().idle.pop()
+    }
+
+    /// Dropped collections that were there at opening and have drawers left.
+    pub(crate) fn dropped_at_opening(&self) -> &[i64] {
+        &self.dropped
+    }
+
+    fn note_purge(&self, pending: bool) {
+        if pending {
+            self.saw_pending_purge.store(true, Ordering::Relaxed);
+        }
     }
 
     fn keep(&self, marks: Marks, db: Db) {
@@ -607,10 +641,15 @@ enum Turn<T> {
     Locked,
 }
 
-fn begin(db: &Connection) -> Attempt<()> {
+/// Begins a read transaction; gives whether a purge is pending.
+fn begin(db: &Connection) -> Attempt<bool> {
     db.prepare_cached("BEGIN")?.execute([])?;
-    db.prepare_cached("SELECT 1 FROM palace")?.exists([])?;
-    Ok(())
+    let mut statement = db.prepare_cached("SELECT purge_pending > 0 FROM palace WHERE id = 1")?;
+    let mut rows = statement.query([])?;
+    Ok(match rows.next()? {
+        Some(row) => row.get_ref(0)?.as_i64().unwrap_or_default() != 0,
+        None => false,
+    })
 }
 
 /// A number that no other history of this palace has.

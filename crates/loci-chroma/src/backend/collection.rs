@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionOptions, DeleteResult, EmbedderIdentity, Error,
-    FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query, QueryResult,
-    RecallResult, Result, Selection, Warning, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder,
+    EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query,
+    QueryResult, RecallResult, Result, Selection, Warning, WriteResult,
 };
 
 use super::OpenPalace;
@@ -19,6 +19,7 @@ pub(super) struct ChromaCollection {
     name: String,
     id: String,
     metric: Metric,
+    info: CollectionInfo,
     options: CollectionOptions,
     current: Mutex<View>,
 }
@@ -53,9 +54,13 @@ impl ChromaCollection {
         let collection = mirror.collection(&name, options)?;
         Ok(Self {
             palace,
-            name,
             id,
             metric: collection.metric(),
+            info: CollectionInfo {
+                name: name.clone(),
+                ..collection.info().clone()
+            },
+            name,
             options: options.clone(),
             current: Mutex::new(View { mirror, collection }),
         })
@@ -110,6 +115,29 @@ impl Collection for ChromaCollection {
 
     fn metric(&self) -> Metric {
         self.metric
+    }
+
+    fn info(&self) -> &CollectionInfo {
+        &self.info
+    }
+
+    fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>> {
+        let view = self.view()?;
+        Ok(Arc::new(Self {
+            palace: Arc::clone(&self.palace),
+            name: self.name.clone(),
+            id: self.id.clone(),
+            metric: self.metric,
+            info: self.info.clone(),
+            options: CollectionOptions {
+                metric: self.options.metric,
+                embedder: Some(Arc::clone(&embedder)),
+            },
+            current: Mutex::new(View {
+                collection: view.collection.with_embedder(embedder)?,
+                mirror: view.mirror,
+            }),
+        }))
     }
 
     fn dimension(&self) -> Result<Option<usize>> {

@@ -45,7 +45,7 @@ fn of_collection(collection: &CollectionStatus) -> Value {
         "vectors": info.vectors,
         "dimension": info.dimension,
         "metric": info.metric.as_str(),
-        "embedder": info.embedder,
+        "embedder": info.embedder.as_ref().map(|pinned| &pinned.name),
         "index": {
             "covered": index.covered,
             "tail": index.tail,
@@ -72,7 +72,7 @@ fn shown(path: &str, backend: &str, status: &Status) -> String {
         }
         let _ = write!(text, ", {}", info.metric.as_str());
         if let Some(embedder) = &info.embedder {
-            let _ = write!(text, ", embedder {embedder}");
+            let _ = write!(text, ", embedder {}", embedder.name);
         }
         let _ = match (index.covered, index.tail) {
             (None, _) => writeln!(text, "; no index, searched exactly"),

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact,
-    Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, PalaceRef, Query,
-    QueryInput, QueryResult, Related, Result, Selection, WriteResult, validate_facts,
-    validate_links, validate_vector,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
+    FacetCounts, Fact, Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome,
+    PalaceRef, Query, QueryInput, QueryResult, Related, Result, Selection, WriteResult,
+    validate_facts, validate_links, validate_vector,
 };
 
 use super::state::{Palace, State};
 use super::write::{Embedded, Mode};
 use super::{Store, closed, lock, no_collection, search, write};
 
+#[derive(Clone)]
 pub(super) struct MemoryCollection {
     pub(super) backend: &'static str,
     pub(super) store: Arc<Mutex<Store>>,
@@ -23,6 +24,7 @@ pub(super) struct MemoryCollection {
     pub(super) name: String,
     pub(super) number: u64,
     pub(super) metric: Metric,
+    pub(super) info: CollectionInfo,
     pub(super) embedder: Option<Arc<dyn Embedder>>,
 }
 
@@ -121,6 +123,18 @@ impl Collection for MemoryCollection {
 
     fn metric(&self) -> Metric {
         self.metric
+    }
+
+    fn info(&self) -> &CollectionInfo {
+        &self.info
+    }
+
+    fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>> {
+        self.info.check_embedder(embedder.as_ref())?;
+        Ok(Arc::new(Self {
+            embedder: Some(embedder),
+            ..self.clone()
+        }))
     }
 
     fn dimension(&self) -> Result<Option<usize>> {

@@ -128,7 +128,7 @@ impl State {
             vectors: self.vectors(),
             dimension: self.dimension,
             metric: self.metric,
-            embedder: self.embedder.as_ref().map(|pinned| pinned.name.clone()),
+            embedder: self.embedder.clone(),
         }
     }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, EmbedderIdentity, FacetCounts, Fact, Get, GetResult,
-    Health, Include, Judge, LexicalResult, Link, MaintenanceKind, MaintenanceResult,
-    MaintenanceState, Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Related, Result,
-    Selection, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity,
+    FacetCounts, Fact, Get, GetResult, Health, Include, Judge, LexicalResult, Link,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Probe, Query,
+    QueryResult, RecallResult, Related, Result, Selection, WriteResult,
 };
 
 use super::scribe::Scribe;
@@ -43,6 +43,20 @@ impl Collection for ThroughCollection {
 
     fn metric(&self) -> Metric {
         self.reader.metric()
+    }
+
+    fn info(&self) -> &CollectionInfo {
+        self.reader.info()
+    }
+
+    fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>> {
+        Ok(Arc::new(Self {
+            palace: self.palace.clone(),
+            scribe: Arc::clone(&self.scribe),
+            writer: self.writer.with_embedder(Arc::clone(&embedder))?,
+            reader: self.reader.with_embedder(embedder)?,
+            closed: Arc::clone(&self.closed),
+        }))
     }
 
     fn dimension(&self) -> Result<Option<usize>> {

@@ -233,7 +233,7 @@ fn of_collection(collection: &CollectionStatus) -> Value {
         "name": info.name,
         "drawers": info.count,
         "vectors": info.vectors,
-        "embedder": info.embedder,
+        "embedder": info.embedder.as_ref().map(|pinned| &pinned.name),
         "index": {"covered": index.covered, "tail": index.tail, "due": index.due},
     })
 }

@@ -6,7 +6,7 @@ use loci_core::{
 };
 
 use super::{Twin, wing_of};
-use crate::palace::{Memory, Palace};
+use crate::palace::Memory;
 
 /// Twins told at most.
 const TOLD: usize = 10;
@@ -25,11 +25,9 @@ pub(super) struct TwinSearch<'a> {
 }
 
 impl<'a> TwinSearch<'a> {
-    pub(super) fn new(palace: &Palace, memory: &'a Memory, threshold: f32) -> Result<Self> {
+    pub(super) fn new(memory: &'a Memory, threshold: f32) -> Self {
         let collection = memory.collection.as_ref();
-        let info = palace.collections()?;
-        let info = info.iter().find(|info| info.name == collection.name());
-        let (drawers, vectors) = info.map_or((0, 0), |info| (info.count, info.vectors));
+        let (drawers, vectors) = (collection.info().count, collection.info().vectors);
         let mut warnings = Vec::new();
         let by_vector = memory.embedder.is_some() && vectors > 0;
         if memory.embedder.is_none() && drawers > 0 {
@@ -38,29 +36,35 @@ impl<'a> TwinSearch<'a> {
                 "there is no embedder, so only texts with the same words were looked for",
             ));
         }
-        Ok(Self {
+        Self {
             collection,
             threshold,
             by_vector,
             by_words: drawers > if by_vector { vectors } else { 0 },
             warnings,
-        })
+        }
     }
 
     /// The twins of each text, the most similar first.
-    pub(super) fn of(&mut self, texts: &[&str]) -> Result<Vec<Vec<Twin>>> {
+    /// `vectors` are those of the texts, where they were made already.
+    pub(super) fn of(
+        &mut self,
+        texts: &[&str],
+        vectors: Option<&[Vec<f32>]>,
+    ) -> Result<Vec<Vec<Twin>>> {
         let mut all = if self.by_vector {
-            self.nearest(texts, TOLD)?
+            self.nearest(texts, vectors, TOLD)?
         } else {
             vec![Vec::new(); texts.len()]
         };
-        for (text, twins) in texts.iter().zip(&mut all) {
+        for (at, (text, twins)) in texts.iter().zip(&mut all).enumerate() {
             let crowded = twins.len() == TOLD
                 && twins
                     .iter()
                     .all(|twin| twin.similarity >= SAME && !twin.exact);
             if crowded {
-                let more = self.nearest(&[text], MANY)?.into_iter().flatten();
+                let vector = vectors.and_then(|vectors| vectors.get(at..=at));
+                let more = self.nearest(&[text], vector, MANY)?.into_iter().flatten();
                 twins.extend(more.filter(|twin| twin.exact));
             }
             if self.by_words && !twins.iter().any(|twin| twin.exact) {
@@ -76,9 +80,18 @@ impl<'a> TwinSearch<'a> {
         Ok(all)
     }
 
-    fn nearest(&mut self, texts: &[&str], k: usize) -> Result<Vec<Vec<Twin>>> {
+    fn nearest(
+        &mut self,
+        texts: &[&str],
+        vectors: Option<&[Vec<f32>]>,
+        k: usize,
+    ) -> Result<Vec<Vec<Twin>>> {
+        let input = match vectors {
+            Some(vectors) => QueryInput::Vectors(vectors.to_vec()),
+            None => QueryInput::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
+        };
         let query = Query {
-            input: QueryInput::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
+            input,
             k,
             selection: Selection::all(),
             include: Include::QUERY,

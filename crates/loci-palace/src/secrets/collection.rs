@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, DeleteResult, EmbedderIdentity, Existing, FacetCounts, Fact, Get,
-    GetResult, Health, History, Include, Judge, Ledger, LexicalResult, Link, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query, QueryResult, RecallResult,
-    Related, Result, Selection, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing,
+    FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Ledger, LexicalResult,
+    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query,
+    QueryResult, RecallResult, Related, Result, Selection, WriteResult,
 };
 
 use super::{Policy, Tally, mask_batch, mask_fact, mask_link, merge};
@@ -35,6 +35,15 @@ impl Collection for MaskingCollection {
 
     fn metric(&self) -> Metric {
         self.inner.metric()
+    }
+
+    fn info(&self) -> &CollectionInfo {
+        self.inner.info()
+    }
+
+    fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>> {
+        let inner = self.inner.with_embedder(embedder)?;
+        Ok(Self::around(inner, self.policy))
     }
 
     fn dimension(&self) -> Result<Option<usize>> {

@@ -157,6 +157,7 @@ fn batch(records: &[Record]) -> Batch {
         documents: Some(records.iter().map(|record| record.1.clone()).collect()),
         metadatas: Some(records.iter().map(|record| patch(&record.2)).collect()),
         embeddings: Some(records.iter().map(|record| record.3.clone()).collect()),
+        embedded: None,
     }
 }
 

@@ -75,6 +75,7 @@ fn batch(rows: &[Row]) -> Result<Batch> {
         documents: Some(rows.iter().map(|row| row.text.clone()).collect()),
         metadatas: Some(metas),
         embeddings: Some(rows.iter().map(|row| row.vector.clone()).collect()),
+        embedded: None,
     })
 }
 

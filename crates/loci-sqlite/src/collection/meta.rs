@@ -1,6 +1,6 @@
 //! The row of a collection, read inside the transaction that uses it.
 
-use loci_core::{EmbedderIdentity, Error, Metric};
+use loci_core::{CollectionInfo, EmbedderIdentity, Error, Metric};
 use rusqlite::Connection;
 
 use crate::fault::Attempt;
@@ -78,6 +78,18 @@ impl CollectionRow {
             terms: row.get_ref(8)?.as_i64().unwrap_or_default().max(0) as u64,
             generation: head.generation,
         })
+    }
+
+    /// What callers may know of it.
+    pub(crate) fn info(&self) -> CollectionInfo {
+        CollectionInfo {
+            name: self.name.clone(),
+            count: self.drawers,
+            vectors: self.vectors,
+            dimension: self.dimension,
+            metric: self.metric,
+            embedder: self.embedder.clone(),
+        }
     }
 
     /// Refuses vectors of another length.

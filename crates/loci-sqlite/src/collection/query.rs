@@ -148,8 +148,8 @@ pub(crate) fn with_view<T>(
         // An index that was there and failed is rebuilt however small it is.
         let patience = u64::from(findings.suspect.is_none());
         build::request(&collection.store, &collection.name, patience);
+        collection.store.touch(&collection.name);
     }
-    collection.store.touch(&collection.name);
     Ok((result, warnings))
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use loci_core::{
-    Batch, DrawerRef, Embedder, Error, History, Kinship, LinkEnd, Metadata, Outcome, Related,
-    WriteResult,
+    Batch, DrawerRef, Embedder, EmbedderIdentity, Error, History, Kinship, LinkEnd, Metadata,
+    Outcome, Related, WriteResult,
 };
 use rusqlite::{Connection, params};
 
@@ -53,7 +53,10 @@ pub(crate) fn write(
         Mode::Add | Mode::Upsert => batch.validate()?,
     }
     let mut embedded = match &collection.embedder {
-        Some(embedder) => embed_changed(collection, embedder.as_ref(), batch)?,
+        Some(embedder) => match embedded_before(batch, mode, embedder.as_ref())? {
+            Some(embedded) => embedded,
+            None => embed_changed(collection, embedder.as_ref(), batch)?,
+        },
         None => Embedded::new(),
     };
     let prepared: Vec<Option<Prepared>> = (0..batch.len())
@@ -132,6 +135,26 @@ fn renamed<'a>(
 /// Marks the one failure that is answered by embedding more and trying again.
 pub(crate) const EMBED_AGAIN: &str = "embedding a text that changed meanwhile";
 
+/// Vectors that the caller had made of the texts by this very embedder.
+fn embedded_before(
+    batch: &Batch,
+    mode: Mode,
+    embedder: &dyn Embedder,
+) -> loci_core::Result<Option<Embedded>> {
+    let Some(made) = batch.embedded.as_ref().filter(|_| mode == Mode::Add) else {
+        return Ok(None);
+    };
+    let identity = embedder.identity();
+    if made.embedder != identity {
+        return Ok(None);
+    }
+    check_vectors(&identity, &made.vectors)?;
+    let texts = (0..batch.len())
+        .filter(|at| batch.document(*at).is_some() && batch.embedding(*at).is_none());
+    let vectors = texts.filter_map(|at| Some((at, made.vectors.get(at)?.clone())));
+    Ok(Some(vectors.collect()))
+}
+
 fn embed_changed(
     collection: &SqliteCollection,
     embedder: &dyn Embedder,
@@ -185,17 +208,30 @@ pub(crate) fn embed_texts(
         return Ok(Vec::new());
     }
     let vectors = embedder.embed(texts)?;
-    let dimension = embedder.identity().dimension;
-    if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
-        return Err(Error::Internal {
-            doing: "embedding".into(),
-            detail: format!("embedder `{}` broke its own contract", embedder.identity()),
-        });
+    let identity = embedder.identity();
+    if vectors.len() != texts.len() {
+        return Err(broken(&identity));
     }
-    for vector in &vectors {
+    check_vectors(&identity, &vectors)?;
+    Ok(vectors)
+}
+
+/// Refuses vectors that no collection could keep.
+fn check_vectors(identity: &EmbedderIdentity, vectors: &[Vec<f32>]) -> loci_core::Result<()> {
+    for vector in vectors {
+        if vector.len() != identity.dimension {
+            return Err(broken(identity));
+        }
         loci_core::validate_vector("embedding made by the embedder", vector)?;
     }
-    Ok(vectors)
+    Ok(())
+}
+
+fn broken(identity: &EmbedderIdentity) -> Error {
+    Error::Internal {
+        doing: "embedding".into(),
+        detail: format!("embedder `{identity}` broke its own contract"),
+    }
 }
 
 fn apply(

@@ -10,11 +10,15 @@ use loci_core::Durability;
 use loci_files::palace::HeldFiles;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
 use crate::store::place::{Marks, Place};
+
+/// Log target of every statement that SQLite runs: `LOCI_LOG=loci_sqlite::statements=trace`.
+const STATEMENTS: &str = "loci_sqlite::statements";
 
 /// A connection.
 pub(crate) struct Db {
@@ -42,6 +46,9 @@ impl Db {
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
+        if tracing::enabled!(target: STATEMENTS, tracing::Level::TRACE) {
+            sql.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(log_statement))?;
+        }
         sql.busy_handler(Some(wait_for_others))?;
         sql.set_prepared_statement_cache_capacity(96);
         // On its own the last connection would remove the log, by name: and by then the name may be
@@ -134,6 +141,15 @@ impl Db {
         self.sql
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
+    }
+}
+
+/// Logs a statement as it was prepared. Its values may be texts of drawers, so they are left out.
+fn log_statement(event: TraceEvent<'_>) {
+    if let TraceEvent::Stmt(statement, _) = event {
+        let sql = statement.sql();
+        let words: Vec<&str> = sql.split_whitespace().collect();
+        tracing::trace!(target: STATEMENTS, "{}", words.join(" "));
     }
 }
 

@@ -17,16 +17,85 @@ use super::{BUSY_LIMIT, creation, duplicates, new_generation, now_ms, schema, sc
 use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
 
+/// A connection that was opened, with what the read that checked the schema told besides.
+pub(crate) struct Opened {
+    pub(crate) db: Db,
+    /// Numbers of dropped collections whose drawers are not removed yet.
+    pub(crate) dropped: Vec<i64>,
+    state: State,
+}
+
+impl Opened {
+    /// Whether the palace has the format of this program.
+    pub(crate) fn has_current_format(&self) -> bool {
+        self.state.format == schema::FORMAT
+    }
+}
+
+/// What decides whether a palace can be used as it is.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    application: i64,
+    format: i64,
+    /// Tables and indexes in the schema.
+    objects: i64,
+    has_mined_index: bool,
+    has_log: bool,
+}
+
+impl State {
+    fn read(sql: &Connection) -> Attempt<Self> {
+        Ok(Self {
+            application: sql.pragma_query_value(None, "application_id", |row| row.get(0))?,
+            format: schema::format(sql)?,
+            objects: sql.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
+            has_mined_index: schema::has_mined_index(sql)?,
+            has_log: has_log(sql)?,
+        })
+    }
+
+    fn is_current(&self) -> bool {
+        self.application == schema::APPLICATION_ID
+            && self.format == schema::FORMAT
+            && self.has_mined_index
+            && self.has_log
+    }
+
+    /// Refuses what is foreign or newer.
+    fn check_owner(&self, place: &Place) -> Attempt<()> {
+        if self.application == schema::APPLICATION_ID {
+            if self.format > schema::FORMAT {
+                return Err(Error::NewerFormat {
+                    path: place.directory.clone(),
+                    found: self.format,
+                    supported: schema::FORMAT,
+                }
+                .into());
+            }
+            return Ok(());
+        }
+        if self.objects > 0 || self.application != 0 || self.format != 0 {
+            return Err(Error::BackendMismatch {
+                path: place.directory.clone(),
+                found: "foreign SQLite".into(),
+                asked: crate::BACKEND_NAME.into(),
+            }
+            .into());
+        }
+        Ok(())
+    }
+}
+
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
 /// shared lock alone.
-pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Db> {
+pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Opened> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
     // SQLite takes an empty file for a new database and removes the log beside it. So Loci looks at
     // the file before SQLite opens anything.
     if !is_empty(place) {
         match open_current(place, durability) {
-            Ok(Some(db)) => return Ok(db),
+            Ok(Some(opened)) => return Ok(opened),
             // After an error too, look again under the lock: somebody may be creating, migrating or
             // restoring right now.
             Ok(None) | Err(Fault::Sql(_)) => {}
@@ -81,29 +150,38 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     // A migration may sort every drawer.
     db.with_temporary_files(&place.directory, || prepare(&db, place, create))
         .map_err(fail)?;
+    let state = State::read(&db.sql).map_err(fail)?;
+    let dropped = dropped(&db.sql).map_err(fail)?;
     db.hold(place);
     name_log_files(place, &lock)?;
     // The names of the new files are durable before the palace is used: a power cut must not take
     // a palace whose writes were acknowledged. The directory itself was synced when it was made.
     sync_directory(&place.directory)?;
-    Ok(db)
+    Ok(Opened { db, dropped, state })
+}
+
+/// Numbers of dropped collections whose drawers are not removed yet.
+fn dropped(sql: &Connection) -> Attempt<Vec<i64>> {
+    let mut statement = sql.prepare_cached("SELECT id FROM collections WHERE dropped <> 0")?;
+    let numbers = statement.query_map([], |row| row.get(0))?;
+    Ok(numbers.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Opens a connection to a palace whose log and log index are the ones that `palace.lock` names. If
 /// one of them was removed or replaced, the new ones are named under the exclusive lock: then no
 /// process is in the middle of a write. `None` if a file is missing, or if another connection of this
 /// process still holds a file that was replaced: SQLite would give the new connection that one, too.
-pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
+pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Option<Opened>> {
     if let Some(lock) = FileLock::shared_within(&place.lock(), patience())?
         && are_named(place, &lock)?
     {
         if holds_replaced(place)? {
             return Ok(None);
         }
-        let db = open_with_log(place, durability)?;
+        let opened = open_with_log(place, durability)?;
         // SQLite may have created what another program removed just now: such a file is not named.
-        if db.is_some() && are_named(place, &lock)? {
-            return Ok(db);
+        if opened.is_some() && are_named(place, &lock)? {
+            return Ok(opened);
         }
     }
     let lock = FileLock::exclusive_within(&place.lock(), patience())?;
@@ -112,9 +190,9 @@ pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Optio
     if holds_replaced(place)? {
         return Ok(None);
     }
-    let db = open_with_log(place, durability)?;
-    let named = db.is_some() && name_log_files(place, &lock)?;
-    Ok(db.filter(|_| named))
+    let opened = open_with_log(place, durability)?;
+    let named = opened.is_some() && name_log_files(place, &lock)?;
+    Ok(opened.filter(|_| named))
 }
 
 /// Removes a log index that is not the named one: a file that was moved away and came back knows
@@ -252,40 +330,49 @@ fn refuse_lost_database(place: &Place) -> Result<()> {
 
 /// Opens the database with its log, which SQLite opens at the first read, and checks the schema.
 /// `None` if the palace was moved or replaced meanwhile: the log may be another palace's.
-pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
+pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Option<Opened>> {
     let before = place.mark()?;
     let mut db = Db::open(&place.database, durability)?;
     // One transaction: another process may migrate between two looks at the schema.
     db.sql.execute_batch("BEGIN")?;
-    let checked = schema_check::refuse_damaged(&db.sql, &place.database);
+    let checked = look(&db.sql, place);
     db.sql.execute_batch("COMMIT")?;
     if place.mark()? != before {
         return Ok(None);
     }
-    checked?;
+    let (state, dropped) = checked?;
     db.hold(place);
-    Ok(Some(db))
+    Ok(Some(Opened { db, dropped, state }))
+}
+
+/// Checks the schema and reads what opening a palace needs to know.
+fn look(sql: &Connection, place: &Place) -> Attempt<(State, Vec<i64>)> {
+    schema_check::refuse_damaged(sql, &place.database)?;
+    let state = State::read(sql)?;
+    let dropped = if state.is_current() {
+        dropped(sql)?
+    } else {
+        Vec::new()
+    };
+    Ok((state, dropped))
 }
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
-fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
+fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Opened>> {
     // A directory without a lock file may be another program's: nothing may appear in it.
-    let db = if place.lock().exists() {
-        match open_named(place, durability)? {
-            Some(db) => db,
-            None => return Ok(None),
-        }
+    let opened = if place.lock().exists() {
+        open_named(place, durability)?
     } else {
-        match open_with_log(place, durability)? {
-            Some(db) => db,
-            None => return Ok(None),
-        }
+        open_with_log(place, durability)?
     };
-    if let Err(fault) = check_owner(&db.sql, place) {
+    let Some(opened) = opened else {
+        return Ok(None);
+    };
+    if let Err(fault) = opened.state.check_owner(place) {
         // Not ours: nothing of our look at it may stay beside it.
         let [log, _] = place.companions();
         if std::fs::metadata(log).is_ok_and(|metadata| metadata.len() == 0) {
-            db.remove_log_on_close();
+            opened.db.remove_log_on_close();
         }
         return Err(fault);
     }
@@ -293,42 +380,13 @@ fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Db>> {
         // One of ours: the log files are named under the lock.
         return Ok(None);
     }
-    let current = schema::format(&db.sql)? == schema::FORMAT
-        && schema::has_mined_index(&db.sql)?
-        && has_log(&db.sql)?;
-    Ok(current.then_some(db))
-}
-
-fn check_owner(db: &Connection, place: &Place) -> Attempt<()> {
-    let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let format = schema::format(db)?;
-    if application == schema::APPLICATION_ID {
-        if format > schema::FORMAT {
-            return Err(Error::NewerFormat {
-                path: place.directory.clone(),
-                found: format,
-                supported: schema::FORMAT,
-            }
-            .into());
-        }
-        return Ok(());
-    }
-    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if tables > 0 || application != 0 || format != 0 {
-        return Err(Error::BackendMismatch {
-            path: place.directory.clone(),
-            found: "foreign SQLite".into(),
-            asked: crate::BACKEND_NAME.into(),
-        }
-        .into());
-    }
-    Ok(())
+    Ok(Some(opened).filter(|opened| opened.state.is_current()))
 }
 
 /// Creation, migration and the removal of duplicates; the creation lock is held.
 fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
     let sql = &db.sql;
-    check_owner(sql, place)?;
+    State::read(sql)?.check_owner(place)?;
     schema_check::refuse_damaged(sql, &place.database)?;
     let format = schema::format(sql)?;
     if format == 0 {

@@ -135,7 +135,7 @@ impl Scene<'_> {
                 )
                 .list("ids", survey.ghosts.iter().cloned())
                 .then(if self.candidates() > 0 {
-                    "their texts are among the candidates that import and repair write to a file, or in no file here"
+                    "import and repair write their ids, with the texts that may be theirs, to a file of candidates"
                 } else {
                     "their texts are in no file here; a backup of chroma.sqlite3 may have them"
                 })

@@ -307,5 +307,6 @@ fn empty_batch() -> Batch {
         documents: Some(Vec::new()),
         metadatas: Some(Vec::new()),
         embeddings: Some(Vec::new()),
+        embedded: None,
     }
 }
