@@ -2,11 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use loci_chroma::{Finding, Severity};
 use loci_core::Warning;
-use loci_foreign::{ForeignPalace, Kind, VectorOrigin, shell_quoted};
+use loci_foreign::{ForeignPalace, Kind, VectorOrigin};
 use serde::Serialize;
 
 use crate::secrets::Tally;
@@ -310,25 +309,13 @@ fn damage(source: &dyn ForeignPalace) -> Option<Warning> {
         .filter(|finding| finding.severity > Severity::Note && LOSSES.contains(&finding.code))
         .collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
-    let grave: Vec<&str> = findings
-        .iter()
-        .map(|finding| finding.message.as_str())
-        .collect();
-    let more = grave.len().saturating_sub(NAMED_FINDINGS);
-    let mut named = grave.get(..grave.len() - more)?.join("; ");
-    if named.is_empty() {
-        return None;
-    }
-    if more > 0 {
-        let _ = write!(named, "; and {more} more");
-    }
-    Some(Warning::new(
-        "source_damaged",
-        format!(
-            "the source is damaged: {named}; `loci doctor {}` tells it all",
-            shell_quoted(source.path())
-        ),
-    ))
+    let more = findings.len().saturating_sub(NAMED_FINDINGS);
+    let named = findings.iter().take(NAMED_FINDINGS);
+    (!findings.is_empty()).then(|| Warning::SourceDamaged {
+        path: source.path().to_owned(),
+        findings: named.map(|finding| finding.message.clone()).collect(),
+        more,
+    })
 }
 
 /// Stable name of an origin.

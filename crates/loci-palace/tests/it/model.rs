@@ -286,8 +286,8 @@ impl World {
             (Ok(a), Ok(b)) => {
                 assert_eq!(b.outcomes, a.outcomes);
                 assert_eq!(
-                    b.warnings.iter().map(|w| w.code).collect::<Vec<_>>(),
-                    a.warnings.iter().map(|w| w.code).collect::<Vec<_>>()
+                    b.warnings.iter().map(|w| w.code()).collect::<Vec<_>>(),
+                    a.warnings.iter().map(|w| w.code()).collect::<Vec<_>>()
                 );
                 self.numbers.push((a.seq, b.seq));
             }
@@ -480,7 +480,7 @@ fn mined_drawers_that_differ_in_a_wing_or_line_of_any_type_are_different() {
         )
         .unwrap();
     assert_eq!(
-        result.count("added"),
+        result.count(loci_palace::OutcomeKind::Added),
         metadatas.len(),
         "{:?}",
         result.outcomes

@@ -269,7 +269,7 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
         assert!(
             got.warnings
                 .iter()
-                .any(|warning| warning.message.contains("a77")),
+                .any(|warning| warning.message().contains("a77")),
             "{name}: {:?}",
             got.warnings
         );

@@ -173,7 +173,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
         let strays = remove_broken_strays(sql)?;
         if strays > 0 {
             actions.push(format!(
-                "removed {strays} unusable vector(s) of other embedders; `loci reembed` makes them anew"
+                "removed {strays} unusable vector(s) of other embedders; embedding the texts again makes them anew"
             ));
         }
         sql.execute(
