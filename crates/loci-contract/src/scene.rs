@@ -18,7 +18,7 @@ pub(crate) const DRAWERS: &str = "drawers";
 macro_rules! refused {
     ($call:expr, $pattern:pat) => {
         match $call {
-            Err($pattern) => {}
+            Err(error) if matches!(error.plain(), $pattern) => {}
             Err(other) => panic!("`{}` failed with {other:?}", stringify!($call)),
             Ok(_) => panic!("`{}` was not refused", stringify!($call)),
         }

@@ -66,10 +66,10 @@ pub use ledger::{
     SourceRecord, Stat, TextPlace, Undone,
 };
 pub use maintenance::{
-    Durability, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState, PurgePending,
-    ReembedProgress, Reembedded, Rehearsal, RehearsalStep, RepairOptions, RepairReport, Restored,
-    SalvageReport, VerifyReport,
+    Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState,
+    PurgePending, ReembedProgress, Reembedded, Rehearsal, RehearsalStep, RepairOptions,
+    RepairReport, Restored, SalvageReport, VerifyReport,
 };
 pub use metadata::{MetaValue, Metadata, MetadataPatch};
 pub use palace_ref::{PalaceRef, PalaceUrl};

@@ -104,7 +104,9 @@ impl Palace {
             let found = match self.facts(&search) {
                 Ok(found) => found.facts,
                 // A backend that keeps no facts has none to tell.
-                Err(Error::UnsupportedCapability { .. }) => Vec::new(),
+                Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
+                    Vec::new()
+                }
                 Err(error) => return Err(error),
             };
             pieces.extend(found.into_iter().map(|state| {

@@ -446,7 +446,7 @@ proptest! {
         }
         let report = world.backends[0].verify(&PalaceRef::local(&world.path), true).unwrap();
         // A file that was deleted last is a finding until somebody asks.
-        prop_assert!(report.findings.iter().all(|finding| finding.kind == "index"), "{:?}", report.findings);
+        prop_assert!(report.findings.iter().all(|finding| finding.kind.as_str() == "index"), "{:?}", report.findings);
     }
 }
 

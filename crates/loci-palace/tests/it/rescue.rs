@@ -850,7 +850,7 @@ fn a_diagnosis_is_healthy_with_notes_alone_and_puts_the_worst_first() {
         .push(ForeignFinding::new("bad", Severity::Error, "it crashes"));
     let diagnosis = Diagnosis::of(&source);
     assert_eq!((diagnosis.healthy, diagnosis.changed), (false, false));
-    assert_eq!(diagnosis.findings[0].code, "bad");
+    assert_eq!(diagnosis.findings[0].code.as_str(), "bad");
     let of = &diagnosis.collections[0];
     assert_eq!(
         (of.name.as_str(), of.target.as_str()),
