@@ -147,8 +147,9 @@ impl Tally {
     pub(crate) fn filled(&mut self, filled: Filled, cpu_ms: f64) {
         self.ingest_ms += cpu_ms;
         for warning in filled.warnings {
-            if !self.warnings.contains(&warning.message) {
-                self.warnings.push(warning.message);
+            let message = warning.message();
+            if !self.warnings.contains(&message) {
+                self.warnings.push(message);
             }
         }
         if let Some(identity) = filled.embedder {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions,
+    Advice, Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions,
     EmbedderIdentity, Error, Health, PalaceRef, Result, validate_collection_name,
 };
 use loci_sqlite::SqliteBackend;
@@ -270,9 +270,9 @@ impl Backend for ChromaBackend {
     fn lacks(&self, capability: Capability) -> Error {
         Error::UnsupportedCapability {
             capability: capability.words().into(),
-            reason: "ChromaDB directories are only read; `loci import` brings everything into a palace that offers it"
-                .into(),
+            reason: "ChromaDB directories are only read".into(),
         }
+        .advise(Advice::Import { path: None })
     }
 
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
@@ -322,11 +322,11 @@ fn closed() -> Error {
 }
 
 fn refusal(call: &str, path: &Path) -> Error {
-    let path = path.display();
     Error::UnsupportedCapability {
         capability: call.into(),
-        reason: format!(
-            "ChromaDB directories are only read; `loci import {path}` brings everything into a palace that can be written"
-        ),
+        reason: "ChromaDB directories are only read".into(),
     }
+    .advise(Advice::Import {
+        path: Some(path.to_owned()),
+    })
 }

@@ -1,6 +1,8 @@
 //! What a diagnosis says: one finding per thing that is wrong or worth knowing.
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// How bad a finding is.
@@ -15,11 +17,113 @@ pub enum Severity {
     Error,
 }
 
+/// Defines the codes that decide something as a table.
+macro_rules! finding_codes {
+    ($( $name:ident = $word:literal, )*) => {
+        /// The stable name of a finding. It serialises to its word.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum FindingCode {
+            $(
+                #[doc = concat!("`", $word, "`")]
+                $name,
+            )*
+            /// A name on which nothing is decided.
+            Other(&'static str),
+        }
+
+        impl FindingCode {
+            /// The word that is shown.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $( Self::$name => $word, )*
+                    Self::Other(word) => word,
+                }
+            }
+        }
+
+        impl From<&'static str> for FindingCode {
+            fn from(word: &'static str) -> Self {
+                match word {
+                    $( $word => Self::$name, )*
+                    other => Self::Other(other),
+                }
+            }
+        }
+    };
+}
+
+finding_codes! {
+    CheckpointAltered = "checkpoint_altered",
+    CheckpointDamaged = "checkpoint_damaged",
+    CollectionLost = "collection_lost",
+    CompanionDamaged = "companion_damaged",
+    ContentAltered = "content_altered",
+    DataShort = "data_short",
+    DatabaseDamaged = "database_damaged",
+    DimensionNull = "dimension_null",
+    DimensionWrong = "dimension_wrong",
+    DocumentMissing = "document_missing",
+    DocumentsOrphaned = "documents_orphaned",
+    GraphDamaged = "graph_damaged",
+    IndexForeign = "index_foreign",
+    IndexMissing = "index_missing",
+    IndexStale = "index_stale",
+    IndexUnreadable = "index_unreadable",
+    JournalPresent = "journal_present",
+    LabelsDuplicate = "labels_duplicate",
+    LabelsMissing = "labels_missing",
+    LabelsUnknown = "labels_unknown",
+    LengthShort = "length_short",
+    MetadataDamaged = "metadata_damaged",
+    MetadataLost = "metadata_lost",
+    MetricForgotten = "metric_forgotten",
+    OrderContradicted = "order_contradicted",
+    PickleDamaged = "pickle_damaged",
+    PickleDisputed = "pickle_disputed",
+    PickleMissing = "pickle_missing",
+    QueueGap = "queue_gap",
+    QueueNullDocument = "queue_null_document",
+    QueueOperation = "queue_operation",
+    QueueUnreadable = "queue_unreadable",
+    RecordsLost = "records_lost",
+    RowsMissing = "rows_missing",
+    RowsUncertain = "rows_uncertain",
+    SegmentDamaged = "segment_damaged",
+    SegmentRowMissing = "segment_row_missing",
+    SegmentsOnly = "segments_only",
+    SeqIdBeyond = "seq_id_beyond",
+    SeqIdBlob = "seq_id_blob",
+    SeqIdPoisoned = "seq_id_poisoned",
+    SqliteDamaged = "sqlite_damaged",
+    TablesMissing = "tables_missing",
+    TunnelsDamaged = "tunnels_damaged",
+    TwoWriters = "two_writers",
+    VectorsDamaged = "vectors_damaged",
+    VectorsLost = "vectors_lost",
+    VectorsUnreachable = "vectors_unreachable",
+    WalDamaged = "wal_damaged",
+    WalMissing = "wal_missing",
+    WalTailCut = "wal_tail_cut",
+}
+
+impl fmt::Display for FindingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for FindingCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 /// One thing that was found. `code` is stable; everything else is for people and may be reworded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// Stable name, such as `pickle_missing`.
-    pub code: &'static str,
+    pub code: FindingCode,
     /// How bad it is.
     pub severity: Severity,
     /// The collection it is about; absent when it is about the whole.
@@ -44,9 +148,13 @@ pub const SAMPLE: usize = 10;
 
 impl Finding {
     /// A finding without evidence.
-    pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
+    pub fn new(
+        code: impl Into<FindingCode>,
+        severity: Severity,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
-            code,
+            code: code.into(),
             severity,
             collection: None,
             file: None,

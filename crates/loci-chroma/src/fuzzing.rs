@@ -72,7 +72,11 @@ pub fn read_segment(
         count: segment.count(),
         labels: elements.iter().map(|element| element.label).collect(),
         vectors,
-        findings: segment.findings().iter().map(|found| found.code).collect(),
+        findings: segment
+            .findings()
+            .iter()
+            .map(|found| found.code.as_str())
+            .collect(),
         is_header_sound: segment.is_header_sound(),
     }))
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loci_core::clock::file_stamp;
-use loci_core::{ErrorKind, Result, serialize_optional_path, serialize_path};
+use loci_core::{Advice, ErrorKind, Result, serialize_optional_path, serialize_path};
 use serde::Serialize;
 
 use crate::directory::{DATABASE, Directory};
@@ -54,6 +54,9 @@ pub struct QuarantineReport {
     pub backup: Option<PathBuf>,
     /// Things to know.
     pub warnings: Vec<String>,
+    /// What can be done about vectors that ChromaDB does not find any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
 }
 
 /// One directory.
@@ -137,10 +140,10 @@ fn count_unreachable(path: &Path, report: &mut QuarantineReport) {
         .sum();
     if total > 0 {
         report.warnings.push(format!(
-            "{} only in these directories and become unreachable for ChromaDB; without `--rename-only` they are kept, and \
-             `loci repair --chroma` brings them back",
+            "{} only in these directories and become unreachable for ChromaDB",
             counted(total, "vector lies", "vectors lie")
         ));
+        report.advice = Some(Advice::KeepChromaVectors);
     }
 }
 
@@ -153,9 +156,10 @@ fn save_vectors(path: &Path, report: &mut QuarantineReport) -> Result<()> {
         .collect();
     let prepared = match Prepared::of(path, Choice::Segments(&names)) {
         Ok(prepared) if prepared.is_salvaged() => {
-            report.warnings.push(
-                "SQLite cannot read the database, so no vectors were saved; `loci repair --chroma` finds them where they are now".to_owned(),
-            );
+            report
+                .warnings
+                .push("SQLite cannot read the database, so no vectors were saved".to_owned());
+            report.advice = Some(Advice::RepairChroma);
             count_unsaved(report);
             return Ok(());
         }

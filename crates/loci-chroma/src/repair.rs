@@ -139,7 +139,7 @@ impl Prepared {
         let findings: Vec<crate::Finding> = diagnosis.all().cloned().collect();
         if findings
             .iter()
-            .any(|finding| finding.code == "tables_missing")
+            .any(|finding| finding.code == crate::FindingCode::TablesMissing)
         {
             return Err(Error::Corrupt {
                 what: "the database".into(),

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use loci_palace::{Error, message_line};
 
+use crate::hint;
+
 /// How a process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -103,7 +105,7 @@ impl Failure {
 
     pub(crate) fn help(&self) -> Option<String> {
         match self {
-            Self::Palace(error) => error.help(),
+            Self::Palace(error) => hint::of_error(error),
             Self::Usage { help, .. } => Some(help.clone()),
         }
     }

@@ -7,6 +7,7 @@
 mod args;
 mod commands;
 mod failure;
+mod hint;
 mod input;
 mod passage;
 mod print;

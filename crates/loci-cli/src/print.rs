@@ -11,6 +11,7 @@ use tracing_subscriber::EnvFilter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::{Exit, Failure};
+use crate::hint;
 use crate::reply::Reply;
 
 /// How answers are shown.
@@ -115,8 +116,8 @@ impl Printer {
     /// Tells people what to know before something is done; programs find it in the answer.
     pub(crate) fn warn(self, warnings: &[Warning]) {
         if !self.json {
-            for warning in warnings {
-                to_stderr(&self.told(&format!("warning: {}", warning.message)));
+            for line in warnings.iter().flat_map(hint::lines) {
+                to_stderr(&self.told(&line));
             }
         }
     }

@@ -4,6 +4,7 @@ use loci_palace::{Error, MaskTally, Metadata, Warning, describe_masked};
 use serde::Serialize;
 
 use crate::failure::{Exit, Result};
+use crate::hint;
 
 /// The answer of a command. It is complete before anything is printed.
 #[derive(Debug)]
@@ -68,9 +69,10 @@ impl Reply {
         // That the palace is read-only is printed once, for every command.
         let lines = warnings
             .iter()
-            .filter(|warning| warning.code != "read_only")
-            .map(|warning| format!("warning: {}", warning.message));
+            .filter(|warning| !matches!(warning, Warning::ReadOnly { .. }))
+            .flat_map(hint::lines);
         self.notes.extend(lines);
+        self.json = hint::with_hints(self.json, warnings);
         self
     }
 }

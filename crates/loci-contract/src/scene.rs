@@ -18,7 +18,7 @@ pub(crate) const DRAWERS: &str = "drawers";
 macro_rules! refused {
     ($call:expr, $pattern:pat) => {
         match $call {
-            Err($pattern) => {}
+            Err(error) if matches!(error.plain(), $pattern) => {}
             Err(other) => panic!("`{}` failed with {other:?}", stringify!($call)),
             Ok(_) => panic!("`{}` was not refused", stringify!($call)),
         }
@@ -171,7 +171,7 @@ pub(crate) fn last_seq(collection: &dyn Collection) -> u64 {
 
 /// Whether a warning of this code is there.
 pub(crate) fn warned(warnings: &[Warning], code: &str) -> bool {
-    warnings.iter().any(|warning| warning.code == code)
+    warnings.iter().any(|warning| warning.code() == code)
 }
 
 /// Asserts two distances equal up to rounding.

@@ -14,7 +14,8 @@ use crate::maintenance::{
 };
 use crate::palace_ref::PalaceRef;
 use crate::relations::Relations;
-use crate::result::{Health, Warning};
+use crate::result::Health;
+use crate::warning::Warning;
 
 /// How a collection is opened or created.
 #[derive(Clone, Default)]

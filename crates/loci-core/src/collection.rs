@@ -19,7 +19,8 @@ use crate::result::{
 };
 
 /// How distances are measured; fixed when a collection is created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Metric {
     /// 1 − cosine. A zero vector has distance 1 to everything.
     #[default]

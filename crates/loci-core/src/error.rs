@@ -1,9 +1,11 @@
 //! One error type for every backend. A variant exists because a caller decides differently on it;
-//! [`Error::kind`] says who must act, [`Error::help`] what they can do.
+//! [`Error::kind`] says who must act, [`Error::help`] what they can do in general, and
+//! [`Error::advice`] the same for a front end that knows the command or the call for it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::advice::Advice;
 use crate::quote::quoted;
 use crate::quoted_path;
 
@@ -181,6 +183,10 @@ pub enum Error {
         /// The palace.
         path: PathBuf,
     },
+    /// Another error, with what can be done about it. It is that error in every other respect: in
+    /// its kind, its code and its message.
+    #[error("{}", .0.error)]
+    Advised(Box<Advised>),
     /// A fault of Loci or of a library under it.
     #[error("internal error while {doing}: {detail}")]
     Internal {
@@ -189,6 +195,15 @@ pub enum Error {
         /// What came back.
         detail: String,
     },
+}
+
+/// An error with what can be done about it.
+#[derive(Debug)]
+pub struct Advised {
+    /// The error.
+    pub error: Error,
+    /// What can be done.
+    pub advice: Advice,
 }
 
 /// Who must act on an error, and how.
@@ -253,6 +268,23 @@ impl Error {
         }
     }
 
+    /// The same error, with what can be done about it.
+    #[must_use]
+    pub fn advise(self, advice: Advice) -> Self {
+        Self::Advised(Box::new(Advised {
+            error: self,
+            advice,
+        }))
+    }
+
+    /// The error without advice that was added to it: its variant tells what went wrong.
+    pub fn plain(&self) -> &Self {
+        match self {
+            Self::Advised(advised) => advised.error.plain(),
+            other => other,
+        }
+    }
+
     /// Who must act.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -273,6 +305,7 @@ impl Error {
             | Self::Io { .. }
             | Self::ReadOnly { .. }
             | Self::Full { .. } => ErrorKind::Unavailable,
+            Self::Advised(advised) => advised.error.kind(),
             Self::Internal { .. } => ErrorKind::Internal,
         }
     }
@@ -298,21 +331,38 @@ impl Error {
             Self::Io { .. } => "io",
             Self::ReadOnly { .. } => "read_only",
             Self::Full { .. } => "full",
+            Self::Advised(advised) => advised.error.code(),
             Self::Internal { .. } => "internal",
         }
     }
 
-    /// What the reader of the message can do, when there is something.
+    /// What can be done, for front ends: each says it in words that its users can act on.
+    pub fn advice(&self) -> Option<Advice> {
+        Some(match self {
+            Self::Advised(advised) => advised.advice.clone(),
+            Self::PalaceNotFound { .. } => Advice::CreatePalace,
+            Self::CollectionNotInitialized { .. } => Advice::ListCollections,
+            Self::EmbedderMismatch { pinned, .. } => Advice::UsePinnedEmbedder {
+                pinned: pinned.clone(),
+            },
+            Self::BackendMismatch { .. } => Advice::NameAnotherPalace,
+            Self::Corrupt { .. } => Advice::Repair,
+            _ => return None,
+        })
+    }
+
+    /// What the reader of the message can do, when there is something. It names no command: that is
+    /// for the front end, which has [`Error::advice`].
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::PalaceNotFound { .. } => {
-                "create one with `loci init`, or name another with `--palace`".into()
+                "create the palace first, or name another one".into()
             }
             Self::PalaceGone { .. } => {
                 "put it back, or restart this program to begin a new one; nothing was written".into()
             }
             Self::CollectionNotInitialized { .. } => {
-                "`loci status` lists the collections of this palace".into()
+                "name a collection of this palace, or create this one".into()
             }
             Self::BackendClosed { .. } => "open the palace again".into(),
             Self::UnsupportedFilter { .. } => "operators are $eq $ne $gt $gte $lt $lte $in $nin \
@@ -323,10 +373,10 @@ impl Error {
                 format!("give a vector of {expected} numbers, or use another collection")
             }
             Self::EmbedderMismatch { pinned, .. } => format!(
-                "leave `--embedder` out to use {pinned}, or make all vectors anew with `loci reembed --model NAME`"
+                "use the embedder {pinned}, or embed all texts again with the other one"
             ),
             Self::BackendMismatch { .. } => {
-                "this is not a palace of Loci; name another directory with `--palace`".into()
+                "this is not a palace of Loci; name another directory".into()
             }
             Self::UnknownBackend { .. } => "use one of the known names".into(),
             Self::Busy { .. } => "try again; another process is writing".into(),
@@ -336,7 +386,7 @@ impl Error {
                     .into()
             }
             Self::Corrupt { .. } => {
-                "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
+                "a deep check lists the damage, a repair saves what can be read".into()
             }
             Self::NewerFormat { .. } => "upgrade loci; nothing was changed".into(),
             Self::ReadOnly { .. } => {
@@ -345,6 +395,7 @@ impl Error {
                     .into()
             }
             Self::Full { .. } => "free some space and try again; nothing was lost".into(),
+            Self::Advised(advised) => return advised.error.help(),
             Self::UnsupportedCapability { .. }
             | Self::Conflict { .. }
             | Self::InvalidInput { .. }

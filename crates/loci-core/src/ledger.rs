@@ -1,6 +1,8 @@
 //! The ledger of mined sources: what was read from where, in which run, and what became of it. A collection that can be
 //! mined into gives one through [`crate::Collection::ledger`].
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -224,10 +226,10 @@ impl std::ops::AddAssign for Counts {
 pub struct RunRecord {
     /// Its number.
     pub id: u64,
-    /// `mine`, `sync` or `watch`.
-    pub kind: String,
-    /// `running`, `done`, `stopped`, `failed`, `undoing` or `undone`.
-    pub state: String,
+    /// What began it.
+    pub kind: RunKind,
+    /// How far it is.
+    pub state: RunState,
     /// Paths it was asked for.
     pub roots: Vec<String>,
     /// What it did, as JSON.
@@ -238,6 +240,81 @@ pub struct RunRecord {
     pub finished_at: Option<i64>,
     /// Sources that it changed.
     pub sources: u64,
+}
+
+/// Defines an enum whose variants are stored as words. A word that a newer version wrote is kept.
+macro_rules! stored_words {
+    ($(#[$doc:meta])* $name:ident { $( $(#[$variant_doc:meta])* $variant:ident = $word:literal, )* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum $name {
+            $( $(#[$variant_doc])* $variant, )*
+            /// A word that this version does not know.
+            Other(String),
+        }
+
+        impl $name {
+            /// The word that is stored and shown.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $( Self::$variant => $word, )*
+                    Self::Other(word) => word,
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(word: String) -> Self {
+                match word.as_str() {
+                    $( $word => Self::$variant, )*
+                    _ => Self::Other(word),
+                }
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.as_str().to_owned()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+stored_words! {
+    /// What began a run.
+    RunKind {
+        /// Sources were mined.
+        Mine = "mine",
+        /// Sources whose files are gone were removed.
+        Sync = "sync",
+        /// Sources were watched.
+        Watch = "watch",
+    }
+}
+
+stored_words! {
+    /// How far a run is.
+    RunState {
+        /// It runs, or it was killed.
+        Running = "running",
+        /// It ended.
+        Done = "done",
+        /// It was stopped before its end.
+        Stopped = "stopped",
+        /// It ended with an error.
+        Failed = "failed",
+        /// Its undo began.
+        Undoing = "undoing",
+        /// It was undone.
+        Undone = "undone",
+    }
 }
 
 /// What an undo did.
@@ -277,9 +354,9 @@ pub trait Ledger: Send + Sync {
     fn hashes_of(&self, name: &str) -> Result<Vec<SourceHash>>;
 
     /// Records that a run begins; gives its number.
-    fn begin_run(&self, kind: &str, roots: &[String]) -> Result<u64>;
+    fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64>;
     /// Records how it ended. What the undo of runs long past would need is let go.
-    fn end_run(&self, run: u64, state: &str, summary: &serde_json::Value) -> Result<()>;
+    fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()>;
     /// The last runs, newest first.
     fn runs(&self, limit: usize) -> Result<Vec<RunRecord>>;
     /// Takes back what a run did to drawers. Refused if a later run changed one of its sources.

@@ -14,7 +14,7 @@ pub use reembed::{ReembedProgress, Reembedded};
 pub use rehearsal::{Rehearsal, RehearsalStep};
 pub use repair::{KnownBy, LostDrawer, LostRelation, RepairOptions, RepairReport, SalvageReport};
 pub use state::{PalaceState, Restored};
-pub use verify::{Finding, VerifyReport};
+pub use verify::{Finding, FindingKind, VerifyReport};
 
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 use crate::collection::Selection;
 use crate::embedder::EmbedderIdentity;
 use crate::metadata::Metadata;
-use crate::result::Warning;
+use crate::warning::Warning;
 
 /// Drawers per arm that a probe may ask for.
 pub const MAX_DEPTH: usize = 10_000;

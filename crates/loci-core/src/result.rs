@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use crate::metadata::Metadata;
+use crate::warning::Warning;
 
 /// Which fields a `query` or `get` returns besides ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,26 +48,6 @@ impl Include {
         distances: false,
         ..Self::QUERY
     };
-}
-
-/// Something the caller should know about an answer that is nevertheless correct.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// Stable code, for programs.
-    pub code: &'static str,
-    /// A sentence, for people.
-    pub message: String,
-}
-
-impl Warning {
-    /// A warning with this code and sentence. The sentence is one printable line, whatever the
-    /// names that it quotes hold.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: crate::quote::message_line(&message.into()),
-        }
-    }
 }
 
 /// Answer to `query`: the outer list has one entry per query.
@@ -142,14 +123,54 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The outcome without what it names.
+    pub fn kind(&self) -> OutcomeKind {
+        match self {
+            Self::Added => OutcomeKind::Added,
+            Self::Updated => OutcomeKind::Updated,
+            Self::Unchanged => OutcomeKind::Unchanged,
+            Self::Exists => OutcomeKind::Exists,
+            Self::DuplicateOf(_) => OutcomeKind::Duplicate,
+            Self::Unknown => OutcomeKind::Unknown,
+        }
+    }
+
     /// Stable name used in JSON output.
     pub fn as_str(&self) -> &'static str {
+        self.kind().as_str()
+    }
+}
+
+/// What became of a record, in one word. It serialises to that word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeKind {
+    /// A new drawer.
+    Added,
+    /// An existing drawer was changed.
+    Updated,
+    /// The drawer already was as asked.
+    Unchanged,
+    /// The id is taken, and the old record was kept.
+    Exists,
+    /// The same text is already held by another drawer.
+    Duplicate,
+    /// A drawer with nearly the same text exists, and such texts are left out on request.
+    NearDuplicate,
+    /// There is no drawer with this id.
+    Unknown,
+}
+
+impl OutcomeKind {
+    /// Stable name used in JSON output.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "added",
             Self::Updated => "updated",
             Self::Unchanged => "unchanged",
             Self::Exists => "exists",
-            Self::DuplicateOf(_) => "duplicate",
+            Self::Duplicate => "duplicate",
+            Self::NearDuplicate => "near_duplicate",
             Self::Unknown => "unknown",
         }
     }
@@ -171,10 +192,10 @@ pub struct WriteResult {
 
 impl WriteResult {
     /// How many records had this kind of outcome.
-    pub fn count(&self, kind: &str) -> usize {
+    pub fn count(&self, kind: OutcomeKind) -> usize {
         self.outcomes
             .iter()
-            .filter(|outcome| outcome.as_str() == kind)
+            .filter(|outcome| outcome.kind() == kind)
             .count()
     }
 }

@@ -13,7 +13,7 @@ mod swap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Embedder as _, Error, Result};
+use loci_core::{Advice, Embedder as _, Error, Result};
 
 use crate::minilm::{MINILM_NAME, MiniLm, Shape};
 #[cfg(feature = "http")]
@@ -163,9 +163,8 @@ impl ModelStore {
             return Err(self.missing(name));
         }
         let refused = |damage: String| {
-            let help = format!("store it again with {}", how_to_get(name));
             let what = format!("model `{}`", place.display());
-            Error::invalid(what, format!("{damage}; {help}"))
+            Error::invalid(what, format!("{damage}; store it again")).advise(how_to_get(name))
         };
         if let Some(damage) = stored.damage {
             return Err(refused(damage));
@@ -253,20 +252,16 @@ impl ModelStore {
     fn missing(&self, name: &str) -> Error {
         Error::UnsupportedCapability {
             capability: name.to_owned(),
-            reason: format!(
-                "no such model in `{}`; get it with {}",
-                self.directory.display(),
-                how_to_get(name)
-            ),
+            reason: format!("no such model in `{}`", self.directory.display()),
         }
+        .advise(how_to_get(name))
     }
 }
 
-fn how_to_get(name: &str) -> String {
-    if name == MINILM_NAME {
-        format!("`loci model add PATH` or `loci model pull {name}`")
-    } else {
-        "`loci model add PATH`".to_owned()
+fn how_to_get(name: &str) -> Advice {
+    Advice::AddModel {
+        model: name.to_owned(),
+        can_pull: name == MINILM_NAME,
     }
 }
 

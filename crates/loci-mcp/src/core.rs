@@ -9,12 +9,11 @@ mod list;
 mod search;
 mod update;
 
-use std::fmt::Write as _;
-
-use loci_palace::{Filter, MaskTally, Result, Selection, Warning, describe_masked, message_line};
+use loci_palace::{Filter, MaskTally, Result, Selection, Warning, describe_masked};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
+use crate::hint::{self, Tools};
 use crate::tool::Tool;
 
 pub(crate) use self::add::twin;
@@ -83,9 +82,5 @@ pub(crate) fn masked_line(masked: &MaskTally) -> String {
 
 /// Warnings as lines for models.
 pub(crate) fn warned(warnings: &[Warning]) -> String {
-    let mut text = String::new();
-    for warning in warnings {
-        let _ = writeln!(text, "warning: {}", message_line(&warning.message));
-    }
-    text
+    hint::lines(warnings, Tools::Loci)
 }

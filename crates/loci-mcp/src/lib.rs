@@ -12,6 +12,7 @@ mod full;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod hint;
 mod house;
 mod http;
 mod lines;

@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Arguments, shortened};
+use crate::hint::{self, Tools};
 use crate::house::House;
 use crate::mine_roots::MineRoots;
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -337,14 +338,7 @@ fn to_result(answer: Result<Answer, Error>) -> CallToolResult {
 pub(crate) fn message(error: &Error) -> String {
     // An error may quote what is stored or what was given: it is one line, whatever that holds.
     let mut message = message_line(&error.to_string());
-    let help = match error {
-        Error::PalaceNotFound { .. } => Some("`loci_add` makes it".to_owned()),
-        Error::CollectionNotInitialized { .. } => {
-            Some("nothing is in it yet; `loci_add` makes it".to_owned())
-        }
-        other => other.help(),
-    };
-    if let Some(help) = help {
+    if let Some(help) = hint::of_error(error, Tools::Loci) {
         message.push_str("\nhelp: ");
         message.push_str(&help);
     }

@@ -2,20 +2,20 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use loci_core::{Ledger, Result};
+use loci_core::{Ledger, Result, RunKind, RunState};
 use serde::Serialize;
 
 /// A run that may begin.
 pub struct Run<'a> {
     ledger: &'a dyn Ledger,
-    kind: &'static str,
+    kind: RunKind,
     roots: Vec<String>,
     id: Mutex<Option<u64>>,
 }
 
 impl<'a> Run<'a> {
     /// Nothing is recorded yet.
-    pub fn new(ledger: &'a dyn Ledger, kind: &'static str, roots: Vec<String>) -> Self {
+    pub fn new(ledger: &'a dyn Ledger, kind: RunKind, roots: Vec<String>) -> Self {
         Self {
             ledger,
             kind,
@@ -30,7 +30,7 @@ impl<'a> Run<'a> {
         match *id {
             Some(id) => Ok(id),
             None => {
-                let begun = self.ledger.begin_run(self.kind, &self.roots)?;
+                let begun = self.ledger.begin_run(&self.kind, &self.roots)?;
                 *id = Some(begun);
                 Ok(begun)
             }
@@ -43,7 +43,7 @@ impl<'a> Run<'a> {
     }
 
     /// Records how it ended, if it was recorded at all.
-    pub fn end(&self, state: &str, summary: &impl Serialize) -> Result<()> {
+    pub fn end(&self, state: &RunState, summary: &impl Serialize) -> Result<()> {
         let Some(id) = self.id() else {
             return Ok(());
         };

@@ -312,16 +312,10 @@ impl Source for Tree {
             let places = places.lock().unwrap_or_else(PoisonError::into_inner);
             ignored.extend(places.ignored_settings().iter().cloned());
         }
-        let warn = |path: PathBuf| {
-            Warning::new(
-                "settings_outside",
-                format!(
-                    "{} is ignored: it is a link to a file outside of the project; put a file in its place",
-                    quoted_path(&path)
-                ),
-            )
-        };
-        ignored.into_iter().map(warn).collect()
+        ignored
+            .into_iter()
+            .map(|path| Warning::SettingsOutside { path })
+            .collect()
     }
 
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read> {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use loci_core::{Error, Result, path_text};
+use loci_core::{Advice, Error, Result, path_text};
 
 /// Names of files that Loci makes in a palace or reads there, by how they begin. docs/format.md lists
 /// them.
@@ -46,11 +46,11 @@ pub(crate) fn refuse_among_other_files(directory: &Path) -> Result<()> {
     Err(Error::invalid(
         format!("palace `{}`", path_text(directory)),
         format!(
-            "this directory is not a palace, and it holds other files: {}{more}; name a new or empty \
-             directory, or make a palace in this one with `loci init`",
+            "this directory is not a palace, and it holds other files: {}{more}",
             named.join(", ")
         ),
-    ))
+    )
+    .advise(Advice::CreatePalaceHere))
 }
 
 fn is_expected(name: &str) -> bool {

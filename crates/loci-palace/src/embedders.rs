@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use loci_core::{Embedder, EmbedderIdentity, Error, Kinship, Result, Warning};
+use loci_core::{Advice, Embedder, EmbedderIdentity, Error, Kinship, Result, Warning};
 use loci_embed::{
     MINILM_NAME, ModelStore, RemoteEmbedder, RemoteOptions, STATIC_NAME, StaticEmbedder,
 };
@@ -217,8 +217,9 @@ impl Embedders {
             Ok(_) => {
                 let error = Error::invalid(
                     format!("embedder {pinned}"),
-                    "is not the one that is here now; `loci reembed` makes its vectors anew",
-                );
+                    "is not the one that is here now",
+                )
+                .advise(Advice::Reembed { model: None });
                 self.instead(collection, pinned, &error)
             }
             Err(error) => self.instead(collection, pinned, &error),
@@ -233,10 +234,7 @@ impl Embedders {
         }
         Resolved {
             embedder: self.open(STATIC_NAME).ok().flatten(),
-            warnings: vec![Warning::new(
-                "model_missing",
-                format!("{error}; the built-in table stands in"),
-            )],
+            warnings: vec![missing(collection, error, true)],
         }
     }
 }
@@ -257,14 +255,11 @@ fn fitting(collection: &str, embedder: Arc<dyn Embedder>, dimension: Option<usiz
     match dimension {
         Some(dimension) if dimension != identity.dimension => Resolved {
             embedder: None,
-            warnings: vec![Warning::new(
-                "unknown_embedder",
-                format!(
-                    "the vectors of `{collection}` have {dimension} numbers and were made by somebody unknown; \
-                     {identity} does not fit, so texts are searched by words only; `loci reembed --model {}` makes all vectors anew",
-                    identity.name
-                ),
-            )],
+            warnings: vec![Warning::UnknownEmbedder {
+                collection: collection.to_owned(),
+                dimension,
+                embedder: identity,
+            }],
         },
         _ => Resolved {
             embedder: Some(embedder),
@@ -276,10 +271,16 @@ fn fitting(collection: &str, embedder: Arc<dyn Embedder>, dimension: Option<usiz
 fn without(collection: &str, error: &Error) -> Resolved {
     Resolved {
         embedder: None,
-        warnings: vec![Warning::new(
-            "model_missing",
-            format!("{error}; `{collection}` is searched by words only"),
-        )],
+        warnings: vec![missing(collection, error, false)],
+    }
+}
+
+fn missing(collection: &str, error: &Error, stand_in: bool) -> Warning {
+    Warning::ModelMissing {
+        collection: collection.to_owned(),
+        problem: error.to_string(),
+        stand_in,
+        advice: error.advice(),
     }
 }
 

@@ -205,13 +205,9 @@ fn export_relations(
     }
     let damaged = relations.damaged()?;
     if !damaged.is_empty() {
-        let detail = format!(
-            "damaged and left out: {}; `loci verify --deep` lists them, `loci repair` sets them aside",
-            damaged.join(", ")
-        );
         report
             .warnings
-            .push(Warning::new("damaged_relation", detail));
+            .push(Warning::DamagedRelations { names: damaged });
     }
     Ok(())
 }

@@ -15,8 +15,8 @@ use std::time::Duration;
 use loci_core::clock::new_id;
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Existing, Get, History, Include,
-    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, Result,
-    Selection, Warning, quoted,
+    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, OutcomeKind,
+    Result, Selection, Warning, quoted,
 };
 use serde::Serialize;
 
@@ -450,7 +450,7 @@ impl<'a> Import<'a> {
                         &histories_of(&copy),
                         Existing::Keep,
                     )?;
-                    match added.count("added") {
+                    match added.count(OutcomeKind::Added) {
                         0 => self.report.skipped += 1,
                         _ => self.report.added += 1,
                     }

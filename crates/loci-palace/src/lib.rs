@@ -61,7 +61,7 @@ pub use fence::{Fence, ORDERS, instruction_like};
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict, RenamedWing};
 pub use links::{Linked, Reached, Taxonomy, Tunnel, Walk};
 pub use location::{directory_of, palace_of, shown_location};
-pub use loci_chroma::{Finding as ForeignFinding, Severity};
+pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Severity};
 pub use loci_core::clock::new_id;
 pub use loci_core::*;
 pub use loci_embed::{

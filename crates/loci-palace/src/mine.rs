@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use loci_core::{Capability, Error, Filter, KeyTest, Ledger, Result, RunRecord, Undone, Warning};
+use loci_core::{
+    Capability, Error, Filter, KeyTest, Ledger, Result, RunKind, RunRecord, RunState, Undone,
+    Warning,
+};
 use loci_mine::watch::{Pace, Stir};
 use loci_mine::{
     BRAKE_FILES, Errand, FILE, Gone, Meter, Options, Reading, Report, Run, Source, Sweep, Swept,
@@ -69,7 +72,7 @@ impl Palace {
     ) -> Result<Report> {
         let (memory, warnings) = self.memory(collection, true)?;
         let ledger = self.ledger_of(&memory)?;
-        let run = Run::new(ledger, "mine", source.describe().roots);
+        let run = Run::new(ledger, RunKind::Mine, source.describe().roots);
         let errand = Errand {
             ledger,
             projects: memory.collection.projects(),
@@ -93,7 +96,7 @@ impl Palace {
         let (memory, _) = self.memory(collection, false)?;
         let ledger = self.ledger_of(&memory)?;
         let roots = names_of(roots)?;
-        let run = Run::new(ledger, "sync", roots.clone());
+        let run = Run::new(ledger, RunKind::Sync, roots.clone());
         let sweep = Sweep {
             ledger,
             roots: &roots,
@@ -103,8 +106,12 @@ impl Palace {
             even_most: choice.even_most,
         };
         let result = sweep.sweep(choice.apply.then_some(&run));
-        let state = if result.is_ok() { "done" } else { "failed" };
-        run.end(state, &result.as_ref().ok())?;
+        let state = if result.is_ok() {
+            RunState::Done
+        } else {
+            RunState::Failed
+        };
+        run.end(&state, &result.as_ref().ok())?;
         result
     }
 
@@ -193,7 +200,7 @@ impl Palace {
         let (memory, warnings) = self.memory(watching.collection, true)?;
         let ledger = self.ledger_of(&memory)?;
         let names = names_of(roots)?;
-        let run = Run::new(ledger, "watch", names.clone());
+        let run = Run::new(ledger, RunKind::Watch, names.clone());
         let mut tree = Tree::new(&there, watching.reading.clone())?;
         if let Some(paths) = changed {
             tree = tree.only(paths.iter().cloned().collect());
@@ -316,14 +323,18 @@ fn finish(mined: Result<Report>, run: &Run<'_>, warnings: Vec<Warning>) -> Resul
     match mined {
         Ok(mut report) => {
             report.warnings.extend(warnings);
-            let state = if report.stopped { "stopped" } else { "done" };
-            run.end(state, &report)?;
+            let state = if report.stopped {
+                RunState::Stopped
+            } else {
+                RunState::Done
+            };
+            run.end(&state, &report)?;
             Ok(report)
         }
         Err(error) => {
             // The palace that refused the work may refuse this too; the first error is the one to tell.
             let said = serde_json::json!({ "error": error.to_string() });
-            if let Err(error) = run.end("failed", &said) {
+            if let Err(error) = run.end(&RunState::Failed, &said) {
                 tracing::debug!(%error, "the end of the run was not recorded");
             }
             Err(error)

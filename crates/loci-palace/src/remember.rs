@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use loci_core::clock::new_id;
 use loci_core::{
     Batch, Collection, DrawerRef, Error, Fact, Get, Kinship, MAX_BATCH_RECORDS,
-    MAX_BATCH_TEXT_BYTES, Metadata, MetadataPatch, Outcome, Result, Selection, Warning,
-    WriteResult, validate_collection_name,
+    MAX_BATCH_TEXT_BYTES, Metadata, MetadataPatch, Outcome, OutcomeKind, Result, Selection,
+    Warning, WriteResult, validate_collection_name,
 };
 use serde::Serialize;
 
@@ -79,8 +79,9 @@ pub struct RememberOptions {
 pub struct Remembered {
     /// Its id, or that of the twin it was left out for.
     pub id: String,
-    /// `added`, `duplicate` (its wing holds the same text), `near_duplicate` (left out on request) or `exists` (the id is taken).
-    pub outcome: &'static str,
+    /// Added, a duplicate (its wing holds the same text), a near duplicate (left out on request), or
+    /// the id is taken.
+    pub outcome: OutcomeKind,
     /// Twins that were there before.
     pub twins: Vec<Twin>,
     /// Facts that were written with it.
@@ -217,7 +218,7 @@ impl Palace {
         let added: Vec<bool> = report
             .drawers
             .iter()
-            .map(|judged| judged.outcome == "added")
+            .map(|judged| judged.outcome == OutcomeKind::Added)
             .collect();
         let batch = with_vectors(batch_of(drawers, ids, &added), &added, memory, embedded);
         let facts = facts_of(drawers, &mut report.drawers, &options.collection);
@@ -239,13 +240,13 @@ impl Palace {
             .drawers
             .iter_mut()
             .zip(drawers)
-            .filter(|(judged, _)| judged.outcome == "added")
+            .filter(|(judged, _)| judged.outcome == OutcomeKind::Added)
             .zip(written);
         for ((judged, drawer), outcome) in outcomes {
             judged.outcome = match (&outcome, &drawer.id) {
                 // Another process was quicker with the same text.
-                (Outcome::Exists, None) => "duplicate",
-                _ => outcome.as_str(),
+                (Outcome::Exists, None) => OutcomeKind::Duplicate,
+                _ => outcome.kind(),
             };
             match outcome {
                 Outcome::Added => report.added += 1,
@@ -404,12 +405,12 @@ fn judged(
         let near = twins.iter().find(same_wing).filter(|_| options.skip_near);
         let before = given.get(&(wing, drawer.text.as_str())).cloned();
         let (outcome, id) = match (exact, before, near) {
-            (Some(twin), ..) => ("duplicate", twin.id.clone()),
-            (None, Some(first), _) => ("duplicate", first),
-            (None, None, Some(twin)) => ("near_duplicate", twin.id.clone()),
-            (None, None, None) => ("added", id.clone()),
+            (Some(twin), ..) => (OutcomeKind::Duplicate, twin.id.clone()),
+            (None, Some(first), _) => (OutcomeKind::Duplicate, first),
+            (None, None, Some(twin)) => (OutcomeKind::NearDuplicate, twin.id.clone()),
+            (None, None, None) => (OutcomeKind::Added, id.clone()),
         };
-        if outcome == "added" {
+        if outcome == OutcomeKind::Added {
             given.insert((wing, &drawer.text), id.clone());
         }
         all.push(Remembered {
@@ -426,7 +427,7 @@ fn judged(
 fn facts_of(drawers: &[NewDrawer], judged: &mut [Remembered], collection: &str) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (drawer, judged) in drawers.iter().zip(judged) {
-        if judged.outcome == "near_duplicate" {
+        if judged.outcome == OutcomeKind::NearDuplicate {
             continue;
         }
         judged.facts = drawer.facts.len() as u64;

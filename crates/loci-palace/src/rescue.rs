@@ -132,13 +132,9 @@ impl Rescue<'_> {
         report.lose_names(self.source.findings());
         report.lose_all_if_nothing_was_read();
         if !self.source.still_holds() {
-            report.warnings.push(Warning::new(
-                "source_changed",
-                format!(
-                    "`{}` was written to while it was read; run the import again",
-                    self.source.path().display()
-                ),
-            ));
+            report.warnings.push(Warning::SourceChanged {
+                path: self.source.path().to_owned(),
+            });
         }
         Ok(report)
     }

@@ -55,14 +55,17 @@ impl Palace {
             warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);
         }
         // Why there is no embedder, or another one, was said already.
-        let explained = warnings
-            .iter()
-            .any(|warning| matches!(warning.code, "model_missing" | "unknown_embedder"));
-        warnings.retain(|warning| warning.code != "no_embedder" || !explained);
+        let explained = warnings.iter().any(|warning| {
+            matches!(
+                warning,
+                Warning::ModelMissing { .. } | Warning::UnknownEmbedder { .. }
+            )
+        });
+        warnings.retain(|warning| !matches!(warning, Warning::NoEmbedder) || !explained);
         let stand_in = warnings
             .iter()
-            .any(|warning| warning.code == "compatible_embedder");
-        warnings.retain(|warning| warning.code != "model_missing" || !stand_in);
+            .any(|warning| matches!(warning, Warning::CompatibleEmbedder { .. }));
+        warnings.retain(|warning| !matches!(warning, Warning::ModelMissing { .. }) || !stand_in);
         answer.warnings = dedup(warnings);
         let available_in_scope = if answer.hits.len() < request.k {
             Some(scope(
@@ -129,14 +132,11 @@ impl Palace {
             if known.contains(&name) {
                 continue;
             }
-            let there = match known.len() {
-                0 => format!("no drawer has a {word}"),
-                _ => format!("there are: {}", first_of(&known)),
-            };
-            warnings.push(Warning::new(
-                "unknown_place",
-                format!("there is no {word} {}; {there}", quoted(&name)),
-            ));
+            warnings.push(Warning::UnknownPlace {
+                kind: word.to_owned(),
+                name,
+                known: Some(known),
+            });
         }
         if warnings.is_empty() {
             warnings.extend(conditions(collection, selection)?);
@@ -208,15 +208,11 @@ fn conditions(collection: &dyn Collection, selection: &Selection) -> Result<Opti
             include: Include::NONE,
             ..Get::new(only)
         })?;
-        counts.push(format!("{name} {}", found.ids.len()));
+        counts.push((name.to_string(), found.ids.len() as u64));
     }
-    Ok(Some(Warning::new(
-        "conditions_exclude_each_other",
-        format!(
-            "no drawer meets all conditions; each alone: {}",
-            counts.join(", ")
-        ),
-    )))
+    Ok(Some(Warning::ConditionsExcludeEachOther {
+        conditions: counts,
+    }))
 }
 
 /// What people call a metadata key.
@@ -234,15 +230,6 @@ fn parts_of(selection: &Selection) -> Vec<Filter> {
         Some(filter) => vec![filter.clone()],
         None => Vec::new(),
     }
-}
-
-/// The first few names.
-pub(crate) fn first_of(names: &[String]) -> String {
-    let mut shown: Vec<String> = names.iter().take(8).map(|name| quoted(name)).collect();
-    if names.len() > shown.len() {
-        shown.push(format!("{} more", names.len() - shown.len()));
-    }
-    shown.join(", ")
 }
 
 /// A moment that somebody typed: a date, or words such as `last week`, which mean its first day.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Collection, Embedder, Error, Judge, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled, Result,
-    Warning, quoted, quoted_unless_plain,
+    Collection, Embedder, Error, Judge, Kinship, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled,
+    Result, Warning,
 };
 use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
@@ -13,7 +13,7 @@ use crate::answer::{Answer, Hit, Request};
 use crate::budget::{Budget, Fit, count_tokens, cut_around};
 use crate::explain::explain;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
-use crate::vectors::{STAND_IN_WARNING, query_vectors};
+use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
 
@@ -58,7 +58,8 @@ pub fn search(
     };
     let by_vector = !run.vectors.is_empty();
     let model = run.model.split(':').next().unwrap_or_default();
-    say_what_is_missing(&ranker, by_vector, request, model, &mut answer.warnings);
+    let of = (collection.name(), model);
+    say_what_is_missing(&ranker, by_vector, request, of, &mut answer.warnings);
     let mut hits = fold(&ranker, drawers, request);
     hits.truncate(request.k);
     say_what_was_skipped(&ranker, &hits, request, &mut answer.warnings);
@@ -66,10 +67,7 @@ pub fn search(
         .first()
         .is_some_and(|hit| hit.metadata.get("speaker").is_some());
     if spoken && said_by_other(&ranker.ranked) {
-        answer.warnings.push(Warning::new(
-            "other_speaker",
-            "what fits best was said by somebody else than the question names",
-        ));
+        answer.warnings.push(Warning::OtherSpeaker);
     }
     spend(hits, request.budget, &mut answer);
     Ok(answer)
@@ -107,13 +105,14 @@ impl<'a> Run<'a> {
         let query = readable(&request.query, &mut warnings);
         let vectors = query_vectors(collection, embedder, query, &mut warnings)?;
         let pinned = collection.info().embedder.as_ref();
+        let stand_in = embedder
+            .zip(pinned)
+            .is_some_and(|(embedder, pinned)| embedder.kinship(pinned) == Kinship::Compatible);
         let model = pinned.map_or_else(|| STATIC_NAME.to_owned(), |pinned| pinned.name.clone());
         Ok(Self {
             query,
             vectors,
-            stand_in: warnings
-                .iter()
-                .any(|warning| warning.code == STAND_IN_WARNING),
+            stand_in,
             warnings,
             model,
             metric: collection.metric(),
@@ -210,10 +209,7 @@ fn say_what_was_skipped(
         .count();
     let skipped = (above + 1).saturating_sub(hits.len());
     if skipped > 0 {
-        warnings.push(Warning::new(
-            "by_source",
-            format!("{skipped} more hit(s) are of sources that are shown already"),
-        ));
+        warnings.push(Warning::BySource { skipped });
     }
 }
 
@@ -226,10 +222,7 @@ fn readable<'a>(query: &'a str, warnings: &mut Vec<Warning>) -> &'a str {
     while !query.is_char_boundary(end) {
         end -= 1;
     }
-    warnings.push(Warning::new(
-        "long_query",
-        format!("only the first {end} bytes of the question were read"),
-    ));
+    warnings.push(Warning::LongQuery { bytes_read: end });
     query.get(..end).unwrap_or_default()
 }
 
@@ -318,100 +311,55 @@ fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
         best.text = cut_around(&best.text, &terms, tokens);
         best.tokens = count_tokens(&best.text);
         best.cut = true;
-        let command = if quoted_unless_plain(&best.id) == best.id {
-            format!("`loci get {}`", best.id)
-        } else {
-            "`loci get`".to_owned()
-        };
-        answer.warnings.push(Warning::new(
-            "budget_cut",
-            format!(
-                "no hit fits a budget of {tokens}; {} was cut, {command} shows all of it",
-                quoted(&best.id)
-            ),
-        ));
+        answer.warnings.push(Warning::BudgetCut {
+            budget: tokens,
+            drawer: best.id.clone(),
+        });
         answer.hits.push(best);
     }
     if !left_out.is_empty() {
-        answer.warnings.push(Warning::new(
-            "budget_left_out",
-            format!(
-                "{} hit(s) did not fit the budget: {}",
-                left_out.len(),
-                list(left_out.iter().map(|hit| hit.id.as_str()))
-            ),
-        ));
+        let drawers = left_out.iter().map(|hit| hit.id.clone()).collect();
+        answer.warnings.push(Warning::BudgetLeftOut { drawers });
     }
     answer.tokens = answer.hits.iter().map(|hit| hit.tokens).sum();
-}
-
-/// The first few names.
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = names.map(quoted).collect();
-    let more = names.len().saturating_sub(5);
-    names.truncate(5);
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    names.join(", ")
 }
 
 fn say_what_is_missing(
     ranker: &Ranker,
     by_meaning: bool,
     request: &Request,
-    model: &str,
+    (collection, model): (&str, &str),
     warnings: &mut Vec<Warning>,
 ) {
     let findings = &ranker.findings;
     if findings.terms.is_empty() && !by_meaning {
-        warnings.push(Warning::new(
-            "empty_query",
-            "the question holds no word to search for",
-        ));
+        warnings.push(Warning::EmptyQuery);
     }
     if findings.only_stop_words && !findings.terms.is_empty() {
-        warnings.push(Warning::new(
-            "stop_words",
-            "the question holds only very common words; they were searched all the same",
-        ));
+        warnings.push(Warning::StopWords);
     }
     if findings.not_compared > 0 {
-        warnings.push(Warning::new(
-            "not_compared",
-            format!(
-                "{} drawer(s) have a vector of another embedder and were found by words only; `loci reembed --model {model}` brings them in",
-                findings.not_compared
-            ),
-        ));
+        warnings.push(Warning::NotCompared {
+            drawers: findings.not_compared,
+            model: model.to_owned(),
+        });
     }
     if findings.stand_ins > 0 {
-        warnings.push(Warning::new(
-            "stand_in",
-            format!(
-                "{} drawer(s) have a vector of the built-in table, made while the model was missing; `loci reembed --model {model}` upgrades them",
-                findings.stand_ins
-            ),
-        ));
+        warnings.push(Warning::StandIn {
+            drawers: findings.stand_ins,
+            model: model.to_owned(),
+        });
     }
     if by_meaning && findings.without_vector > 0 {
-        warnings.push(Warning::new(
-            "without_vector",
-            format!(
-                "{} drawer(s) of the collection have no vector and were searched by words only; `loci reembed --model {model}` \
-                 gives them one",
-                findings.without_vector
-            ),
-        ));
+        warnings.push(Warning::WithoutVector {
+            collection: collection.to_owned(),
+            drawers: findings.without_vector,
+            other_embedder: 0,
+            model: Some(model.to_owned()),
+        });
     }
     if ranker.too_far > 0 {
-        warnings.push(Warning::new(
-            "max_distance",
-            format!(
-                "{} candidate(s) without a word of the question are farther than {} and were left out",
-                ranker.too_far,
-                request.max_distance.unwrap_or_default()
-            ),
-        ));
+        let limit = request.max_distance.unwrap_or_default();
+        warnings.push(Warning::max_distance(ranker.too_far, limit));
     }
 }

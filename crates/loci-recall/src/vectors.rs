@@ -2,10 +2,8 @@
 
 use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, ProbeVector, Result, Warning};
 
-/// Code of the warning that another embedder than the collection's embedded the question.
-pub(crate) const STAND_IN_WARNING: &str = "compatible_embedder";
-
-/// The question as a vector for each space that can be searched. An embedder that fails is said and done without.
+/// The question as a vector for each space that can be searched. If the embedder
+/// fails, a warning says so and there is no vector.
 pub(crate) fn query_vectors(
     collection: &dyn Collection,
     embedder: Option<&dyn Embedder>,
@@ -14,10 +12,9 @@ pub(crate) fn query_vectors(
 ) -> Result<Vec<ProbeVector>> {
     match embed(collection, embedder, query, warnings) {
         Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
-            warnings.push(Warning::new(
-                "embedder_failed",
-                format!("{error}; only words were searched"),
-            ));
+            warnings.push(Warning::EmbedderFailed {
+                problem: error.to_string(),
+            });
             Ok(Vec::new())
         }
         other => other,
@@ -32,10 +29,7 @@ fn embed(
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<ProbeVector>> {
     let Some(embedder) = embedder else {
-        warnings.push(Warning::new(
-            "no_embedder",
-            "there is no embedder: only words were searched",
-        ));
+        warnings.push(Warning::NoEmbedder);
         return Ok(Vec::new());
     };
     let identity = embedder.identity();
@@ -62,14 +56,10 @@ fn embed(
             });
         }
         (Some(pinned), Kinship::Compatible) => {
-            warnings.push(Warning::new(
-                STAND_IN_WARNING,
-                format!(
-                    "the vectors were made by {pinned}; the question was embedded by {identity}, which finds somewhat less: \
-                     add the model with `loci model add PATH`, or make all vectors anew with `loci reembed --model {}`",
-                    identity.name
-                ),
-            ));
+            warnings.push(Warning::CompatibleEmbedder {
+                pinned: pinned.clone(),
+                used: identity.clone(),
+            });
             let mut vectors = Vec::new();
             vectors.extend(
                 embedder
@@ -99,24 +89,15 @@ fn embed(
         }
         (None, _) => {
             let known = collection.info().dimension;
-            if known.is_some_and(|dimension| dimension != identity.dimension) {
-                warnings.push(Warning::new(
-                    "unknown_embedder",
-                    format!(
-                        "nobody knows who made the vectors of `{}`, and {identity} does not fit: only words were searched",
-                        collection.name()
-                    ),
-                ));
-                return Ok(Vec::new());
-            }
-            if known.is_some() {
-                warnings.push(Warning::new(
-                    "unknown_embedder",
-                    format!(
-                        "nobody knows who made the vectors of `{}`; they were searched as if {identity} had",
-                        collection.name()
-                    ),
-                ));
+            if let Some(dimension) = known {
+                warnings.push(Warning::UnknownEmbedder {
+                    collection: collection.name().to_owned(),
+                    dimension,
+                    embedder: identity.clone(),
+                });
+                if dimension != identity.dimension {
+                    return Ok(Vec::new());
+                }
             }
             embedder.embed(&[query])?.into_iter().map(own).collect()
         }

@@ -18,6 +18,9 @@ const WRITE_BYTE: u64 = 120;
 pub(crate) enum Fault {
     Core(Error),
     Sql(rusqlite::Error),
+    /// Another process changed a text after it was looked at, so there is no vector for it. The
+    /// writer embeds everything and tries again.
+    EmbedAgain,
 }
 
 pub(crate) type Attempt<T> = std::result::Result<T, Fault>;
@@ -39,6 +42,10 @@ impl Fault {
         match self {
             Self::Core(error) => error,
             Self::Sql(error) => from_sql(&error, path, doing),
+            Self::EmbedAgain => Error::Internal {
+                doing: doing.to_owned(),
+                detail: "a text changed meanwhile and has no vector".into(),
+            },
         }
     }
 
@@ -47,6 +54,7 @@ impl Fault {
         match self {
             Self::Core(error) => matches!(error, Error::Corrupt { .. }),
             Self::Sql(error) => Self::is_damage_of_file(error),
+            Self::EmbedAgain => false,
         }
     }
 

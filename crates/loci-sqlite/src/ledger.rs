@@ -16,8 +16,8 @@ mod sources;
 mod undo;
 
 use loci_core::{
-    Adopted, CountedSource, Filed, Ledger, Result, RunRecord, SourceChange, SourceHash,
-    SourceRecord, TextPlace, Undone,
+    Adopted, CountedSource, Filed, Ledger, Result, RunKind, RunRecord, RunState, SourceChange,
+    SourceHash, SourceRecord, TextPlace, Undone,
 };
 
 pub(crate) use self::adopting::imported_origin;
@@ -68,11 +68,11 @@ impl Ledger for SqliteCollection {
         })
     }
 
-    fn begin_run(&self, kind: &str, roots: &[String]) -> Result<u64> {
+    fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64> {
         runs::begin(self, kind, roots)
     }
 
-    fn end_run(&self, run: u64, state: &str, summary: &serde_json::Value) -> Result<()> {
+    fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()> {
         runs::end(self, run, state, summary)
     }
 

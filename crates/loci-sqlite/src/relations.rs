@@ -287,7 +287,7 @@ fn each_intact<T>(
                 }
             }
             Err(name) => {
-                tracing::warn!("{name} is damaged and left out; `loci repair` sets it aside");
+                tracing::warn!("{name} is damaged and left out; a repair sets it aside");
             }
         }
     }

@@ -125,7 +125,7 @@ impl Store {
             return Self::open_place(place, create, durability);
         };
         let private = PrivateCopy::of(place, reason)?;
-        tracing::info!("{}", private.warning().message);
+        tracing::info!("{}", private.warning());
         match Self::open_place(private.place(), false, durability) {
             Ok(mut store) => {
                 store.private = Some(private);
@@ -303,11 +303,18 @@ impl Store {
 
     /// Runs `work` in one write transaction: all of it is committed, or nothing. If the palace was
     /// replaced, it runs again on the new one.
-    pub(crate) fn write<T>(
+    pub(crate) fn write<T>(&self, doing: &str, work: impl FnMut(&Db) -> Attempt<T>) -> Result<T> {
+        self.write_embedded(doing, work)?
+            .ok_or_else(|| Fault::EmbedAgain.into_error(&self.place.directory, doing))
+    }
+
+    /// The same for work that needs a vector for each text. Nothing is written and nothing comes
+    /// back if one is missing: embed more and try again.
+    pub(crate) fn write_embedded<T>(
         &self,
         doing: &str,
         mut work: impl FnMut(&Db) -> Attempt<T>,
-    ) -> Result<T> {
+    ) -> Result<Option<T>> {
         self.refuse_read_only()?;
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now();
@@ -332,9 +339,10 @@ impl Store {
                 *slot = None;
             }
             match result {
-                Ok(Turn::Committed(value)) => return Ok(value),
+                Ok(Turn::Committed(value)) => return Ok(Some(value)),
                 Ok(Turn::Replaced) => *slot = None,
                 Ok(Turn::Locked) => FileLock::wait(&self.place.lock(), patience())?,
+                Err(Fault::EmbedAgain) => return Ok(None),
                 Err(fault) => self.unless_replaced(&marks, fault, doing)?,
             }
         }

@@ -44,7 +44,7 @@ pub(super) fn fill(
         };
         match directory.survey(index) {
             Ok(survey) => {
-                about.drift = drift(&survey, row, source);
+                about.drift = drift(&survey);
                 let dimension = dimension(&survey, row);
                 let embedder = embedder_of(known, row, dimension);
                 let target = create(backend, palace, row, &about.name, embedder)?;
@@ -230,7 +230,7 @@ impl Embedder for Pinned {
 }
 
 /// What is wrong with a collection, in one sentence; nothing if all is well.
-fn drift(survey: &Survey, row: &CollectionRow, source: &Path) -> Option<String> {
+fn drift(survey: &Survey) -> Option<String> {
     let mut serious = survey
         .findings
         .iter()
@@ -246,11 +246,9 @@ fn drift(survey: &Survey, row: &CollectionRow, source: &Path) -> Option<String> 
         0 => String::new(),
         missing => format!("{missing} of {} drawers have no vector; ", counts.records),
     };
-    let path = source.display();
     Some(format!(
-        "drift in `{}`: {vectors}{}{others}; `loci doctor {path}` tells more, `loci import {path}` brings everything home",
-        row.name,
-        first.message.trim_end_matches('.'),
+        "{vectors}{}{others}",
+        first.message.trim_end_matches('.')
     ))
 }
 

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::directory::DATABASE;
 
 /// Changes when mirrors are made differently.
-pub(super) const MIRROR_VERSION: u32 = 2;
+pub(super) const MIRROR_VERSION: u32 = 3;
 /// SQLite counts its commits in the head of the file.
 const HEAD: u64 = 100;
 /// The files of a directory of vectors.

@@ -31,6 +31,7 @@ pub(super) struct Settings {
 }
 
 pub(super) struct Mirror {
+    source: PathBuf,
     fingerprint: String,
     about: About,
     drift_check: bool,
@@ -54,7 +55,7 @@ impl Mirror {
             let fingerprint = fingerprint::of(&source)?;
             let place = shelf.as_ref().map(|shelf| shelf.join(&fingerprint));
             if let Some(kept) = place.as_deref().and_then(opened) {
-                return Ok(kept.into_mirror(fingerprint, settings));
+                return Ok(kept.into_mirror(source, fingerprint, settings));
             }
             let made = make(&source, shelf.as_deref(), settings.known);
             // What failed while the directory changed may well succeed now.
@@ -63,7 +64,7 @@ impl Mirror {
                 if let Some(mirrors) = &settings.mirrors {
                     cache::sweep(mirrors);
                 }
-                return Ok(shelved.into_mirror(fingerprint, settings));
+                return Ok(shelved.into_mirror(source, fingerprint, settings));
             }
         }
         Err(Error::Busy {
@@ -120,9 +121,15 @@ impl Mirror {
             return Vec::new();
         };
         let drift = about.drift.as_ref().filter(|_| self.drift_check);
-        let drift = drift.map(|message| Warning::new("drift", message));
+        let drift = drift.map(|problem| Warning::Drift {
+            path: self.source.clone(),
+            collection: about.name.clone(),
+            problem: problem.clone(),
+        });
         let unread = about.unread.as_ref();
-        let unread = unread.map(|message| Warning::new("not_mirrored", message));
+        let unread = unread.map(|problem| Warning::NotMirrored {
+            problem: problem.clone(),
+        });
         drift.into_iter().chain(unread).collect()
     }
 }
@@ -136,8 +143,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn into_mirror(self, fingerprint: String, settings: &Settings) -> Mirror {
+    fn into_mirror(self, source: PathBuf, fingerprint: String, settings: &Settings) -> Mirror {
         Mirror {
+            source,
             fingerprint,
             about: self.about,
             drift_check: settings.drift_check,

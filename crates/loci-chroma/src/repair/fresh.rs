@@ -5,7 +5,7 @@ mod schema;
 
 use std::path::Path;
 
-use loci_core::{Error, Result};
+use loci_core::{Advice, Error, Result};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
@@ -47,9 +47,10 @@ fn fill(path: &Path, directory: &Directory, work: &Work) -> Result<Vec<Change>> 
             capability: "repair in place".into(),
             reason: format!(
                 "{lost} rows of ChromaDB's record of migrations are lost, and it opens no database without them; \
-                 bring everything home with `loci import` instead"
+                 import everything instead"
             ),
-        });
+        }
+        .advise(Advice::Import { path: None }));
     }
     let changes = mending::apply(&transaction, work)?;
     transaction.commit().map_err(failed)?;

@@ -10,7 +10,7 @@ use super::report::{CollectionRepair, RepairReport};
 use super::spool::Spool;
 use crate::catalog::CollectionRow;
 use crate::directory::Directory;
-use crate::finding::{Finding, Severity, counted};
+use crate::finding::{Finding, FindingCode, Severity, counted};
 use crate::seq::SeqId;
 use crate::snapshot::Access;
 use crate::survey::{Live, Origin, Survey};
@@ -19,31 +19,31 @@ use crate::survey::{Live, Origin, Survey};
 const HIGHEST: u64 = 1 << 53;
 
 /// Findings about a collection that a new index does not mend.
-const NOT_OF_THE_INDEX: [&str; 12] = [
-    "dimension_null",
-    "dimension_wrong",
-    "index_missing",
-    "metric_forgotten",
-    "queue_gap",
-    "queue_null_document",
-    "queue_operation",
-    "rows_missing",
-    "rows_uncertain",
-    "seq_id_beyond",
-    "seq_id_blob",
-    "seq_id_poisoned",
+const NOT_OF_THE_INDEX: [FindingCode; 12] = [
+    FindingCode::DimensionNull,
+    FindingCode::DimensionWrong,
+    FindingCode::IndexMissing,
+    FindingCode::MetricForgotten,
+    FindingCode::QueueGap,
+    FindingCode::QueueNullDocument,
+    FindingCode::QueueOperation,
+    FindingCode::RowsMissing,
+    FindingCode::RowsUncertain,
+    FindingCode::SeqIdBeyond,
+    FindingCode::SeqIdBlob,
+    FindingCode::SeqIdPoisoned,
 ];
 /// Findings that a new index mends only as far as vectors can be found.
-const OF_MISSING_VECTORS: [&str; 5] = [
-    "index_stale",
-    "labels_missing",
-    "segment_row_missing",
-    "vectors_lost",
-    "vectors_unreachable",
+const OF_MISSING_VECTORS: [FindingCode; 5] = [
+    FindingCode::IndexStale,
+    FindingCode::LabelsMissing,
+    FindingCode::SegmentRowMissing,
+    FindingCode::VectorsLost,
+    FindingCode::VectorsUnreachable,
 ];
 
 /// Index files ahead of their labels. ChromaDB applies the queue again, which loses ids that were deleted and added again.
-const INTERRUPTED: &str = "labels_unknown";
+const INTERRUPTED: FindingCode = FindingCode::LabelsUnknown;
 
 /// Which collections have their vectors written into the queue.
 #[derive(Debug, Clone, Copy)]
@@ -179,7 +179,7 @@ impl Plan {
         let readable = survey
             .findings
             .iter()
-            .all(|finding| finding.code != "index_unreadable");
+            .all(|finding| finding.code != FindingCode::IndexUnreadable);
         let moved = match choice {
             Choice::Damaged(_) if readable => without,
             Choice::Damaged(_) | Choice::Segments(_) => Vec::new(),
@@ -208,7 +208,7 @@ impl Plan {
             metric_forgotten: survey
                 .findings
                 .iter()
-                .any(|finding| finding.code == "metric_forgotten"),
+                .any(|finding| finding.code == FindingCode::MetricForgotten),
             live: survey.live,
             spool,
             outcome,

@@ -15,7 +15,7 @@ use super::replay::Base;
 use super::{Survey, most_common};
 use crate::catalog::CollectionRow;
 use crate::directory::{Directory, INDEX_DATA};
-use crate::finding::{Finding, Severity, counted};
+use crate::finding::{Finding, FindingCode, Severity, counted};
 use crate::hnsw::Segment;
 use crate::lost_rows::LostRows;
 use crate::pickle::LabelMap;
@@ -227,7 +227,7 @@ impl Scene<'_> {
         let others = segment
             .findings()
             .iter()
-            .filter(|finding| finding.code != "labels_duplicate");
+            .filter(|finding| finding.code != FindingCode::LabelsDuplicate);
         found.extend(others.map(|finding| {
             let fix = (finding.severity > Severity::Note).then(|| self.repair());
             Finding {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Barrier};
 use loci_chroma::ChromaBackend;
 use loci_contract::memory::{Written, WrittenCollection, WrittenDrawer};
 use loci_core::{
-    Backend, Collection, CollectionOptions, EmbedderIdentity, Error, Findings, Get, GetResult,
-    Include, Judge, Metadata, Metric, PalaceRef, Period, Probe, Query, RecallResult, Result,
-    Selection, Warning,
+    Advice, Backend, Collection, CollectionOptions, EmbedderIdentity, Error, Findings, Get,
+    GetResult, Include, Judge, Metadata, Metric, PalaceRef, Period, Probe, Query, RecallResult,
+    Result, Selection, Warning,
 };
 use loci_sqlite::SqliteBackend;
 use rusqlite::Connection;
@@ -496,19 +496,22 @@ fn every_answer_of_a_drifted_collection_says_so_once() {
     for (call, found) in warnings(&*opened(&backend, &scene, "notes").unwrap()) {
         let drift: Vec<_> = found
             .iter()
-            .filter(|warning| warning.code == "drift")
+            .filter(|warning| warning.code() == "drift")
             .collect();
         let [warning] = drift[..] else {
             panic!("{call}: {found:?}")
         };
         let path = scene.path().canonicalize().unwrap();
-        for part in [
-            "1 of 2 drawers have no vector".to_owned(),
-            format!("`loci doctor {}`", path.display()),
-            format!("`loci import {}`", path.display()),
-        ] {
-            assert!(warning.message.contains(&part), "{call}: {warning:?}");
-        }
+        let message = warning.message();
+        assert!(
+            message.contains("1 of 2 drawers have no vector"),
+            "{call}: {warning:?}"
+        );
+        assert_eq!(
+            warning.advice(),
+            Some(Advice::DiagnoseAndImport { path }),
+            "{call}"
+        );
     }
 }
 
@@ -518,7 +521,7 @@ fn a_sound_collection_has_no_warning() {
     let backend = scene.backend();
     for (call, found) in warnings(&*opened(&backend, &scene, "good").unwrap()) {
         assert!(
-            found.iter().all(|warning| warning.code != "drift"),
+            found.iter().all(|warning| warning.code() != "drift"),
             "{call}: {found:?}"
         );
     }
@@ -531,7 +534,7 @@ fn without_the_drift_check_nothing_is_said() {
     let backend = scene.backend().drift_check(false);
     for (call, found) in warnings(&*opened(&backend, &scene, "notes").unwrap()) {
         assert!(
-            found.iter().all(|warning| warning.code != "drift"),
+            found.iter().all(|warning| warning.code() != "drift"),
             "{call}: {found:?}"
         );
     }
@@ -560,8 +563,8 @@ fn what_does_not_fit_a_palace_is_left_out_and_said() {
     let said = found
         .warnings
         .iter()
-        .find(|warning| warning.code == "not_mirrored");
-    let message = &said.unwrap().message;
+        .find(|warning| warning.code() == "not_mirrored");
+    let message = said.unwrap().message();
     for part in [
         "1 records are left out",
         "1 texts are cut",

@@ -16,7 +16,7 @@ fn codes(path: &Path) -> Vec<&'static str> {
     let findings = diagnosis.all();
     findings
         .filter(|finding| finding.severity > Severity::Note)
-        .map(|finding| finding.code)
+        .map(|finding| finding.code.as_str())
         .collect()
 }
 

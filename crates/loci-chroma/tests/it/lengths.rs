@@ -57,7 +57,7 @@ fn without_length(scene: &Scene) -> Vec<String> {
     }
     let told = diagnosis
         .all()
-        .any(|finding| finding.code == "length_values");
+        .any(|finding| finding.code.as_str() == "length_values");
     assert_eq!(told, !lost.is_empty());
     lost.sort();
     lost

@@ -29,7 +29,10 @@ fn damage(scene: &Scene, how: &str) {
 
 fn codes(scene: &Scene) -> Vec<&'static str> {
     let diagnosis = Diagnosis::of(&scene.directory).unwrap();
-    diagnosis.all().map(|finding| finding.code).collect()
+    diagnosis
+        .all()
+        .map(|finding| finding.code.as_str())
+        .collect()
 }
 
 const DAMAGES: [&str; 3] = [

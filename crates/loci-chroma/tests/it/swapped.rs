@@ -72,7 +72,9 @@ fn own_vectors(scene: &Scene) -> BTreeMap<String, usize> {
 
 fn foreign(scene: &Scene) -> Vec<String> {
     let diagnosis = Diagnosis::of(&scene.directory).unwrap();
-    let foreign = diagnosis.all().filter(|of| of.code == "index_foreign");
+    let foreign = diagnosis
+        .all()
+        .filter(|of| of.code.as_str() == "index_foreign");
     foreign.filter_map(|of| of.collection.clone()).collect()
 }
 

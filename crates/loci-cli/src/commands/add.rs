@@ -148,10 +148,9 @@ fn twins_of(
     match palace.check_duplicate(&arguments.collection, text, arguments.threshold) {
         Ok(check) => check.twins,
         Err(error) => {
-            warnings.push(Warning::new(
-                "duplicates_unknown",
-                format!("duplicates were not looked for: {error}"),
-            ));
+            warnings.push(Warning::DuplicatesUnknown {
+                problem: error.to_string(),
+            });
             Vec::new()
         }
     }

@@ -178,7 +178,7 @@ fn search(collection: &dyn Collection, data: &Data) -> Result<(Found, Vec<String
     for question in &data.questions {
         let (hits, warnings) = by_vector(collection, question.vector.clone(), K, Selection::all())?;
         found.push(hits.into_iter().map(|hit| (hit.id, hit.distance)).collect());
-        said.extend(warnings.into_iter().map(|warning| warning.message));
+        said.extend(warnings.into_iter().map(|warning| warning.message()));
     }
     Ok((found, said))
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
                 Some(warning) => Err(Failure::from(Error::Corrupt {
                     what: "what was to be exported".into(),
                     path: session.existing()?.place().to_string().into(),
-                    detail: warning.message.clone(),
+                    detail: warning.message(),
                 })),
             }
         }

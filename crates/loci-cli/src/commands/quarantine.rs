@@ -9,6 +9,7 @@ use loci_palace::{ForeignKind, Warning, path_text, recognise_as};
 
 use crate::args::QuarantineArguments;
 use crate::failure::{Exit, Result};
+use crate::hint;
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -36,6 +37,9 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         )?;
         told = warnings_of(&foreseen);
         session.printer.warn(&told);
+        if let Some(hint) = foreseen.advice.as_ref().and_then(hint::words) {
+            session.printer.note_for_people(&format!("hint: {hint}"));
+        }
     }
     let report = quarantine(&path, &options)?;
     let failed = report
@@ -45,9 +49,12 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
     let text = shown(session.printer, &path, &report);
     let mut warnings = warnings_of(&report);
     warnings.retain(|warning| !told.contains(warning));
-    Ok(Reply::new(&report, text)?
-        .warnings(&warnings)
-        .exit_if(failed, Exit::Error))
+    let mut reply = Reply::new(&report, text)?.warnings(&warnings);
+    let hint = report.advice.as_ref().and_then(hint::words);
+    if let Some(hint) = hint.filter(|_| told.is_empty()) {
+        reply.notes.push(format!("hint: {hint}"));
+    }
+    Ok(reply.exit_if(failed, Exit::Error))
 }
 
 /// The ChromaDB directory that is meant: the one named, the one inside it, or the one around a file. Nothing of the kind: as
@@ -63,7 +70,9 @@ fn warnings_of(report: &QuarantineReport) -> Vec<Warning> {
     report
         .warnings
         .iter()
-        .map(|warning| Warning::new("quarantine", warning.as_str()))
+        .map(|problem| Warning::Quarantine {
+            problem: problem.clone(),
+        })
         .collect()
 }
 

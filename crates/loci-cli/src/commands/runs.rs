@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{RunRecord, date_of};
+use loci_palace::{RunRecord, RunState, date_of};
 use serde_json::{Value, json};
 
 use crate::args::{RunsArguments, UndoArguments};
@@ -66,8 +66,8 @@ fn line(printer: Printer, run: &RunRecord) -> String {
         .and_then(Value::as_u64)
         .unwrap_or_else(|| drawers("removed"));
     // A run that never ended was killed; what it filed is whole.
-    let state = match run.state.as_str() {
-        "done" => String::new(),
+    let state = match &run.state {
+        RunState::Done => String::new(),
         other => format!(" ({other})"),
     };
     format!(

@@ -16,6 +16,7 @@ use unicode_width::UnicodeWidthStr;
 use super::mining;
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
+use crate::hint;
 use crate::input;
 use crate::passage;
 use crate::print::Printer;
@@ -158,12 +159,9 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
                 .notes
                 .push("the mine was stopped: the answer is from what is there so far".into());
         }
-        reply.notes.extend(
-            report
-                .warnings
-                .iter()
-                .map(|warning| format!("warning: {}", warning.message)),
-        );
+        reply
+            .notes
+            .extend(report.warnings.iter().flat_map(hint::lines));
         reply.notes.extend(mined_note(report));
         reply.notes.extend(mining::failures(report));
     }

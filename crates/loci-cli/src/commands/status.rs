@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{CollectionStatus, Status};
+use loci_palace::{Advice, CollectionStatus, Status, Warning};
 use serde_json::{Value, json};
 
 use crate::failure::Result;
+use crate::hint;
 use crate::reply::Reply;
 use crate::session::Session;
 
@@ -30,7 +31,7 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         "damaged_relations": state.damaged_relations,
         "removed_duplicates": state.removed_duplicates,
         "drift_files": state.drift_files,
-        "read_only": state.read_only.as_ref().map(|warning| &warning.message),
+        "read_only": state.read_only.as_ref().map(Warning::message),
         "set_aside": state.set_aside,
         "indexes": state.indexes,
     });
@@ -81,6 +82,9 @@ fn shown(path: &str, backend: &str, status: &Status) -> String {
         };
         if let Some(reason) = &index.held_back {
             let _ = writeln!(text, "             the index is not rebuilt: {reason}");
+            if let Some(hint) = hint::words(&Advice::RebuildIndex) {
+                let _ = writeln!(text, "             hint: {hint}");
+            }
         }
     }
     if state.facts + state.links > 0 {

@@ -138,7 +138,7 @@ fn whatever_would_write_into_a_chroma_directory_names_import() {
     for arguments in writing {
         let error = dir.error(2, &[arguments, &["--palace", old.name()]].concat());
         assert_eq!(error["kind"], "unsupported", "{arguments:?}: {error}");
-        let said = error["message"].as_str().unwrap();
+        let said = error["help"].as_str().unwrap();
         assert!(said.contains("loci import"), "{arguments:?}: {said}");
     }
     assert_eq!(old.state(), before);

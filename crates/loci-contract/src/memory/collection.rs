@@ -229,7 +229,11 @@ impl Collection for MemoryCollection {
             }
             let (selection, include) = (&query.selection, query.include);
             Ok(search::nearest(
-                state, &vectors, query.k, selection, include,
+                (self.name(), state),
+                &vectors,
+                query.k,
+                selection,
+                include,
             ))
         })
     }
@@ -268,7 +272,7 @@ impl Collection for MemoryCollection {
     ) -> Result<LexicalResult> {
         self.read(|state| {
             check_k(k)?;
-            Ok(search::by_words(state, query, k, selection))
+            Ok(search::by_words((self.name(), state), query, k, selection))
         })
     }
 

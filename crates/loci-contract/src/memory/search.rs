@@ -10,7 +10,7 @@ use loci_core::{
 use super::state::{Drawer, State};
 
 pub(super) fn nearest(
-    state: &State,
+    (name, state): (&str, &State),
     vectors: &[Vec<f32>],
     k: usize,
     selection: &Selection,
@@ -26,12 +26,12 @@ pub(super) fn nearest(
         ..QueryResult::default()
     };
     if state.vectors() > 0 && selected.is_empty() {
-        result.warnings.push(excludes_all(state));
+        result.warnings.push(excludes_all(name, state));
     } else if candidates.is_empty() {
-        result.warnings.push(Warning::new(
-            "no_vectors",
-            format!("none of {} drawers in scope has a vector", selected.len()),
-        ));
+        result.warnings.push(Warning::NoVectors {
+            collection: name.to_owned(),
+            drawers: selected.len() as u64,
+        });
     }
     for query in vectors {
         let mut hits: Vec<(f32, &Drawer)> = candidates
@@ -98,7 +98,7 @@ pub(super) fn fields(drawers: &[&Drawer], include: Include) -> GetResult {
 
 /// Ranks by the number of distinct words shared with the query.
 pub(super) fn by_words(
-    state: &State,
+    (name, state): (&str, &State),
     query: &str,
     k: usize,
     selection: &Selection,
@@ -107,13 +107,13 @@ pub(super) fn by_words(
     if wanted.is_empty() {
         return LexicalResult {
             hits: vec![],
-            warnings: vec![Warning::new("empty_query", "the query holds no word")],
+            warnings: vec![Warning::EmptyQuery],
         };
     }
     let selected = state.select(selection);
     let mut result = LexicalResult::default();
     if selected.is_empty() && !state.drawers.is_empty() {
-        result.warnings.push(excludes_all(state));
+        result.warnings.push(excludes_all(name, state));
     }
     for drawer in selected {
         let document = drawer.document.as_deref().unwrap_or_default();
@@ -186,12 +186,9 @@ pub(super) fn changes(state: &State, seq: u64, limit: usize) -> Changes {
     }
 }
 
-fn excludes_all(state: &State) -> Warning {
-    Warning::new(
-        "filter_excludes_all",
-        format!(
-            "the filter excludes all {} drawers of the collection",
-            state.drawers.len()
-        ),
-    )
+fn excludes_all(name: &str, state: &State) -> Warning {
+    Warning::FilterExcludesAll {
+        collection: name.to_owned(),
+        drawers: state.drawers.len() as u64,
+    }
 }

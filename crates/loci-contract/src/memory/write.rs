@@ -59,7 +59,7 @@ pub(super) fn write(
     for (at, id) in batch.ids.iter().enumerate() {
         let applied = apply(palace, &mut state, batch, at, embedded, mode)?;
         if applied.dropped_vector {
-            dropped.push(format!("`{id}`"));
+            dropped.push(id.clone());
         }
         if let Some(embedded) = embedded.filter(|_| applied.used_embedder) {
             state.check_embedder(name, &embedded.identity)?;
@@ -69,14 +69,11 @@ pub(super) fn write(
         }
         result.outcomes.push(applied.outcome);
     }
-    if !dropped.is_empty() {
-        result.warnings.push(Warning::new(
-            "vector_dropped",
-            format!(
-                "the text of {} changed without a new vector; the old one was dropped",
-                dropped.join(", ")
-            ),
-        ));
+    if let Some(first) = dropped.first() {
+        result.warnings.push(Warning::VectorDropped {
+            drawers: dropped.len(),
+            first: first.clone(),
+        });
     }
     result.seq = state.seq;
     palace.collections.insert(name.into(), state);

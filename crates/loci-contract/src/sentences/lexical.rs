@@ -184,8 +184,8 @@ pub fn s10_11_a_filter_that_excludes_everything_warns_with_the_number_of_drawers
     let said = found
         .warnings
         .iter()
-        .find(|warning| warning.code == "filter_excludes_all");
-    assert!(said.unwrap().message.contains('7'), "{said:?}");
+        .find(|warning| warning.code() == "filter_excludes_all");
+    assert!(said.unwrap().message().contains('7'), "{said:?}");
 }
 
 pub fn s10_12_at_most_k_hits_come_back_and_k_if_there_are(fixture: &dyn Fixture) {

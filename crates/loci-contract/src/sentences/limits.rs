@@ -27,7 +27,10 @@ pub fn s14_1_a_call_takes_at_most_so_many_records(fixture: &dyn Fixture) {
     let result = collection
         .add(&Batch::new(names(MAX_BATCH_RECORDS)))
         .unwrap();
-    assert_eq!(result.count("added"), MAX_BATCH_RECORDS);
+    assert_eq!(
+        result.count(loci_core::OutcomeKind::Added),
+        MAX_BATCH_RECORDS
+    );
 }
 
 pub fn s14_2_an_id_is_neither_empty_nor_too_long_nor_holds_nul(fixture: &dyn Fixture) {

@@ -237,8 +237,8 @@ pub fn s7_19_a_filter_that_excludes_everything_warns_with_the_number_of_drawers(
     let said = found
         .warnings
         .iter()
-        .find(|warning| warning.code == "filter_excludes_all");
-    assert!(said.unwrap().message.contains('7'), "{said:?}");
+        .find(|warning| warning.code() == "filter_excludes_all");
+    assert!(said.unwrap().message().contains('7'), "{said:?}");
 }
 
 fn one_of_two(fixture: &dyn Fixture) -> std::sync::Arc<dyn Collection> {

@@ -325,7 +325,7 @@ pub fn s3_23_ids_are_compared_byte_by_byte(fixture: &dyn Fixture) {
         "a", "A", " a", "a ", "ä", "a\u{308}", "1", "01", "1.0", "a%", "'",
     ];
     let result = collection.add(&Batch::new(names).documents(names)).unwrap();
-    assert_eq!(result.count("added"), names.len());
+    assert_eq!(result.count(loci_core::OutcomeKind::Added), names.len());
     for name in names {
         assert_eq!(one(&*collection, name).0, name);
     }

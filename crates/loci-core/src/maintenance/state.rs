@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::result::Warning;
+use crate::warning::Warning;
 
 /// The state of a palace.
 #[derive(Debug, Clone)]

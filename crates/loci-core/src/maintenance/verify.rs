@@ -1,17 +1,106 @@
 //! What a verification found.
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
 
 /// Findings of one kind that are listed one by one.
 const LISTED: usize = 100;
 
+/// What does not agree. It serialises to one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// A vector that an index lacks.
+    Missing,
+    /// An entry of an index without a drawer.
+    Ghost,
+    /// An entry of an index for an older vector.
+    Stale,
+    /// A record that is not what was written.
+    Damaged,
+    /// A count that is wrong.
+    Count,
+    /// A row that belongs to nothing.
+    Orphan,
+    /// Postings that do not fit the texts.
+    Postings,
+    /// Passages that do not fit the texts.
+    Passages,
+    /// Labels that do not fit the metadata.
+    Labels,
+    /// An index file that cannot be used.
+    Index,
+    /// A damaged log.
+    Log,
+    /// A table, index, view or trigger that is no part of a palace.
+    Schema,
+    /// The database itself.
+    Database,
+    /// Something that only one backend knows.
+    Other(&'static str),
+}
+
+impl FindingKind {
+    /// The word that is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Ghost => "ghost",
+            Self::Stale => "stale",
+            Self::Damaged => "damaged",
+            Self::Count => "count",
+            Self::Orphan => "orphan",
+            Self::Postings => "postings",
+            Self::Passages => "passages",
+            Self::Labels => "labels",
+            Self::Index => "index",
+            Self::Log => "log",
+            Self::Schema => "schema",
+            Self::Database => "database",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+impl From<&'static str> for FindingKind {
+    fn from(word: &'static str) -> Self {
+        match word {
+            "missing" => Self::Missing,
+            "ghost" => Self::Ghost,
+            "stale" => Self::Stale,
+            "damaged" => Self::Damaged,
+            "count" => Self::Count,
+            "orphan" => Self::Orphan,
+            "postings" => Self::Postings,
+            "passages" => Self::Passages,
+            "labels" => Self::Labels,
+            "index" => Self::Index,
+            "log" => Self::Log,
+            "schema" => Self::Schema,
+            "database" => Self::Database,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for FindingKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 /// Something that does not agree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// `missing`, `ghost`, `stale`, `damaged`, `count`, `orphan`, `postings`, `passages`, `labels`,
-    /// `index`, `log`, `schema` (a table, index, view or trigger that is no part of a palace) or
-    /// `database`.
-    pub kind: &'static str,
+    /// What does not agree.
+    pub kind: FindingKind,
     /// The collection, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
@@ -44,11 +133,12 @@ impl VerifyReport {
     /// Adds a finding, or counts it where its kind has enough.
     pub fn push(
         &mut self,
-        kind: &'static str,
+        kind: impl Into<FindingKind>,
         collection: Option<&str>,
         id: Option<String>,
         detail: impl Into<String>,
     ) {
+        let kind = kind.into();
         if self
             .findings
             .iter()

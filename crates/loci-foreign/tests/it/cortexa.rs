@@ -202,7 +202,7 @@ fn deleted_memories_stay_in_segments() {
     let note = palace
         .findings()
         .iter()
-        .find(|finding| finding.code == "segments_deleted");
+        .find(|finding| finding.code.as_str() == "segments_deleted");
     assert_eq!(note.unwrap().evidence["ids"], serde_json::json!([6]));
 }
 
@@ -223,7 +223,7 @@ fn a_log_damaged_in_the_middle_gives_all_records_but_that_one() {
     let finding = palace
         .findings()
         .iter()
-        .find(|finding| finding.code == "wal_damaged");
+        .find(|finding| finding.code.as_str() == "wal_damaged");
     assert_eq!(
         finding.unwrap().evidence["offsets"],
         serde_json::json!([third])

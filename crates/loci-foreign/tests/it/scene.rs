@@ -106,7 +106,7 @@ pub(crate) fn codes(palace: &dyn ForeignPalace) -> Vec<&'static str> {
     palace
         .findings()
         .iter()
-        .map(|finding| finding.code)
+        .map(|finding| finding.code.as_str())
         .collect()
 }
 

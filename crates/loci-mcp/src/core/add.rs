@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{masked_line, object, warned};
 use crate::arguments::Arguments;
 use crate::drawer::{flagged, name, one_line, rounded};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 /// Drawers written in one transaction; between two, a call can be cancelled.
@@ -128,7 +129,7 @@ fn structured(report: &RememberReport) -> Value {
         "added": report.added,
         "drawers": drawers,
         "threshold": rounded(report.threshold),
-        "warnings": report.warnings,
+        "warnings": hint::warnings(&report.warnings, Tools::Loci),
         "masked": report.masked,
     })
 }
@@ -203,7 +204,12 @@ fn place(drawer: &NewDrawer) -> String {
 fn shown(report: &RememberReport) -> String {
     let mut text = format!("added {} of {}\n", report.added, report.drawers.len());
     for remembered in &report.drawers {
-        let _ = write!(text, "{}: {}", name(&remembered.id), remembered.outcome);
+        let _ = write!(
+            text,
+            "{}: {}",
+            name(&remembered.id),
+            remembered.outcome.as_str()
+        );
         if remembered.facts > 0 {
             let _ = write!(text, ", {} fact(s)", remembered.facts);
         }

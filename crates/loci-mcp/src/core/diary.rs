@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{masked_line, object, warned};
 use crate::drawer::{NOTICE, flagged, name, one_line};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Entries, if no number is given.
@@ -68,7 +69,7 @@ fn write(call: &Call<'_>) -> Result<Answer> {
     );
     let structured = json!({
         "entry": written.entry,
-        "warnings": written.warnings,
+        "warnings": hint::warnings(&written.warnings, Tools::Loci),
         "masked": written.masked,
     });
     Ok(Answer::new(structured, text))

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{masked_line, object, warned};
 use crate::drawer::{self, NOTICE, flagged, name, one_line};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Facts in one answer.
@@ -208,7 +209,7 @@ fn found(answer: &FactAnswer) -> Answer {
         "about": NOTICE,
         "facts": facts,
         "total": answer.total,
-        "warnings": answer.warnings,
+        "warnings": hint::warnings(&answer.warnings, Tools::Loci),
     });
     Answer::new(structured, text)
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{object, warned};
 use crate::drawer::{Drawer, NOTICE, by_ids, one_line, parse_uri};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Ids in one call.
@@ -58,7 +59,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         "about": NOTICE,
         "drawers": drawers.iter().map(whole).collect::<Vec<_>>(),
         "missing": missing,
-        "warnings": warnings,
+        "warnings": hint::warnings(&warnings, Tools::Loci),
     });
     Ok(Answer::new(structured, text).links(links))
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{object, selection, warned};
 use crate::drawer::{Drawer, NOTICE, count, fenced, of_result, one_line};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Drawers, if no number is given.
@@ -90,11 +91,11 @@ impl Page {
 }
 
 fn nothing_yet(why: &Error) -> Answer {
-    let warnings = vec![Warning::new(
-        "empty",
-        format!("nothing is remembered yet ({why}); `loci_add` begins"),
-    )];
-    let structured = json!({"drawers": [], "total": 0, "warnings": warnings});
+    let warnings = vec![Warning::Empty {
+        problem: why.to_string(),
+    }];
+    let structured =
+        json!({"drawers": [], "total": 0, "warnings": hint::warnings(&warnings, Tools::Loci)});
     Answer::new(structured, warned(&warnings))
 }
 
@@ -123,7 +124,7 @@ fn page(wanted: &Page, palace: &Palace) -> Result<Answer> {
         "drawers": entries,
         "total": total,
         "offset": offset,
-        "warnings": warnings,
+        "warnings": hint::warnings(&warnings, Tools::Loci),
     });
     Ok(Answer::new(structured, text).links(links))
 }
@@ -192,7 +193,7 @@ pub(crate) fn status(palace: &Palace) -> Result<Answer> {
         "facts": status.state.facts,
         "links": status.state.links,
         "bytes": status.state.bytes,
-        "warnings": warnings,
+        "warnings": hint::warnings(&warnings, Tools::Loci),
     });
     let mut text = format!(
         "{} drawer(s), {} fact(s), {} link(s)\n",
@@ -244,24 +245,17 @@ fn health(status: &Status) -> Vec<Warning> {
     let state = &status.state;
     let damaged = state.damaged_drawers + state.damaged_relations;
     if damaged > 0 {
-        warnings.push(Warning::new(
-            "damaged",
-            format!("{damaged} damaged record(s) were set aside; `loci verify --deep` tells more"),
-        ));
+        warnings.push(Warning::DamagedRecords { records: damaged });
     }
     if state.purge_pending {
-        warnings.push(Warning::new(
-            "purge_pending",
-            "forgotten text may still be in the files; the next process removes it",
-        ));
+        warnings.push(Warning::PurgePending);
     }
     for collection in &status.collections {
         if let Some(reason) = &collection.index.held_back {
-            let message = format!(
-                "the index of `{}` is not rebuilt: {reason}",
-                collection.info.name
-            );
-            warnings.push(Warning::new("index_held_back", message));
+            warnings.push(Warning::IndexHeldBack {
+                collection: collection.info.name.clone(),
+                reason: reason.clone(),
+            });
         }
     }
     warnings

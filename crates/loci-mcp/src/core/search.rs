@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{object, selection, warned};
 use crate::drawer::{Drawer, NOTICE, day, fenced, name, one_line, rounded};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Hits, if no number is given.
@@ -86,17 +87,16 @@ fn run(call: &Call<'_>) -> Result<Answer> {
 
 /// The answer of a memory that holds nothing so far.
 fn nothing_yet(why: &Error) -> Answer {
-    let warnings = vec![Warning::new(
-        "empty",
-        format!("nothing is remembered yet ({why}); `loci_add` begins"),
-    )];
+    let warnings = vec![Warning::Empty {
+        problem: why.to_string(),
+    }];
     let text = format!("nothing found\n{}", warned(&warnings));
     let structured = json!({
         "hits": [],
         "verdict": {"likely": false, "probability": 0.0},
         "in_scope": 0,
         "tokens": 0,
-        "warnings": warnings,
+        "warnings": hint::warnings(&warnings, Tools::Loci),
     });
     Answer::new(structured, text)
 }
@@ -134,7 +134,7 @@ fn structured(found: &Found, drawers: &[Drawer]) -> Value {
         "verdict": answer.verdict,
         "in_scope": answer.in_scope,
         "tokens": answer.tokens,
-        "warnings": answer.warnings,
+        "warnings": hint::warnings(&answer.warnings, Tools::Loci),
     });
     if let (Some(scope), Some(object)) = (&found.available_in_scope, structured.as_object_mut()) {
         let by_name = |counts: &[(String, u64)]| -> BTreeMap<String, u64> {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{masked_line, object, warned};
 use crate::drawer::{count, name, parse_uri};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 pub(super) const TOOL: Tool = Tool {
@@ -107,7 +108,7 @@ fn answer(collection: &str, id: &str, outcome: &Outcome, warnings: &[Warning]) -
         "id": id,
         "collection": collection,
         "outcome": outcome.as_str(),
-        "warnings": warnings,
+        "warnings": hint::warnings(&warnings, Tools::Loci),
     });
     Answer::new(structured, text).links(vec![DrawerLink {
         collection: collection.to_owned(),

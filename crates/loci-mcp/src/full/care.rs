@@ -43,7 +43,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         if report.ok() {
             "everything agrees"
         } else {
-            "`loci repair` mends this"
+            "the owner of this memory should repair it"
         }
     );
     let structured = json!({

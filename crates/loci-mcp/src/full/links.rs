@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::core::{masked_line, warned};
 use crate::drawer::{NOTICE, fenced, flagged, one_line, parse_uri};
+use crate::hint;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 const LIMIT: u64 = 50;
@@ -140,7 +141,10 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
         text.push_str("there is more; raise `limit`\n");
     }
     text.push_str(&warned(&walk.warnings));
-    Ok(Answer::new(json!(walk), text))
+    Ok(Answer::new(
+        hint::with_warnings(json!(walk), &walk.warnings),
+        text,
+    ))
 }
 
 fn tunnels(call: &Call<'_>) -> Result<Answer> {

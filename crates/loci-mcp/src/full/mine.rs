@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::core::{masked_line, object, warned};
 use crate::drawer::name;
+use crate::hint;
 use crate::tool::{Answer, Call, Kind, Tool, cancelled};
 
 /// How often progress is reported.
@@ -86,7 +87,10 @@ fn mine(call: &Call<'_>) -> Result<Answer> {
     if report.stopped {
         return Err(cancelled());
     }
-    Ok(Answer::new(json!(report), shown(&report)))
+    Ok(Answer::new(
+        hint::with_warnings(json!(report), &report.warnings),
+        shown(&report),
+    ))
 }
 
 /// Mines while another thread says how far it is.
@@ -163,8 +167,8 @@ fn runs(call: &Call<'_>) -> Result<Answer> {
             text,
             "run {}: {} {}, {} source(s), {}",
             run.id,
-            name(&run.kind),
-            name(&run.state),
+            name(run.kind.as_str()),
+            name(run.state.as_str()),
             run.sources,
             date_of(run.started_at)
         );

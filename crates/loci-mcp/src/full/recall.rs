@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::core::{object, request, twin, warned};
 use crate::drawer::{NOTICE, name, one_line, rounded};
+use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 const MOST_TOKENS: u64 = 20_000;
@@ -103,7 +104,10 @@ fn wake_up(call: &Call<'_>) -> Result<Answer> {
     };
     text.push('\n');
     text.push_str(&warned(&woken.warnings));
-    Ok(Answer::new(json!(woken), text))
+    Ok(Answer::new(
+        hint::with_warnings(json!(woken), &woken.warnings),
+        text,
+    ))
 }
 
 fn duplicates(call: &Call<'_>) -> Result<Answer> {
@@ -140,7 +144,7 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
         "about": NOTICE,
         "threshold": rounded(check.threshold),
         "twins": check.twins.iter().map(twin).collect::<Vec<_>>(),
-        "warnings": check.warnings,
+        "warnings": hint::warnings(&check.warnings, Tools::Loci),
     });
     Ok(Answer::new(structured, words).links(links))
 }

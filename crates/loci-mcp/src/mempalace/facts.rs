@@ -198,12 +198,8 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
     let conflicts: Vec<Warning> = report
         .iter()
         .flat_map(|added| &added.conflicts)
-        .map(|other| {
-            let other = format!("{} → {} → {}", other.subject, other.predicate, other.object);
-            Warning::new(
-                "conflict",
-                format!("at the same time this is held: {other}"),
-            )
+        .map(|other| Warning::ConflictingFact {
+            other: [&other.subject, &other.predicate, &other.object].map(String::clone),
         })
         .collect();
     let mut answer = added(&fact.id, &statement, &conflicts);
@@ -237,9 +233,7 @@ pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
         return refuse(format!("ended `{ended}` is before valid_from `{from}`"));
     }
     if facts.is_empty() {
-        let message =
-            "no such fact holds; nothing was changed, mempalace_kg_query shows what is known";
-        warnings.push(Warning::new("nothing_ended", message));
+        warnings.push(Warning::NothingEnded);
     }
     for fact in facts {
         let this = FactSearch {

@@ -4,6 +4,7 @@
 use loci_palace::{Error, ErrorKind, MaskTally, RECALLED, Result, Warning};
 use serde_json::{Value, json};
 
+use crate::hint::{self, Tools};
 use crate::tool::Answer;
 
 /// What a tool gives, or why it does not.
@@ -92,19 +93,14 @@ fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
 
 /// What the caller can do about an error.
 pub(super) fn hint(error: &Error) -> Option<String> {
-    match error {
-        Error::PalaceNotFound { .. } => Some(
-            "the first mempalace_add_drawer makes a palace; `loci import` brings an old one over"
-                .into(),
-        ),
-        other => other.help(),
-    }
+    hint::of_error(error, Tools::MemPalace)
 }
 
 /// Puts warnings into an answer; none, no key.
 pub(super) fn warn(answer: &mut Value, warnings: &[Warning]) {
     if let (Some(object), false) = (answer.as_object_mut(), warnings.is_empty()) {
-        object.insert("warnings".into(), json!(warnings));
+        let warnings = hint::warnings(warnings, Tools::MemPalace);
+        object.insert("warnings".into(), warnings);
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn status(call: &Call<'_>) -> Outcome<Value> {
             "sqlite_path": directory,
             "error_count": 0,
             "errors": [],
-            "reason": "`loci verify` checks the palace",
+            "reason": "the palace is checked by its owner",
         },
         "library_versions": {"stale": false, "serving": {"loci": version}, "packages": []},
         "updates": {"server": {"enabled": false, "installed": version}},

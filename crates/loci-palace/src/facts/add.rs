@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::clock::now_ms;
-use loci_core::{
-    Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning, quoted,
-};
+use loci_core::{Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning};
 
 use super::conflicts::Lookup;
 use super::{FactAdded, dates};
@@ -142,27 +140,17 @@ fn source_warning(fact: &Fact, missing: &Sources) -> Vec<Warning> {
             let ids = missing.get(&drawer.collection);
             ids.is_some_and(|ids| ids.contains(&drawer.id))
         })
-        .map(|drawer| {
-            Warning::new(
-                "source_missing",
-                format!(
-                    "there is no drawer {} in collection {}; the fact names it all the same",
-                    quoted(&drawer.id),
-                    quoted(&drawer.collection)
-                ),
-            )
+        .map(|drawer| Warning::SourceMissing {
+            collection: drawer.collection.clone(),
+            drawer: drawer.id.clone(),
         })
         .collect()
 }
 
 fn ended_warning(old: &Fact) -> Option<Warning> {
-    let end = old.valid_to.as_deref()?;
-    Some(Warning::new(
-        "fact_ended",
-        format!(
-            "{} is there as fact {} with the end {end} and stays so; give another valid_from if it holds again",
-            old.statement(),
-            quoted(&old.id)
-        ),
-    ))
+    Some(Warning::FactEnded {
+        statement: old.statement(),
+        fact: old.id.clone(),
+        ended: old.valid_to.clone()?,
+    })
 }

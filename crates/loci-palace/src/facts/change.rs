@@ -171,7 +171,7 @@ fn refusal(relations: &dyn Relations, old: &FactSearch, ended: Option<&Fact>) ->
     }
     let hints: Vec<String> = search::missing_names(relations, old)?
         .into_iter()
-        .map(|warning| warning.message)
+        .map(|warning| warning.message())
         .collect();
     Ok(Error::Conflict {
         what: match hints.as_slice() {

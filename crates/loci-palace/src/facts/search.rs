@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use loci_core::clock::now_ms;
-use loci_core::{Fact, FactQuery, MAX_RESULTS, Relations, Result, Warning, quoted};
+use loci_core::{Fact, FactQuery, MAX_RESULTS, Relations, Result, Warning};
 
 use super::{FactAnswer, FactSearch, FactState, dates};
-use crate::search::{distance, first_of};
+use crate::search::distance;
 
 /// Facts per answer when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -123,22 +123,19 @@ impl Others {
     }
 
     fn warning(&self, as_of: Option<&str>) -> Warning {
-        let when = as_of.map_or("now".to_owned(), |date| format!("as of {date}"));
-        let last = self.last.as_ref().map_or(String::new(), |fact| {
+        let last = self.last.as_ref().map(|fact| {
             let span = match (&fact.valid_from, &fact.valid_to) {
                 (_, Some(until)) => format!(" until {until}"),
                 (Some(since), None) => format!(" since {since}"),
                 (None, None) => String::new(),
             };
-            format!("; the last of them: {}{span}", fact.statement())
+            format!("{}{span}", fact.statement())
         });
-        Warning::new(
-            "none_holds",
-            format!(
-                "{} fact(s) match, none holds {when}; ask for ended ones to see them{last}",
-                self.count
-            ),
-        )
+        Warning::NoneHolds {
+            facts: self.count,
+            as_of: as_of.map(str::to_owned),
+            last,
+        }
     }
 }
 
@@ -156,16 +153,10 @@ pub(super) fn missing_names(
         if !relations.spellings(name)?.is_empty() {
             continue;
         }
-        let near = near_names(relations, name)?;
-        let near = if near.is_empty() {
-            String::new()
-        } else {
-            format!("; there is {}", first_of(&near))
-        };
-        warnings.push(Warning::new(
-            "no_such_name",
-            format!("no fact names {}{near}", quoted(name.trim())),
-        ));
+        warnings.push(Warning::NoSuchName {
+            name: name.trim().to_owned(),
+            near: near_names(relations, name)?,
+        });
     }
     if warnings.is_empty()
         && let Some(warning) = other_predicates(relations, search)?
@@ -193,15 +184,9 @@ fn other_predicates(relations: &dyn Relations, search: &FactSearch) -> Result<Op
     })?;
     let mut names: Vec<String> = predicates.into_iter().collect();
     names.sort_by_key(|name| distance(name, predicate));
-    Ok((!names.is_empty()).then(|| {
-        Warning::new(
-            "no_such_predicate",
-            format!(
-                "no such fact has the predicate {}; there is {}",
-                quoted(predicate.trim()),
-                first_of(&names)
-            ),
-        )
+    Ok((!names.is_empty()).then(|| Warning::NoSuchPredicate {
+        predicate: predicate.trim().to_owned(),
+        near: names,
     }))
 }
 

@@ -1,6 +1,8 @@
 //! Whether the ends of a link exist, and what there is instead.
 
-use loci_core::{Error, Filter, Get, Include, LinkEnd, Result, Selection, quoted, quoted_list};
+use loci_core::{
+    Advice, Error, Filter, Get, Include, LinkEnd, Result, Selection, quoted, quoted_list,
+};
 
 use crate::palace::Palace;
 
@@ -46,19 +48,16 @@ impl Palace {
                 elsewhere.push(quoted(other.name()));
             }
         }
-        let problem = if elsewhere.is_empty() {
-            format!(
-                "is not in collection {}; `loci list` shows ids",
-                quoted(collection)
-            )
-        } else {
-            format!(
-                "is not in collection {} but in {}",
-                quoted(collection),
-                elsewhere.join(", ")
-            )
-        };
-        Err(Error::invalid(format!("drawer {}", quoted(id)), problem))
+        let what = format!("drawer {}", quoted(id));
+        let problem = format!("is not in collection {}", quoted(collection));
+        if elsewhere.is_empty() {
+            return Err(Error::invalid(what, problem).advise(Advice::ListDrawers));
+        }
+        let elsewhere = elsewhere.join(", ");
+        Err(Error::invalid(
+            what,
+            format!("{problem} but in {elsewhere}"),
+        ))
     }
 
     fn refuse_room(&self, wing: &str, room: &str) -> Result<()> {

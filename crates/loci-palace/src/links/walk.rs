@@ -40,10 +40,8 @@ impl Palace {
             limit: limit.min(MOST_PLACES),
         };
         if max_hops > MOST_HOPS {
-            walker.walk.warnings.push(Warning::new(
-                "hops_limited",
-                format!("a walk goes {MOST_HOPS} hops at most"),
-            ));
+            let limit = MOST_HOPS;
+            walker.walk.warnings.push(Warning::HopsLimited { limit });
         }
         walker.reach(start.clone(), 0, None)?;
         walker.go(max_hops.min(MOST_HOPS))?;

@@ -31,10 +31,7 @@ impl<'a> TwinSearch<'a> {
         let mut warnings = Vec::new();
         let by_vector = memory.embedder.is_some() && vectors > 0;
         if memory.embedder.is_none() && drawers > 0 {
-            warnings.push(Warning::new(
-                "no_near_duplicates",
-                "there is no embedder, so only texts with the same words were looked for",
-            ));
+            warnings.push(Warning::NoNearDuplicates { reembedding: false });
         }
         Self {
             collection,
@@ -100,10 +97,8 @@ impl<'a> TwinSearch<'a> {
             Ok(found) => found,
             // Another process may make the vectors anew at this moment; adding need not wait for that.
             Err(Error::EmbedderMismatch { .. }) => {
-                self.warnings.push(Warning::new(
-                    "no_near_duplicates",
-                    "the vectors are being made anew, so near duplicates were not looked for",
-                ));
+                self.warnings
+                    .push(Warning::NoNearDuplicates { reembedding: true });
                 return Ok(vec![Vec::new(); texts.len()]);
             }
             Err(error) => return Err(error),

@@ -1,6 +1,6 @@
 //! The records of one foreign collection, from reading to proof.
 
-use loci_core::{DrawerRef, Error, Result, Warning, quoted, quoted_unless_plain};
+use loci_core::{DrawerRef, Error, Result, Warning};
 use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
 
 use super::intake::Intake;
@@ -125,54 +125,44 @@ impl<'a> Drawers<'a> {
     }
 
     fn say(&mut self, collection: &RescuedCollection, warnings: Vec<Warning>) {
-        let target = quoted(&collection.target);
         for warning in warnings {
             // What concerns only texts without a vector need not be said when there are none.
             let idle = collection.stand_in + collection.without_vector == 0;
-            if warning.code != "model_missing" || !idle {
+            if !matches!(warning, Warning::ModelMissing { .. }) || !idle {
                 self.report.warn(warning);
             }
         }
         if collection.stand_in > 0 {
-            self.report.warn(Warning::new(
-                "stand_in",
-                format!(
-                    "{} drawer(s) of {target} had no vector and their model is not here: the built-in table stands in; \
-                     add the model (`loci model add`), then `loci reembed --model minilm --collection {}`",
-                    collection.stand_in,
-                    quoted_unless_plain(&collection.target)
-                ),
-            ));
+            self.report.warn(Warning::ImportedStandIn {
+                collection: collection.target.clone(),
+                drawers: collection.stand_in,
+            });
         }
         if collection.without_vector > 0 {
-            self.report.warn(Warning::new(
-                "without_vector",
-                format!(
-                    "{} drawer(s) of {target} have no vector and are found by words alone",
-                    collection.without_vector
-                ),
-            ));
+            self.report.warn(Warning::WithoutVector {
+                collection: collection.target.clone(),
+                drawers: collection.without_vector,
+                other_embedder: 0,
+                model: None,
+            });
         }
         if collection.forgotten > 0 {
-            self.report.warn(Warning::new(
-                "forgotten",
-                format!(
-                    "{} record(s) of {} were left out: their text was forgotten here; `--allow-again` takes them all the same",
-                    collection.forgotten, quoted(&collection.name)
-                ),
-            ));
+            self.report.warn(Warning::ForgottenLeftOut {
+                collection: collection.name.clone(),
+                records: collection.forgotten,
+            });
         }
         if collection.differing > 0 {
-            self.report.warn(Warning::new(
-                "differing",
-                format!(
-                    "{} drawer(s) of {target} differ from {} and were left alone, the first is {}; `--on-conflict update` \
-                     makes them as they are there, `--on-conflict duplicate` adds what is there under new ids",
-                    collection.differing,
-                    quoted(&collection.name),
-                    quoted(collection.differing_ids.first().map_or("", String::as_str))
-                ),
-            ));
+            self.report.warn(Warning::Differing {
+                from: collection.name.clone(),
+                into: collection.target.clone(),
+                drawers: collection.differing,
+                first: collection
+                    .differing_ids
+                    .first()
+                    .cloned()
+                    .unwrap_or_default(),
+            });
         }
     }
 }

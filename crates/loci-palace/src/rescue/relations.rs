@@ -43,10 +43,7 @@ impl Rescue<'_> {
         if keeper.is_none() && report.facts.read + report.links.read > 0 {
             report.leave_out("facts", report.facts.read);
             report.leave_out("links", report.links.read);
-            report.warn(Warning::new(
-                "relations_not_kept",
-                "this palace keeps no facts and links; they were left out",
-            ));
+            report.warn(Warning::RelationsNotKept);
         }
         Ok(())
     }

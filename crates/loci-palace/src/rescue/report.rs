@@ -2,11 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use loci_chroma::{Finding, Severity};
+use loci_chroma::{Finding, FindingCode, Severity};
 use loci_core::Warning;
-use loci_foreign::{ForeignPalace, Kind, VectorOrigin, shell_quoted};
+use loci_foreign::{ForeignPalace, Kind, VectorOrigin};
 use serde::Serialize;
 
 use crate::secrets::Tally;
@@ -19,42 +18,42 @@ const NAMED_FINDINGS: usize = 3;
 
 /// Findings after which less comes than was there, or not all of it is sure. The others are troubles of the program that owns the
 /// files alone.
-const LOSSES: [&str; 35] = [
-    "checkpoint_altered",
-    "checkpoint_damaged",
-    "collection_lost",
-    "companion_damaged",
-    "content_altered",
-    "data_short",
-    "database_damaged",
-    "document_missing",
-    "documents_orphaned",
-    "graph_damaged",
-    "index_foreign",
-    "index_missing",
-    "labels_unknown",
-    "length_short",
-    "metadata_damaged",
-    "metadata_lost",
-    "order_contradicted",
-    "pickle_damaged",
-    "pickle_disputed",
-    "pickle_missing",
-    "queue_gap",
-    "queue_unreadable",
-    "records_lost",
-    "rows_uncertain",
-    "segment_damaged",
-    "segments_only",
-    "sqlite_damaged",
-    "tables_missing",
-    "tunnels_damaged",
-    "two_writers",
-    "vectors_damaged",
-    "vectors_lost",
-    "wal_damaged",
-    "wal_missing",
-    "wal_tail_cut",
+const LOSSES: [FindingCode; 35] = [
+    FindingCode::CheckpointAltered,
+    FindingCode::CheckpointDamaged,
+    FindingCode::CollectionLost,
+    FindingCode::CompanionDamaged,
+    FindingCode::ContentAltered,
+    FindingCode::DataShort,
+    FindingCode::DatabaseDamaged,
+    FindingCode::DocumentMissing,
+    FindingCode::DocumentsOrphaned,
+    FindingCode::GraphDamaged,
+    FindingCode::IndexForeign,
+    FindingCode::IndexMissing,
+    FindingCode::LabelsUnknown,
+    FindingCode::LengthShort,
+    FindingCode::MetadataDamaged,
+    FindingCode::MetadataLost,
+    FindingCode::OrderContradicted,
+    FindingCode::PickleDamaged,
+    FindingCode::PickleDisputed,
+    FindingCode::PickleMissing,
+    FindingCode::QueueGap,
+    FindingCode::QueueUnreadable,
+    FindingCode::RecordsLost,
+    FindingCode::RowsUncertain,
+    FindingCode::SegmentDamaged,
+    FindingCode::SegmentsOnly,
+    FindingCode::SqliteDamaged,
+    FindingCode::TablesMissing,
+    FindingCode::TunnelsDamaged,
+    FindingCode::TwoWriters,
+    FindingCode::VectorsDamaged,
+    FindingCode::VectorsLost,
+    FindingCode::WalDamaged,
+    FindingCode::WalMissing,
+    FindingCode::WalTailCut,
 ];
 
 /// What an import is doing.
@@ -250,7 +249,9 @@ impl RescueReport {
 
     /// Records that belong to no collection any more are here, under a name that was made up.
     pub(super) fn lose_names(&mut self, findings: &[Finding]) {
-        let lost = findings.iter().filter(|of| of.code == "collection_lost");
+        let lost = findings
+            .iter()
+            .filter(|of| of.code == FindingCode::CollectionLost);
         for name in lost.filter_map(|finding| finding.collection.as_deref()) {
             let came = self.collections.iter();
             if came.filter(|of| of.name == name).any(|of| of.records > 0) {
@@ -310,25 +311,13 @@ fn damage(source: &dyn ForeignPalace) -> Option<Warning> {
         .filter(|finding| finding.severity > Severity::Note && LOSSES.contains(&finding.code))
         .collect();
     findings.sort_by_key(|finding| Reverse(finding.severity));
-    let grave: Vec<&str> = findings
-        .iter()
-        .map(|finding| finding.message.as_str())
-        .collect();
-    let more = grave.len().saturating_sub(NAMED_FINDINGS);
-    let mut named = grave.get(..grave.len() - more)?.join("; ");
-    if named.is_empty() {
-        return None;
-    }
-    if more > 0 {
-        let _ = write!(named, "; and {more} more");
-    }
-    Some(Warning::new(
-        "source_damaged",
-        format!(
-            "the source is damaged: {named}; `loci doctor {}` tells it all",
-            shell_quoted(source.path())
-        ),
-    ))
+    let more = findings.len().saturating_sub(NAMED_FINDINGS);
+    let named = findings.iter().take(NAMED_FINDINGS);
+    (!findings.is_empty()).then(|| Warning::SourceDamaged {
+        path: source.path().to_owned(),
+        findings: named.map(|finding| finding.message.clone()).collect(),
+        more,
+    })
 }
 
 /// Stable name of an origin.

@@ -58,12 +58,9 @@ impl Target {
         let standing = Standing::of(palace, name)?;
         let fresh = standing.pinned.is_none() && standing.dimension.is_none();
         let mut warnings: Vec<Warning> = contradiction(from, dimension)
-            .map(|message| {
-                let message = format!(
-                    "`{}`: {message}; its texts are searched by words alone",
-                    from.name
-                );
-                Warning::new("embedder_contradicted", message)
+            .map(|problem| Warning::EmbedderContradicted {
+                collection: from.name.clone(),
+                problem,
             })
             .into_iter()
             .collect();
@@ -183,36 +180,23 @@ impl Standing {
         from: &ForeignCollection,
         maker: Option<&EmbedderIdentity>,
     ) -> Warning {
-        let said = |embedder: Option<&EmbedderIdentity>| {
-            embedder.map_or_else(|| "somebody unknown".to_owned(), ToString::to_string)
-        };
-        let reembed = if maker.is_some_and(|maker| maker.name == MINILM_NAME) {
-            "; so does `loci reembed --model minilm` before the import"
-        } else {
-            ""
-        };
-        Warning::new(
-            "vectors_not_taken",
-            format!(
-                "the vectors of `{}` were made by {} and do not fit `{name}`, whose vectors were made by {}; its texts get \
-                 vectors of their own here; `--collection NAME` with a new name keeps them as they are{reembed}",
-                from.name,
-                said(maker),
-                said(self.pinned.as_ref()),
-            ),
-        )
+        Warning::VectorsNotTaken {
+            from: from.name.clone(),
+            made_by: maker.cloned(),
+            into: name.to_owned(),
+            pinned: self.pinned.clone(),
+            model: maker
+                .filter(|maker| maker.name == MINILM_NAME)
+                .map(|maker| maker.name.clone()),
+        }
     }
 }
 
 fn another_metric(collection: &dyn Collection, from: &ForeignCollection) -> Warning {
-    Warning::new(
-        "another_metric",
-        format!(
-            "`{}` measured distances by {}, `{}` measures them by {}",
-            from.name,
-            from.metric.as_str(),
-            collection.name(),
-            collection.metric().as_str()
-        ),
-    )
+    Warning::AnotherMetric {
+        from: from.name.clone(),
+        measured: from.metric,
+        into: collection.name().to_owned(),
+        measures: collection.metric(),
+    }
 }

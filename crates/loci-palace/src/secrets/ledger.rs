@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use loci_core::{
-    Adopted, Collection as _, CountedSource, Error, Filed, Ledger, Result, RunRecord, SourceChange,
-    SourceHash, SourceRecord, TextPlace, Undone,
+    Adopted, Collection as _, CountedSource, Error, Filed, Ledger, Result, RunKind, RunRecord,
+    RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
 };
 
 use super::collection::MaskingCollection;
@@ -97,11 +97,11 @@ impl Ledger for MaskingCollection {
         self.books()?.hashes_of(name)
     }
 
-    fn begin_run(&self, kind: &str, roots: &[String]) -> Result<u64> {
+    fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64> {
         self.books()?.begin_run(kind, roots)
     }
 
-    fn end_run(&self, run: u64, state: &str, summary: &serde_json::Value) -> Result<()> {
+    fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()> {
         self.books()?.end_run(run, state, summary)
     }
 

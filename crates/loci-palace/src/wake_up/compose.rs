@@ -53,10 +53,7 @@ pub(super) fn compose(pieces: &[Piece], budget: usize) -> WakeUp {
     loop {
         if chosen.is_empty() {
             return WakeUp {
-                warnings: vec![Warning::new(
-                    "budget_too_small",
-                    format!("nothing fits a budget of {budget} tokens"),
-                )],
+                warnings: vec![Warning::BudgetTooSmall { budget }],
                 ..WakeUp::default()
             };
         }

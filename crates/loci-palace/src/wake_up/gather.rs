@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use loci_core::{
     Collection, Error, Filter, Include, KeyTest, MetaValue, Metadata, Ordering, Result, Selection,
-    Warning, quoted,
+    Warning,
 };
 use loci_recall::date_of;
 
@@ -57,10 +57,11 @@ impl Palace {
         let candidates = self.candidates(wing, &mut warnings)?;
         if let Some(wing) = wing.filter(|_| candidates.is_empty()) {
             // A new project has no wing yet; naming those that there are would count the whole palace.
-            warnings.push(Warning::new(
-                "unknown_place",
-                format!("no drawer is in wing {}", quoted(wing)),
-            ));
+            warnings.push(Warning::UnknownPlace {
+                kind: "wing".into(),
+                name: wing.to_owned(),
+                known: None,
+            });
         }
         let (important, recent) = ranked(candidates, wing, options.agent.is_some(), &mut seen);
         let facts = self.fact_pieces(options)?;
@@ -70,13 +71,9 @@ impl Palace {
             .into_iter()
             .partition(|piece| instruction_like(&piece.text).is_empty());
         if !orders.is_empty() {
-            warnings.push(Warning::new(
-                "instruction_like",
-                format!(
-                    "{} passage(s) that read like orders to a model were left out",
-                    orders.len()
-                ),
-            ));
+            warnings.push(Warning::InstructionsLeftOut {
+                passages: orders.len(),
+            });
         }
         pieces.extend(without_twins(clean));
         Ok((pieces, warnings))
@@ -107,7 +104,9 @@ impl Palace {
             let found = match self.facts(&search) {
                 Ok(found) => found.facts,
                 // A backend that keeps no facts has none to tell.
-                Err(Error::UnsupportedCapability { .. }) => Vec::new(),
+                Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
+                    Vec::new()
+                }
                 Err(error) => return Err(error),
             };
             pieces.extend(found.into_iter().map(|state| {

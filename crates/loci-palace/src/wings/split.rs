@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::{
-    Capability, Collection, Error, Filter, Leaving, Ledger, MinedGroup, Moved, Project,
+    Advice, Capability, Collection, Error, Filter, Leaving, Ledger, MinedGroup, Moved, Project,
     ProjectRecord, Projects, Result, Selection, WingClaim,
 };
 use loci_mine::place::{Chosen, FoundProject, Places, locate_conversation};
@@ -92,11 +92,11 @@ impl Palace {
         if apply && now != split.stay {
             return Err(Error::Conflict {
                 what: format!(
-                    "wing `{wing}` has {now} drawer(s) and should have {}: another process wrote to it meanwhile\n\
-                     help: nothing is lost; `loci wings split` shows what is left to do",
+                    "wing `{wing}` has {now} drawer(s) and should have {}: another process wrote to it meanwhile; nothing is lost",
                     split.stay
                 ),
-            });
+            }
+            .advise(Advice::ShowSplit));
         }
         Ok(split)
     }

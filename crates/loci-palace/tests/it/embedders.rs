@@ -37,7 +37,7 @@ fn add(palace: &Palace, collection: &dyn Collection, rows: &[(&str, &str)]) {
 }
 
 fn codes(warnings: &[Warning]) -> BTreeSet<&str> {
-    warnings.iter().map(|warning| warning.code).collect()
+    warnings.iter().map(|warning| warning.code()).collect()
 }
 
 fn sql(path: &Path) -> rusqlite::Connection {

@@ -151,12 +151,12 @@ fn an_answer_without_facts_says_why() {
     ] {
         let answer = palace.facts(&search).unwrap();
         assert!(answer.facts.is_empty());
-        assert_eq!(answer.warnings[0].code, code);
-        let message = &answer.warnings[0].message;
+        assert_eq!(answer.warnings[0].code(), code);
+        let message = &answer.warnings[0].message();
         assert!(message.contains(word), "{message}");
     }
     let answer = palace.fact_timeline(Some("Alise"), 0, 0).unwrap();
-    assert!(answer.warnings[0].message.contains("`Alice`"));
+    assert!(answer.warnings[0].message().contains("`Alice`"));
     assert!(palace.facts(&about("alice")).unwrap().warnings.is_empty());
 }
 
@@ -257,7 +257,7 @@ fn a_fact_that_holds_again_is_added_anew_and_once() {
     };
     let known = palace.add_facts(&[named]).unwrap();
     assert!(!known[0].added);
-    assert_eq!(known[0].warnings[0].code, "fact_ended");
+    assert_eq!(known[0].warnings[0].code(), "fact_ended");
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_source_that_is_not_there_is_told() {
         .unwrap();
     let told: Vec<usize> = added.iter().map(|fact| fact.warnings.len()).collect();
     assert_eq!(told, [0, 1, 1]);
-    assert_eq!(added[1].warnings[0].code, "source_missing");
+    assert_eq!(added[1].warnings[0].code(), "source_missing");
     assert!(added.iter().all(|fact| fact.added));
 }
 

@@ -124,7 +124,7 @@ fn a_filing_that_is_based_on_an_old_revision_writes_nothing() {
         pieces: Some(Vec::new()),
         ..SourceChange::default()
     };
-    let run = ledger.begin_run("mine", &[]).unwrap();
+    let run = ledger.begin_run(&loci_palace::RunKind::Mine, &[]).unwrap();
     let filed = ledger.file(run, std::slice::from_ref(&change)).unwrap();
     assert_eq!(filed, [Filed::Stale]);
     assert_eq!((scene.seq(), contents(&palace, DRAWERS)), (seq, before));

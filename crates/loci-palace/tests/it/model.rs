@@ -287,8 +287,8 @@ impl World {
             (Ok(a), Ok(b)) => {
                 assert_eq!(b.outcomes, a.outcomes);
                 assert_eq!(
-                    b.warnings.iter().map(|w| w.code).collect::<Vec<_>>(),
-                    a.warnings.iter().map(|w| w.code).collect::<Vec<_>>()
+                    b.warnings.iter().map(|w| w.code()).collect::<Vec<_>>(),
+                    a.warnings.iter().map(|w| w.code()).collect::<Vec<_>>()
                 );
                 self.numbers.push((a.seq, b.seq));
             }
@@ -447,7 +447,7 @@ proptest! {
         }
         let report = world.backends[0].verify(&PalaceRef::local(&world.path), true).unwrap();
         // A file that was deleted last is a finding until somebody asks.
-        prop_assert!(report.findings.iter().all(|finding| finding.kind == "index"), "{:?}", report.findings);
+        prop_assert!(report.findings.iter().all(|finding| finding.kind.as_str() == "index"), "{:?}", report.findings);
     }
 }
 
@@ -481,7 +481,7 @@ fn mined_drawers_that_differ_in_a_wing_or_line_of_any_type_are_different() {
         )
         .unwrap();
     assert_eq!(
-        result.count("added"),
+        result.count(loci_palace::OutcomeKind::Added),
         metadatas.len(),
         "{:?}",
         result.outcomes

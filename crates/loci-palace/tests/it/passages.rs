@@ -336,7 +336,7 @@ fn a_palace_of_format_2_opens_with_everything_it_held() {
         found
             .warnings
             .iter()
-            .any(|warning| warning.code == "compatible_embedder")
+            .any(|warning| warning.code() == "compatible_embedder")
     );
     // What was counted, and what was begun.
     assert!(number(&path, "SELECT count(*) FROM usage WHERE access_count > 0") > 0);

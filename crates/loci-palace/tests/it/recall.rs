@@ -324,7 +324,7 @@ fn among_tens_of_thousands_with_one_word_the_few_that_the_filter_leaves_are_foun
         answer
             .warnings
             .iter()
-            .any(|warning| warning.code == "common_words"),
+            .any(|warning| warning.code() == "common_words"),
         "{:?}",
         answer.warnings
     );

@@ -440,10 +440,10 @@ fn every_damaged_field_of_a_fact_or_link_is_found_left_out_and_set_aside() {
         assert!(links.iter().all(|link| before.1.contains(link)), "{name}");
         let mut lines = Vec::new();
         let report = palace.export(None, &mut lines).unwrap();
-        assert_eq!(report.warnings[0].code, "damaged_relation", "{name}");
+        assert_eq!(report.warnings[0].code(), "damaged_relation", "{name}");
         let findings = palace.verify(true).unwrap().findings;
         assert_eq!(findings.len(), 1, "{name}: {findings:?}");
-        assert_eq!(findings[0].kind, "damaged", "{name}");
+        assert_eq!(findings[0].kind.as_str(), "damaged", "{name}");
         assert!(findings[0].detail.contains(&table[..4]), "{findings:?}");
         let repaired = palace.repair().unwrap();
         assert!(

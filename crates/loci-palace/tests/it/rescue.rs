@@ -85,7 +85,11 @@ fn expected(records: &[ForeignRecord]) -> BTreeMap<String, Drawer> {
 }
 
 fn codes(report: &RescueReport) -> Vec<&str> {
-    report.warnings.iter().map(|warning| warning.code).collect()
+    report
+        .warnings
+        .iter()
+        .map(|warning| warning.code())
+        .collect()
 }
 
 /// Added, known, updated, failed.
@@ -283,10 +287,10 @@ fn vectors_that_do_not_fit_are_left_out_and_the_texts_get_others() {
     assert_eq!((of.added, of.vectors_not_taken, of.re_embedded), (5, 5, 5));
     assert_eq!(of.verified, Some(true));
     assert_eq!(codes(&report), ["vectors_not_taken"]);
-    let said = &report.warnings[0].message;
-    assert!(
-        said.contains("--collection NAME") && said.contains("reembed --model minilm"),
-        "{said}"
+    let model = Some("minilm".to_owned());
+    assert_eq!(
+        report.warnings[0].advice(),
+        Some(loci_palace::Advice::KeepVectors { model })
     );
     assert_eq!(scene.pinned("drawers").unwrap().name, "static");
     let table = scene.palace.embedder("static").unwrap().unwrap();
@@ -846,7 +850,7 @@ fn a_diagnosis_is_healthy_with_notes_alone_and_puts_the_worst_first() {
         .push(ForeignFinding::new("bad", Severity::Error, "it crashes"));
     let diagnosis = Diagnosis::of(&source);
     assert_eq!((diagnosis.healthy, diagnosis.changed), (false, false));
-    assert_eq!(diagnosis.findings[0].code, "bad");
+    assert_eq!(diagnosis.findings[0].code.as_str(), "bad");
     let of = &diagnosis.collections[0];
     assert_eq!(
         (of.name.as_str(), of.target.as_str()),

@@ -438,7 +438,11 @@ fn what_two_writers_left_is_named_and_imported_record_by_record() {
         return;
     };
     let source = open_foreign(&scene.directory, Some(Kind::Chroma)).unwrap();
-    let codes: Vec<&str> = source.findings().iter().map(|found| found.code).collect();
+    let codes: Vec<&str> = source
+        .findings()
+        .iter()
+        .map(|found| found.code.as_str())
+        .collect();
     assert!(codes.contains(&"two_writers"), "{codes:?}");
     let imported = Imported::from(&scene.directory);
     check_numbers(damage::case("two_writers"), &imported.report);

@@ -200,7 +200,7 @@ fn foreign_triggers_and_views_in_a_palace_are_reported_and_repair_drops_them() {
     let found: Vec<_> = report
         .findings
         .iter()
-        .map(|finding| (finding.kind, finding.detail.as_str()))
+        .map(|finding| (finding.kind.as_str(), finding.detail.as_str()))
         .collect();
     assert_eq!(
         found,

@@ -256,7 +256,8 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             report
                 .findings
                 .iter()
-                .any(|finding| finding.kind == "damaged" && finding.id.as_deref() == Some("a77")),
+                .any(|finding| finding.kind.as_str() == "damaged"
+                    && finding.id.as_deref() == Some("a77")),
             "{name}: {:?}",
             report.findings
         );
@@ -269,7 +270,7 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
         assert!(
             got.warnings
                 .iter()
-                .any(|warning| warning.message.contains("a77")),
+                .any(|warning| warning.message().contains("a77")),
             "{name}: {:?}",
             got.warnings
         );
@@ -408,7 +409,9 @@ fn a_damaged_log_gives_an_older_state_or_an_error_and_never_garbage() {
         // Commits behind the damage are missed aloud; repair takes note of that and of nothing else.
         let findings = palace.verify(true).unwrap().findings;
         assert!(
-            findings.iter().all(|finding| finding.kind == "log"),
+            findings
+                .iter()
+                .all(|finding| finding.kind.as_str() == "log"),
             "case {case}: {findings:?}"
         );
         palace.repair().unwrap();
@@ -448,7 +451,7 @@ fn commits_behind_a_flipped_byte_of_the_log_are_missed_aloud_and_the_log_is_kept
     assert!((900..920).contains(&count), "{count}");
     let report = palace.verify(false).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
-    assert_eq!(report.findings[0].kind, "log");
+    assert_eq!(report.findings[0].kind.as_str(), "log");
     palace.close().unwrap();
     let kept: Vec<_> = fs::read_dir(&path)
         .unwrap()

@@ -70,7 +70,10 @@ fn the_undo_of_a_first_mine_leaves_nothing_and_a_new_mine_is_whole() {
     );
     assert!(told(&palace).is_empty());
     assert_eq!(scene.number("SELECT count(*) FROM sources"), 0);
-    assert_eq!(palace.runs(DRAWERS, 10).unwrap()[0].state, "undone");
+    assert_eq!(
+        palace.runs(DRAWERS, 10).unwrap()[0].state,
+        loci_palace::RunState::Undone
+    );
     let error = palace.undo(DRAWERS, report.run.unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("undone already"), "{error}");
@@ -142,7 +145,10 @@ fn an_undo_behind_a_later_run_of_the_same_source_is_refused() {
         "{error}"
     );
     assert_eq!(told(&palace), before);
-    assert_eq!(palace.runs(DRAWERS, 10).unwrap()[1].state, "done");
+    assert_eq!(
+        palace.runs(DRAWERS, 10).unwrap()[1].state,
+        loci_palace::RunState::Done
+    );
     let error = palace.undo(DRAWERS, 99).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
 }
@@ -186,7 +192,7 @@ fn the_undo_of_a_sync_is_refused_when_the_file_was_mined_again() {
         .runs(DRAWERS, 10)
         .unwrap()
         .into_iter()
-        .map(|run| run.state)
+        .map(|run| run.state.as_str().to_owned())
         .collect();
     assert_eq!(states, ["done"; 3], "the refused undo left a trace");
     assert_eq!(told(&palace), before);
@@ -361,7 +367,7 @@ fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
             *per_file.entry(shape.file).or_default() += 1;
         }
         assert!(per_file.values().all(|count| *count == 5), "{per_file:?}");
-        let state = palace.runs(DRAWERS, 1).unwrap().remove(0).state;
+        let state = palace.runs(DRAWERS, 1).unwrap().remove(0).state.to_string();
         if state == "undoing" {
             assert!(per_file.len() < 60);
             assert_eq!(undo(&palace, Some(run)).left, 0);

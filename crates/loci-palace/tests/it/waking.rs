@@ -32,7 +32,7 @@ fn told(palace: &Palace, wing: Option<&str>, agent: Option<&str>, budget: usize)
 }
 
 fn codes(told: &WakeUp) -> Vec<&str> {
-    told.warnings.iter().map(|warning| warning.code).collect()
+    told.warnings.iter().map(|warning| warning.code()).collect()
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn only_the_wing_is_told_and_an_unknown_one_is_named() {
     let unknown = told(&palace, Some("locy"), None, 0);
     assert_eq!(unknown.text, "");
     assert_eq!(codes(&unknown), ["unknown_place"]);
-    assert!(unknown.warnings[0].message.contains("`locy`"));
+    assert!(unknown.warnings[0].message().contains("`locy`"));
 }
 
 #[test]

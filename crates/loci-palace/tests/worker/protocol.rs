@@ -452,7 +452,7 @@ pub fn embedding(
 fn warnings(warnings: &[loci_palace::Warning]) -> Vec<String> {
     warnings
         .iter()
-        .map(|warning| format!("{}: {}", warning.code, warning.message))
+        .map(|warning| format!("{}: {}", warning.code(), warning.message()))
         .collect()
 }
 
@@ -467,7 +467,7 @@ pub fn rows_of(collection: &dyn Collection, ids: Option<Vec<String>>) -> Result<
         ..Get::new(selection)
     })?;
     if let Some(warning) = got.warnings.first() {
-        return Err(Error::invalid("get", warning.message.clone()));
+        return Err(Error::invalid("get", warning.message().clone()));
     }
     let vectors = got.embeddings.unwrap_or_default();
     Ok(got

@@ -313,7 +313,7 @@ fn replace(sql: &Connection, collection: i64, row: i64, seq: u64) -> Attempt<()>
         return Err(Error::Corrupt {
             what: format!("row {row}"),
             path: crate::store::place::DATABASE.into(),
-            detail: "its checksum does not match; run `loci repair` first".into(),
+            detail: "its checksum does not match; repair the palace first".into(),
         }
         .into());
     };

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Error, Metadata, PalaceRef, RepairOptions, RepairReport, Result, VerifyReport};
+use loci_core::{
+    Error, FindingKind, Metadata, PalaceRef, RepairOptions, RepairReport, Result, VerifyReport,
+};
 use rusqlite::{Connection, params};
 
 use super::verify::verify;
@@ -42,7 +44,7 @@ pub(crate) fn repair(
     if before
         .findings
         .iter()
-        .any(|finding| finding.kind == "database")
+        .any(|finding| finding.kind == FindingKind::Database)
     {
         repair_by_salvage(backend, palace, options, &mut report)?;
         return Ok(report);
@@ -109,7 +111,7 @@ fn keep_damaged_logs(store: &Store, report: &mut RepairReport) -> Result<()> {
     Ok(())
 }
 
-fn has(report: &VerifyReport, kinds: &[&str]) -> bool {
+fn has(report: &VerifyReport, kinds: &[FindingKind]) -> bool {
     report
         .findings
         .iter()
@@ -120,7 +122,13 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     if !has(
         before,
         &[
-            "damaged", "orphan", "labels", "count", "postings", "passages", "schema",
+            FindingKind::Damaged,
+            FindingKind::Orphan,
+            FindingKind::Labels,
+            FindingKind::Count,
+            FindingKind::Postings,
+            FindingKind::Passages,
+            FindingKind::Schema,
         ],
     ) {
         return Ok(());
@@ -173,7 +181,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
         let strays = remove_broken_strays(sql)?;
         if strays > 0 {
             actions.push(format!(
-                "removed {strays} unusable vector(s) of other embedders; `loci reembed` makes them anew"
+                "removed {strays} unusable vector(s) of other embedders; embedding the texts again makes them anew"
             ));
         }
         sql.execute(
@@ -379,7 +387,12 @@ fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport)
         .filter(|finding| {
             matches!(
                 finding.kind,
-                "index" | "missing" | "ghost" | "stale" | "damaged" | "orphan"
+                FindingKind::Index
+                    | FindingKind::Missing
+                    | FindingKind::Ghost
+                    | FindingKind::Stale
+                    | FindingKind::Damaged
+                    | FindingKind::Orphan
             )
         })
         .filter_map(|finding| finding.collection.clone())

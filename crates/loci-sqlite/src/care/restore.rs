@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Error, PalaceRef, Restored, Result};
+use loci_core::{Advice, Error, PalaceRef, Restored, Result};
 use loci_files::{foreign, own};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -99,8 +99,9 @@ fn check_backup(backup: &Path) -> Result<()> {
     if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(Error::invalid(
             format!("backup `{}`", backup.display()),
-            "has a log beside it, so it is a palace in use; make a copy with `loci backup`",
-        ));
+            "has a log beside it, so it is a palace in use; make a copy of it first",
+        )
+        .advise(Advice::BackUp));
     }
     foreign::check(backup).map_err(|source| Error::io("cannot read", backup, source))?;
     let check = || -> Attempt<()> {

@@ -10,7 +10,7 @@ use crate::collection::read::fetch;
 use crate::collection::record::{find_key, labels};
 use crate::collection::{other, passage};
 use crate::fault::Attempt;
-use loci_core::VerifyReport;
+use loci_core::{FindingKind, VerifyReport};
 
 pub(crate) fn check(
     db: &Connection,
@@ -38,7 +38,7 @@ pub(crate) fn check(
     let damaged = report
         .findings
         .iter()
-        .any(|finding| matches!(finding.kind, "damaged" | "labels"));
+        .any(|finding| matches!(finding.kind, FindingKind::Damaged | FindingKind::Labels));
     if kept as u64 != expected_labels && !damaged {
         report.push(
             "labels",

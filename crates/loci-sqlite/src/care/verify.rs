@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use loci_core::{PalaceRef, Result, VerifyReport};
+use loci_core::{FindingKind, PalaceRef, Result, VerifyReport};
 use rusqlite::Connection;
 
 use super::index_check::Unusable;
@@ -149,7 +149,7 @@ fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<
         if report
             .findings
             .iter()
-            .any(|finding| finding.kind == "database")
+            .any(|finding| finding.kind == FindingKind::Database)
         {
             store.leave_files_alone();
         }
@@ -365,7 +365,7 @@ fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     if report
         .findings
         .iter()
-        .any(|finding| finding.kind == "database")
+        .any(|finding| finding.kind == FindingKind::Database)
     {
         return Ok(());
     }

@@ -49,10 +49,7 @@ pub(crate) fn search(
         let set = collection.evaluator(db, row).selection(selection)?;
         let arm = Lexical::new(db, row, query, set.as_ref(), k, &mut warnings)?;
         if arm.terms.is_empty() {
-            warnings.push(Warning::new(
-                "empty_query",
-                "the query holds no word to search for",
-            ));
+            warnings.push(Warning::EmptyQuery);
             return Ok(LexicalResult {
                 hits: Vec::new(),
                 warnings,
@@ -108,13 +105,10 @@ impl<'a> Lexical<'a> {
     ) -> Attempt<Self> {
         let asked = loci_text::query_terms(query, MAX_TERMS);
         if asked.left_out > 0 {
-            warnings.push(Warning::new(
-                "long_query",
-                format!(
-                    "only the first {MAX_TERMS} different words were searched, {} were left out",
-                    asked.left_out
-                ),
-            ));
+            warnings.push(Warning::ManyWords {
+                searched: MAX_TERMS,
+                left_out: asked.left_out,
+            });
         }
         let mut arm = Self {
             collection,
@@ -236,13 +230,7 @@ impl<'a> Lexical<'a> {
             }
         }
         if !cut.is_empty() {
-            warnings.push(Warning::new(
-                "common_words",
-                format!(
-                    "only the newest {limit} of the drawers that hold nothing rarer than {} were ranked",
-                    loci_core::quoted_list(cut.iter().map(String::as_str))
-                ),
-            ));
+            warnings.push(Warning::CommonWords { limit, words: cut });
         }
         Ok(())
     }

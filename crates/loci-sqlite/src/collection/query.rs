@@ -132,7 +132,10 @@ pub(crate) fn with_view<T>(
         warnings.extend(damaged.into_warning());
         let due = findings.suspect.is_some() || is_build_due(&db.sql, head, row)?;
         if due && let Some(reason) = registry::held_back(&db.sql, row.id)? {
-            warnings.push(Warning::new("index_held_back", reason));
+            warnings.push(Warning::IndexHeldBack {
+                collection: row.name.clone(),
+                reason,
+            });
         }
         Ok((result, due))
     })?;
@@ -246,43 +249,30 @@ fn push_hits(result: &mut QueryResult, hits: Vec<(f32, Intact)>, query: &Query) 
 fn missing_vectors(db: &Connection, row: &CollectionRow) -> Attempt<Option<Warning>> {
     let without = row.drawers.saturating_sub(row.vectors);
     if row.vectors == 0 {
-        return Ok(Some(Warning::new(
-            "no_vectors",
-            format!(
-                "none of the {} drawer(s) of `{}` has a vector; search words instead",
-                row.drawers, row.name
-            ),
-        )));
+        return Ok(Some(Warning::NoVectors {
+            collection: row.name.clone(),
+            drawers: row.drawers,
+        }));
     }
     if without == 0 {
         return Ok(None);
     }
     let (others, _) = other::count(db, row.id, None)?;
-    let reason = if others == 0 {
-        String::new()
-    } else {
-        format!(" ({others} have one of another embedder, which `loci reembed` replaces)")
-    };
-    Ok(Some(Warning::new(
-        "without_vector",
-        format!(
-            "{without} of {} drawers have no vector{reason} and are found by words only",
-            row.drawers
-        ),
-    )))
+    Ok(Some(Warning::WithoutVector {
+        collection: row.name.clone(),
+        drawers: without,
+        other_embedder: others,
+        model: None,
+    }))
 }
 
 /// Says that a filter lets nothing through, and what there is.
 pub(crate) fn excludes_all(row: &CollectionRow, set: Option<&RowSet>) -> Option<Warning> {
-    set.filter(|set| set.len(row.drawers) == 0).map(|_| {
-        Warning::new(
-            "filter_excludes_all",
-            format!(
-                "no drawer matches the filter; collection `{}` holds {} drawer(s)",
-                row.name, row.drawers
-            ),
-        )
-    })
+    set.filter(|set| set.len(row.drawers) == 0)
+        .map(|_| Warning::FilterExcludesAll {
+            collection: row.name.clone(),
+            drawers: row.drawers,
+        })
 }
 
 /// One vector against one view, inside one transaction.

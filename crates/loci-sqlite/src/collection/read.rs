@@ -117,16 +117,9 @@ impl Damaged {
     }
 
     pub(crate) fn into_warning(self) -> Option<Warning> {
-        let first: Vec<_> = self.names.iter().take(5).cloned().collect();
-        (!self.names.is_empty()).then(|| {
-            Warning::new(
-                "damaged_row",
-                format!(
-                    "{} damaged drawer(s) left out ({}); `loci verify --deep` lists them, `loci repair` saves the rest",
-                    self.names.len(),
-                    first.join(", ")
-                ),
-            )
+        (!self.names.is_empty()).then(|| Warning::DamagedRows {
+            drawers: self.names.len(),
+            names: self.names.into_iter().take(5).collect(),
         })
     }
 }

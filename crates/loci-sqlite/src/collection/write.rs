@@ -15,7 +15,7 @@ use super::history::{self, Written};
 use super::meta::mismatch;
 use super::passage::{self, Prepared};
 use super::writer::{Change, Writer};
-use crate::fault::Attempt;
+use crate::fault::{Attempt, Fault};
 use crate::relations::Companions;
 use crate::store::Head;
 
@@ -71,7 +71,7 @@ pub(crate) fn write(
         .collect();
     let mut everything_embedded = false;
     loop {
-        let result = collection.store.write(mode.doing(), |db| {
+        let result = collection.store.write_embedded(mode.doing(), |db| {
             let written = apply(
                 collection, &db.sql, batch, &prepared, mode, &embedded, histories,
             )?;
@@ -79,15 +79,17 @@ pub(crate) fn write(
             let related = companions.insert(&db.sql)?;
             Ok((written, related))
         });
-        match (result, &collection.embedder) {
+        match (result?, &collection.embedder) {
+            (Some(written), _) => return Ok(written),
             // Another process changed a text after we looked: embed what we had taken for unchanged.
-            (Err(Error::Internal { doing, .. }), Some(embedder))
-                if doing == EMBED_AGAIN && !everything_embedded =>
-            {
+            (None, Some(embedder)) if !everything_embedded => {
                 embedded = embed(embedder.as_ref(), batch, |_| true)?;
                 everything_embedded = true;
             }
-            (result, _) => return result,
+            (None, _) => {
+                let place = &collection.store.place.directory;
+                return Err(Fault::EmbedAgain.into_error(place, mode.doing()));
+            }
         }
     }
 }
@@ -131,9 +133,6 @@ fn renamed<'a>(
     }
     Cow::Owned(companions)
 }
-
-/// Marks the one failure that is answered by embedding more and trying again.
-pub(crate) const EMBED_AGAIN: &str = "embedding a text that changed meanwhile";
 
 /// Vectors that the caller had made of the texts by this very embedder.
 fn embedded_before(

@@ -12,7 +12,7 @@ use super::rows::{
     delete_labels, delete_postings, delete_vector, insert_labels, insert_postings,
     insert_tombstone, rebuild_postings, take_row,
 };
-use super::write::{EMBED_AGAIN, Mode};
+use super::write::Mode;
 use crate::fault::{Attempt, Fault};
 use crate::relations::links;
 use crate::store::now_ms;
@@ -180,11 +180,7 @@ impl<'a> Writer<'a> {
             && change.has_embedder
             && text.is_some()
         {
-            return Err(Error::Internal {
-                doing: EMBED_AGAIN.into(),
-                detail: change.id.into(),
-            }
-            .into());
+            return Err(Fault::EmbedAgain);
         }
         // A vector of another text is worse than none.
         let drop_vector = text_changed && new_vector.is_none() && old.vector.is_some();
@@ -405,14 +401,10 @@ impl<'a> Writer<'a> {
             .execute([self.seq as i64])?;
         let mut warnings = Vec::new();
         if let Some(first) = self.dropped_vectors.first() {
-            warnings.push(Warning::new(
-                "vector_dropped",
-                format!(
-                    "{} drawer(s), among them {}, have new text and no new vector; the old vector was dropped",
-                    self.dropped_vectors.len(),
-                    loci_core::quoted(first)
-                ),
-            ));
+            warnings.push(Warning::VectorDropped {
+                drawers: self.dropped_vectors.len(),
+                first: first.clone(),
+            });
         }
         Ok((self.seq, warnings))
     }

@@ -148,13 +148,10 @@ impl Live {
 /// Whether a registered snapshot can be brought up to this transaction at all.
 fn is_usable(registration: &Registration, head: &Head, findings: &mut Findings) -> bool {
     if registration.covered > head.seq {
-        findings.warnings.push(Warning::new(
-            "truth_went_back",
-            format!(
-                "the truth went back: the index covers changes up to {}, the palace ends at {}; answered exactly",
-                registration.covered, head.seq
-            ),
-        ));
+        findings.warnings.push(Warning::TruthWentBack {
+            covered: registration.covered,
+            seq: head.seq,
+        });
         findings.suspect = Some(Suspect {
             registration: registration.clone(),
         });

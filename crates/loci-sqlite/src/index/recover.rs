@@ -41,17 +41,13 @@ pub(crate) fn set_aside(store: &Store, suspect: &Suspect) -> Result<Option<Warni
         }
         Ok(())
     })?;
-    let what = match &moved {
-        Some(moved) => {
-            format!("the index file failed its check ({detail}) and was set aside as `{moved}`")
-        }
-        None => format!("the index file `{name}` is gone"),
+    let warning = Warning::IndexSetAside {
+        file: name.clone(),
+        problem: detail,
+        moved_to: moved,
     };
-    tracing::info!("{what}");
-    Ok(Some(Warning::new(
-        "index_set_aside",
-        format!("{what}; answered exactly from the truth, it will be rebuilt"),
-    )))
+    tracing::info!("{warning}");
+    Ok(Some(warning))
 }
 
 /// Opens a registered file and checks every section of it.

@@ -119,7 +119,7 @@ pub(crate) fn held_back(db: &Connection, collection: i64) -> Attempt<Option<Stri
         })?;
     Ok((count >= FAILURE_LIMIT).then(|| {
         format!(
-            "the index failed {count} times within an hour ({}); answers are exact, run `loci repair` to rebuild it",
+            "the index failed {count} times within an hour ({}); answers are exact, and a repair rebuilds it",
             detail.unwrap_or_default()
         )
     }))

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Counts, Error, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result,
+    Counts, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result,
     SourceChange, SourceRecord,
 };
 use rusqlite::{Connection, params};
@@ -20,9 +20,9 @@ use crate::collection::SqliteCollection;
 use crate::collection::meta::mismatch;
 use crate::collection::passage::Prepared;
 use crate::collection::record::content_hash;
-use crate::collection::write::{EMBED_AGAIN, Mode};
+use crate::collection::write::Mode;
 use crate::collection::writer::{Change, Writer};
-use crate::fault::Attempt;
+use crate::fault::{Attempt, Fault};
 use crate::store::Head;
 
 /// Drawers removed by one change.
@@ -38,6 +38,9 @@ fn inverse(patch: &MetadataPatch, old: &Metadata) -> MetadataPatch {
             .collect(),
     )
 }
+
+/// What filing is called in errors.
+const DOING: &str = "filing a source";
 
 pub(super) fn file(
     collection: &SqliteCollection,
@@ -58,7 +61,7 @@ pub(super) fn file(
     let mut everything = false;
     loop {
         prepare(collection, &mut filings, &mut vectors, everything)?;
-        let result = collection.store.write("filing a source", |db| {
+        let result = collection.store.write_embedded(DOING, |db| {
             let head = Head::read(&db.sql)?;
             let row = collection.require(&db.sql, &head)?;
             let identity = collection.embedder.as_ref().map(|given| given.identity());
@@ -92,12 +95,13 @@ pub(super) fn file(
             desk.writer.finish(used)?;
             Ok(filed)
         });
-        match result {
-            Err(Error::Internal { doing, .. }) if doing == EMBED_AGAIN && !everything => {
-                everything = true;
+        match result? {
+            None if everything => {
+                let place = &collection.store.place.directory;
+                return Err(Fault::EmbedAgain.into_error(place, DOING));
             }
-            Err(error) => return Err(error),
-            Ok(filed) => {
+            None => everything = true,
+            Some(filed) => {
                 let written: u64 = filed
                     .iter()
                     .map(|filed| match filed {
@@ -388,11 +392,7 @@ impl<'a> Desk<'a> {
     fn vector(&self, hash: &[u8]) -> Attempt<Option<&'a [f32]>> {
         match self.vectors.get(hash) {
             Some(vector) => Ok(Some(vector)),
-            None if self.has_embedder => Err(Error::Internal {
-                doing: EMBED_AGAIN.into(),
-                detail: "a piece of a source".into(),
-            }
-            .into()),
+            None if self.has_embedder => Err(Fault::EmbedAgain),
             None => Ok(None),
         }
     }

@@ -1,6 +1,6 @@
 //! Recorded runs: begun, ended, listed; what their undo would need.
 
-use loci_core::{Error, MetadataPatch, Result, RunRecord, SourceRecord};
+use loci_core::{Advice, Error, MetadataPatch, Result, RunKind, RunRecord, RunState, SourceRecord};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::collection::SqliteCollection;
@@ -10,7 +10,11 @@ use crate::store::{Head, now_ms};
 /// Runs with changes that can be undone; what older ones kept is let go.
 pub(super) const KEPT_RUNS: i64 = 50;
 
-pub(super) fn begin(collection: &SqliteCollection, kind: &str, roots: &[String]) -> Result<u64> {
+pub(super) fn begin(
+    collection: &SqliteCollection,
+    kind: &RunKind,
+    roots: &[String],
+) -> Result<u64> {
     let roots = serde_json::to_string(roots).unwrap_or_default();
     collection.store.write("recording a run", |db| {
         let head = Head::read(&db.sql)?;
@@ -18,7 +22,7 @@ pub(super) fn begin(collection: &SqliteCollection, kind: &str, roots: &[String])
         db.sql.execute(
             "INSERT INTO runs (collection, kind, state, roots, summary, started_at)
              VALUES (?1, ?2, 'running', ?3, '{}', ?4)",
-            params![row.id, kind, roots, now_ms()],
+            params![row.id, kind.as_str(), roots, now_ms()],
         )?;
         Ok(db.sql.last_insert_rowid() as u64)
     })
@@ -27,7 +31,7 @@ pub(super) fn begin(collection: &SqliteCollection, kind: &str, roots: &[String])
 pub(super) fn end(
     collection: &SqliteCollection,
     run: u64,
-    state: &str,
+    state: &RunState,
     summary: &serde_json::Value,
 ) -> Result<()> {
     collection.store.write("recording the end of a run", |db| {
@@ -35,7 +39,7 @@ pub(super) fn end(
         let row = collection.require(&db.sql, &head)?;
         db.sql.execute(
             "UPDATE runs SET state = ?3, summary = ?4, finished_at = ?5 WHERE id = ?1 AND collection = ?2",
-            params![run as i64, row.id, state, summary.to_string(), now_ms()],
+            params![run as i64, row.id, state.as_str(), summary.to_string(), now_ms()],
         )?;
         let oldest: Option<i64> = db
             .sql
@@ -71,8 +75,8 @@ pub(super) fn list(collection: &SqliteCollection, limit: usize) -> Result<Vec<Ru
                 let summary: String = columns.get(4)?;
                 Ok(RunRecord {
                     id: columns.get::<_, i64>(0)? as u64,
-                    kind: columns.get(1)?,
-                    state: columns.get(2)?,
+                    kind: columns.get::<_, String>(1)?.into(),
+                    state: columns.get::<_, String>(2)?.into(),
                     roots: serde_json::from_str(&roots).unwrap_or_default(),
                     summary: serde_json::from_str(&summary).unwrap_or_default(),
                     started_at: columns.get(5)?,
@@ -86,7 +90,7 @@ pub(super) fn list(collection: &SqliteCollection, limit: usize) -> Result<Vec<Ru
 }
 
 /// Refuses a run that is not one of this collection.
-pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<String> {
+pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<RunState> {
     let state: Option<String> = db
         .query_row(
             "SELECT state FROM runs WHERE id = ?1 AND collection = ?2",
@@ -94,11 +98,12 @@ pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<Str
             |row| row.get(0),
         )
         .optional()?;
-    state.ok_or_else(|| {
+    state.map(RunState::from).ok_or_else(|| {
         Error::invalid(
             format!("run {run}"),
-            "is not a recorded run of this collection; `loci runs` lists them",
+            "is not a recorded run of this collection",
         )
+        .advise(Advice::ListRuns)
         .into()
     })
 }

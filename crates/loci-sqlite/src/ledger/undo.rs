@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Error, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, SourceRecord, Undone,
+    Advice, Error, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState,
+    SourceRecord, Undone,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -44,7 +45,7 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
     collection.store.write("beginning an undo", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        if runs::require(&db.sql, row.id, run)? == "undone" {
+        if runs::require(&db.sql, row.id, run)? == RunState::Undone {
             return Err(Error::invalid(format!("run {run}"), "is undone already").into());
         }
         refuse_if_impossible(&db.sql, run)?;
@@ -53,26 +54,26 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
             [run as i64],
             |row| Ok(row.get::<_, i64>(0)? as u64),
         )?;
-        set_state(&db.sql, run, "undoing")
+        set_state(&db.sql, run, &RunState::Undoing)
     })?;
     while let Some(step) = undo_last_step(collection, run)? {
         undone.removed += step.removed;
         undone.restored += step.restored;
         undone.left += step.left;
     }
-    collection
-        .store
-        .write("ending an undo", |db| set_state(&db.sql, run, "undone"))?;
+    collection.store.write("ending an undo", |db| {
+        set_state(&db.sql, run, &RunState::Undone)
+    })?;
     collection
         .store
         .wrote(&collection.name, undone.removed + undone.restored);
     Ok(undone)
 }
 
-fn set_state(db: &Connection, run: u64, state: &str) -> Attempt<()> {
+fn set_state(db: &Connection, run: u64, state: &RunState) -> Attempt<()> {
     db.execute(
         "UPDATE runs SET state = ?2 WHERE id = ?1",
-        params![run as i64, state],
+        params![run as i64, state.as_str()],
     )?;
     Ok(())
 }
@@ -134,10 +135,11 @@ fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
         if taken {
             return Err(Error::Conflict {
                 what: format!(
-                    "`{}` was mined again after run {run}; undo that run first (`loci runs` lists them)",
+                    "`{}` was mined again after run {run}; undo that run first",
                     before.name
                 ),
             }
+            .advise(Advice::ListRuns)
             .into());
         }
     }

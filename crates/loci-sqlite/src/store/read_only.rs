@@ -69,12 +69,10 @@ pub(crate) fn reason(place: &Place) -> Result<Option<String>> {
 
 /// What every reader of such a palace should know.
 pub(crate) fn warning(place: &Place, reason: &str) -> Warning {
-    let path = place.directory.display();
-    let message = format!(
-        "the palace `{path}` is read-only: {reason}; a private copy of it is read, and nothing is \
-         written"
-    );
-    Warning::new("read_only", message)
+    Warning::ReadOnly {
+        path: place.directory.clone(),
+        reason: reason.to_owned(),
+    }
 }
 
 /// Refuses a palace that cannot be written, before anything is done.

@@ -19,7 +19,7 @@ fn damaged(damage: impl Fn(&Fixture)) -> (Fixture, Segment) {
 fn only(segment: &Segment) -> (&'static str, Severity) {
     assert_eq!(segment.findings().len(), 1, "{:#?}", segment.findings());
     let finding = segment.findings().first().unwrap();
-    (finding.code, finding.severity)
+    (finding.code.as_str(), finding.severity)
 }
 
 /// Vectors that can be had.

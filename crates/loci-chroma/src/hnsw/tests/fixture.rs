@@ -29,7 +29,7 @@ pub(super) fn codes(segment: &Segment) -> Vec<&'static str> {
     segment
         .findings()
         .iter()
-        .map(|finding| finding.code)
+        .map(|finding| finding.code.as_str())
         .collect()
 }
 

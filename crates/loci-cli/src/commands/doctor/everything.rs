@@ -217,7 +217,7 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
         let parts = [&finding.collection, &finding.id];
         let of: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         let what = format!("{} {}: {}", finding.kind, of.join(" "), finding.detail);
-        found.wrong(finding.kind, what, "`loci repair` mends it");
+        found.wrong(finding.kind.as_str(), what, "`loci repair` mends it");
     }
     if report.more > 0 {
         let what = format!("{} more disagreements", report.more);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{ForeignFinding, Severity};
+use loci_palace::{FindingCode, ForeignFinding, Severity};
 use serde_json::{Map, Value};
 
 use crate::print::Printer;
@@ -11,20 +11,20 @@ use crate::print::Printer;
 const SHOWN: usize = 5;
 
 /// Findings after which the program that owns the files destroys or loses something when it opens them.
-const HARMED_BY_OPENING: [&str; 13] = [
-    "pickle_missing",
-    "index_missing",
-    "seq_id_poisoned",
-    "seq_id_beyond",
-    "journal_present",
-    "sqlite_damaged",
-    "tables_missing",
-    "database_damaged",
-    "wal_damaged",
-    "wal_missing",
-    "wal_tail_cut",
-    "segments_only",
-    "segment_damaged",
+const HARMED_BY_OPENING: [FindingCode; 13] = [
+    FindingCode::PickleMissing,
+    FindingCode::IndexMissing,
+    FindingCode::SeqIdPoisoned,
+    FindingCode::SeqIdBeyond,
+    FindingCode::JournalPresent,
+    FindingCode::SqliteDamaged,
+    FindingCode::TablesMissing,
+    FindingCode::DatabaseDamaged,
+    FindingCode::WalDamaged,
+    FindingCode::WalMissing,
+    FindingCode::WalTailCut,
+    FindingCode::SegmentsOnly,
+    FindingCode::SegmentDamaged,
 ];
 
 /// Whether opening it with its own program would make it worse.

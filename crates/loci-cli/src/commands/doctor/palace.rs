@@ -155,7 +155,7 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             );
             Opened::Other("missing", Some(palace))
         }
-        Err(error @ Error::UnsupportedCapability { .. }) => {
+        Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
             let what = Failure::from(error).message();
             findings.note("palace_read_only", what, "import it to write to it");
             Opened::Other("read_only", Some(palace))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loci_core::{
     Adopted, Backend, Batch, Collection, CollectionOptions, CountedSource, Durability,
     EmbedderIdentity, Existing, History, LEFTOVERS, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
-    Metadata, Metric, Outcome, PalaceRef, Result, SalvageReport,
+    Metadata, Metric, Outcome, OutcomeKind, PalaceRef, Result, SalvageReport,
 };
 use rusqlite::params;
 
@@ -238,8 +238,9 @@ impl Writer {
                 *self.saved.entry(origin).or_default() += 1;
             }
         }
-        report.saved += result.count("added") as u64;
-        report.duplicates += (result.count("duplicate") + result.count("exists")) as u64;
+        report.saved += result.count(OutcomeKind::Added) as u64;
+        report.duplicates +=
+            (result.count(OutcomeKind::Duplicate) + result.count(OutcomeKind::Exists)) as u64;
         Ok(())
     }
 

@@ -1,0 +1,126 @@
+//! What a user of the command line can do about a warning or an error: the only place that turns
+//! advice of the libraries into commands and flags.
+
+use loci_palace::{Advice, Error, Warning, message_line, quoted_unless_plain, shell_quoted};
+
+/// The lines that people read about a warning.
+pub(crate) fn lines(warning: &Warning) -> Vec<String> {
+    let mut lines = vec![format!("warning: {warning}")];
+    lines.extend(of_warning(warning).map(|hint| format!("hint: {hint}")));
+    lines
+}
+
+/// What can be done about a warning.
+pub(crate) fn of_warning(warning: &Warning) -> Option<String> {
+    warning.advice().as_ref().and_then(words)
+}
+
+/// What can be done about an error: a command if there is one, else general words.
+pub(crate) fn of_error(error: &Error) -> Option<String> {
+    let advice = error.advice();
+    advice.as_ref().and_then(words).or_else(|| error.help())
+}
+
+/// A JSON answer in which each of these warnings has its hint beside its message.
+pub(crate) fn with_hints(mut json: String, warnings: &[Warning]) -> String {
+    for warning in warnings {
+        let (Some(hint), Ok(object)) = (of_warning(warning), serde_json::to_string(warning)) else {
+            continue;
+        };
+        // Quotes inside of a JSON text are escaped, so the object matches nothing but itself. A
+        // warning that stands in the list twice has its hint already.
+        if let Some(start) = object.strip_suffix('}') {
+            let hinted = format!("{start},\"hint\":{}}}", serde_json::json!(hint));
+            json = json.replace(&object, &hinted);
+        }
+    }
+    json
+}
+
+/// Advice as commands and flags; nothing if no command helps.
+pub(crate) fn words(advice: &Advice) -> Option<String> {
+    let words = match advice {
+        Advice::CreatePalace => {
+            "create one with `loci init`, or name another with `--palace`".into()
+        }
+        Advice::CreatePalaceHere => {
+            "name a new or empty directory, or make a palace in this one with `loci init`".into()
+        }
+        Advice::NameAnotherPalace => {
+            "this is not a palace of Loci; name another directory with `--palace`".into()
+        }
+        Advice::ListCollections => "`loci status` lists the collections of this palace".into(),
+        Advice::ListDrawers => "`loci list` shows ids".into(),
+        Advice::ListRuns => "`loci runs` lists the recorded runs".into(),
+        Advice::ShowSplit => "`loci wings split` shows what is left to do".into(),
+        Advice::AddDrawers => "`loci add TEXT` or `loci mine PATH` adds the first drawers".into(),
+        Advice::QueryFacts => "`loci facts query NAME` shows what is known".into(),
+        Advice::ReadDrawer { id } => format!("`loci get{}` shows all of it", argument(id)),
+        Advice::UsePinnedEmbedder { pinned } => format!(
+            "leave `--embedder` out to use {pinned}, or make all vectors anew with `loci reembed --model NAME`"
+        ),
+        Advice::Reembed { model } => {
+            let model = model.as_deref().unwrap_or("NAME");
+            format!("`loci reembed --model {model}` makes the vectors anew")
+        }
+        Advice::AddModel {
+            model,
+            can_pull: true,
+        } => format!("get the model with `loci model add PATH` or `loci model pull {model}`"),
+        Advice::AddModel {
+            can_pull: false, ..
+        } => "get the model with `loci model add PATH`".into(),
+        Advice::AddModelOrReembed { model } => format!(
+            "add the model with `loci model add PATH`, or make all vectors anew with `loci reembed --model {model}`"
+        ),
+        Advice::AddModelThenReembed { collection } => format!(
+            "add the model with `loci model add PATH`, then run `loci reembed --model minilm --collection {}`",
+            quoted_unless_plain(collection)
+        ),
+        Advice::Verify => "`loci verify --deep` tells more".into(),
+        Advice::Repair => {
+            "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
+        }
+        Advice::RebuildIndex => "`loci repair` rebuilds the index".into(),
+        Advice::BackUp => "make a copy with `loci backup`".into(),
+        Advice::Import { path } => format!(
+            "`loci import {}` brings everything into a palace that can be written",
+            path.as_deref().map_or("PATH".into(), shell_quoted)
+        ),
+        Advice::Diagnose { path } => format!("`loci doctor {}` tells it all", shell_quoted(path)),
+        Advice::DiagnoseAndImport { path } => format!(
+            "`loci doctor {0}` tells more, `loci import {0}` brings everything into a palace",
+            shell_quoted(path)
+        ),
+        Advice::KeepVectors { model } => {
+            let reembed = model.as_ref().map_or(String::new(), |model| {
+                format!("; so does `loci reembed --model {model}` before the import")
+            });
+            format!("`--collection NAME` with a new name keeps the vectors as they are{reembed}")
+        }
+        Advice::AllowAgain => "`--allow-again` takes them all the same".into(),
+        Advice::ChooseOnConflict => "`--on-conflict update` makes them as they are there, \
+             `--on-conflict duplicate` adds what is there under new ids"
+            .into(),
+        Advice::RepairChroma => {
+            "`loci repair --chroma PATH` finds the vectors where they are".into()
+        }
+        Advice::KeepChromaVectors => "without `--rename-only` the vectors are kept, and \
+             `loci repair --chroma PATH` brings them back"
+            .into(),
+        _ => return None,
+    };
+    Some(message_line(&words))
+}
+
+/// An id as an argument; nothing if it is not one plain word.
+fn argument(id: &str) -> String {
+    if quoted_unless_plain(id) == id {
+        format!(" {id}")
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

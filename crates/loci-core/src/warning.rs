@@ -1,0 +1,880 @@
+//! What a caller should know about an answer that is nevertheless correct. A warning is typed: a
+//! program decides on the variant, and the front end makes the words that fit its users. The
+//! sentence here names no command and no flag; [`Warning::advice`] says what can be done.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::{Map, Number, Value};
+
+use crate::advice::Advice;
+use crate::collection::Metric;
+use crate::embedder::EmbedderIdentity;
+use crate::quote::{message_line, quoted, quoted_list, quoted_path};
+
+mod samples;
+
+/// Names of a list that a sentence quotes at most.
+const MAX_NAMES: usize = 8;
+
+/// Defines the warnings as a table: each row has the stable code, the variant and its data.
+macro_rules! warnings {
+    ($(
+        $(#[$doc:meta])*
+        $code:literal => $name:ident $({ $( $(#[$field_doc:meta])* $field:ident: $type:ty, )* })?;
+    )*) => {
+        /// Something the caller should know about an answer that is nevertheless correct.
+        ///
+        /// It serialises as `{code, message}`, and with its fields under `data` if it has some.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Warning {
+            $(
+                $(#[$doc])*
+                $name $({ $( $(#[$field_doc])* $field: $type, )* })?,
+            )*
+        }
+
+        impl Warning {
+            /// Every variant with its code. Several variants may share a code.
+            pub const VARIANTS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($name), $code)),*];
+
+            /// Stable code, for programs outside of Rust.
+            pub fn code(&self) -> &'static str {
+                match self {
+                    $( Self::$name { .. } => $code, )*
+                }
+            }
+
+            /// Name of the variant.
+            pub fn variant(&self) -> &'static str {
+                match self {
+                    $( Self::$name { .. } => stringify!($name), )*
+                }
+            }
+
+            /// The fields of the variant.
+            fn data(&self) -> Map<String, Value> {
+                let mut data = Map::new();
+                match self {
+                    $(
+                        Self::$name $({ $( $field ),* })? => {
+                            $($( insert(&mut data, stringify!($field), $field); )*)?
+                        }
+                    )*
+                }
+                data
+            }
+        }
+    };
+}
+
+warnings! {
+    /// The best hit was said by somebody else than the question names.
+    "other_speaker" => OtherSpeaker;
+    /// One hit per source was asked for, and more hits are of sources that are shown.
+    "by_source" => BySource {
+        /// Hits that were skipped.
+        skipped: usize,
+    };
+    /// The question is too long to be read in full.
+    "long_query" => LongQuery {
+        /// Bytes that were read.
+        bytes_read: usize,
+    };
+    /// The question has more different words than are searched.
+    "long_query" => ManyWords {
+        /// Words that were searched.
+        searched: usize,
+        /// Words that were left out.
+        left_out: usize,
+    };
+    /// No hit fits the budget; the best one was cut.
+    "budget_cut" => BudgetCut {
+        /// The budget in tokens.
+        budget: usize,
+        /// Id of the hit that was cut.
+        drawer: String,
+    };
+    /// Hits did not fit the budget.
+    "budget_left_out" => BudgetLeftOut {
+        /// Their ids, best first.
+        drawers: Vec<String>,
+    };
+    /// The question holds nothing to search for.
+    "empty_query" => EmptyQuery;
+    /// The question holds only very common words.
+    "stop_words" => StopWords;
+    /// Only the newest of the drawers with common words were ranked.
+    "common_words" => CommonWords {
+        /// How many were ranked.
+        limit: usize,
+        /// The words.
+        words: Vec<String>,
+    };
+    /// Drawers have a vector of another embedder than the collection's.
+    "not_compared" => NotCompared {
+        /// How many.
+        drawers: u64,
+        /// The embedder that would make their vectors comparable.
+        model: String,
+    };
+    /// Drawers have a vector of the built-in table, which stood in for the model.
+    "stand_in" => StandIn {
+        /// How many.
+        drawers: u64,
+        /// The embedder that would replace those vectors.
+        model: String,
+    };
+    /// Imported drawers got a vector of the built-in table, since their model is missing here.
+    "stand_in" => ImportedStandIn {
+        /// The collection they are in.
+        collection: String,
+        /// How many.
+        drawers: u64,
+    };
+    /// Drawers have no vector and are found by words only.
+    "without_vector" => WithoutVector {
+        /// The collection they are in.
+        collection: String,
+        /// How many.
+        drawers: u64,
+        /// How many of them have a vector of another embedder instead.
+        other_embedder: u64,
+        /// The embedder that would make their vectors, if it is known.
+        model: Option<String>,
+    };
+    /// No drawer that could be a hit has a vector.
+    "no_vectors" => NoVectors {
+        /// The collection.
+        collection: String,
+        /// Drawers that were looked at.
+        drawers: u64,
+    };
+    /// Candidates are too far from the question.
+    "max_distance" => MaxDistance {
+        /// How many.
+        candidates: usize,
+        /// The largest distance that was allowed.
+        limit: Number,
+    };
+    /// The embedder failed, so only words were searched.
+    "embedder_failed" => EmbedderFailed {
+        /// Its error.
+        problem: String,
+    };
+    /// There is no embedder, so only words were searched.
+    "no_embedder" => NoEmbedder;
+    /// The question was embedded by another embedder than the vectors, one that is compatible.
+    "compatible_embedder" => CompatibleEmbedder {
+        /// The embedder of the vectors.
+        pinned: EmbedderIdentity,
+        /// The embedder of the question.
+        used: EmbedderIdentity,
+    };
+    /// The embedder of the vectors is not recorded.
+    "unknown_embedder" => UnknownEmbedder {
+        /// The collection.
+        collection: String,
+        /// Dimension of its vectors.
+        dimension: usize,
+        /// The embedder at hand.
+        embedder: EmbedderIdentity,
+    };
+    /// The model of a collection cannot be used.
+    "model_missing" => ModelMissing {
+        /// The collection.
+        collection: String,
+        /// Why the model cannot be used.
+        problem: String,
+        /// Whether the built-in table is used instead; otherwise only words are searched.
+        stand_in: bool,
+        /// What brings the model here.
+        advice: Option<Advice>,
+    };
+    /// A filter matches no drawer.
+    "filter_excludes_all" => FilterExcludesAll {
+        /// The collection.
+        collection: String,
+        /// Drawers in it.
+        drawers: u64,
+    };
+    /// Each condition matches drawers, and no drawer meets all.
+    "conditions_exclude_each_other" => ConditionsExcludeEachOther {
+        /// Each condition in words, with the drawers that meet it.
+        conditions: Vec<(String, u64)>,
+    };
+    /// A wing, room, source or other place that was asked for does not exist.
+    "unknown_place" => UnknownPlace {
+        /// What kind of place.
+        kind: String,
+        /// Its name as asked for.
+        name: String,
+        /// Names that exist, the nearest first; nothing if they were not looked up.
+        known: Option<Vec<String>>,
+    };
+    /// Damaged drawers were left out of the answer.
+    "damaged_row" => DamagedRows {
+        /// How many.
+        drawers: usize,
+        /// The first of them, quoted.
+        names: Vec<String>,
+    };
+    /// Damaged facts or links were left out of the answer.
+    "damaged_relation" => DamagedRelations {
+        /// Their names.
+        names: Vec<String>,
+    };
+    /// Damaged records were quarantined earlier.
+    "damaged" => DamagedRecords {
+        /// How many.
+        records: u64,
+    };
+    /// Forgotten text may still be in the files.
+    "purge_pending" => PurgePending;
+    /// The index failed too often and is not rebuilt automatically.
+    "index_held_back" => IndexHeldBack {
+        /// The collection.
+        collection: String,
+        /// Why.
+        reason: String,
+    };
+    /// An index file failed its check or is missing. The answer is exact all the same.
+    "index_set_aside" => IndexSetAside {
+        /// The file.
+        file: String,
+        /// What the check found.
+        problem: String,
+        /// Where the file was moved; nothing if it is missing.
+        moved_to: Option<String>,
+    };
+    /// The palace is older than its index.
+    "truth_went_back" => TruthWentBack {
+        /// The last change that the index covers.
+        covered: u64,
+        /// The last change of the palace.
+        seq: u64,
+    };
+    /// The palace is read-only and a private copy of it is read.
+    "read_only" => ReadOnly {
+        /// The palace.
+        path: PathBuf,
+        /// What forbids writing.
+        reason: String,
+    };
+    /// Texts changed without a new vector, so their old vector was dropped.
+    "vector_dropped" => VectorDropped {
+        /// How many.
+        drawers: usize,
+        /// The first of them.
+        first: String,
+    };
+    /// Near duplicates were not looked for.
+    "no_near_duplicates" => NoNearDuplicates {
+        /// Whether the vectors are being made again; otherwise there is no embedder.
+        reembedding: bool,
+    };
+    /// Duplicates were not looked for.
+    "duplicates_unknown" => DuplicatesUnknown {
+        /// Why.
+        problem: String,
+    };
+    /// A settings file is a link to a file outside of its project.
+    "settings_outside" => SettingsOutside {
+        /// The file.
+        path: PathBuf,
+    };
+    /// A ChromaDB collection does not agree with its own index.
+    "drift" => Drift {
+        /// The directory.
+        path: PathBuf,
+        /// The collection.
+        collection: String,
+        /// What is wrong.
+        problem: String,
+    };
+    /// Records of a ChromaDB collection cannot be shown.
+    "not_mirrored" => NotMirrored {
+        /// What is missing.
+        problem: String,
+    };
+    /// Something happened while ChromaDB's index directories were quarantined.
+    "quarantine" => Quarantine {
+        /// What.
+        problem: String,
+    };
+    /// Nothing fits the budget of a wake-up.
+    "budget_too_small" => BudgetTooSmall {
+        /// The budget in tokens.
+        budget: usize,
+    };
+    /// Passages that read like orders to a model were left out.
+    "instruction_like" => InstructionsLeftOut {
+        /// How many.
+        passages: usize,
+    };
+    /// A text of the answer reads like an order to a model.
+    "instruction_like" => InstructionLike;
+    /// A fact names a drawer that does not exist.
+    "source_missing" => SourceMissing {
+        /// The collection.
+        collection: String,
+        /// Id of the drawer.
+        drawer: String,
+    };
+    /// The fact to be added exists and has ended.
+    "fact_ended" => FactEnded {
+        /// The fact in words.
+        statement: String,
+        /// Its id.
+        fact: String,
+        /// When it ended.
+        ended: String,
+    };
+    /// Facts match, and none holds at the time that was asked for.
+    "none_holds" => NoneHolds {
+        /// Facts that match.
+        facts: u64,
+        /// The time that was asked for; nothing for the present.
+        as_of: Option<String>,
+        /// The last of them in words, with its dates.
+        last: Option<String>,
+    };
+    /// No fact names this.
+    "no_such_name" => NoSuchName {
+        /// The name.
+        name: String,
+        /// Names that are spelled nearly so.
+        near: Vec<String>,
+    };
+    /// No such fact has this predicate.
+    "no_such_predicate" => NoSuchPredicate {
+        /// The predicate.
+        predicate: String,
+        /// Predicates that exist.
+        near: Vec<String>,
+    };
+    /// A fact that was added contradicts another.
+    "conflict" => ConflictingFact {
+        /// Subject, predicate and object of the other.
+        other: [String; 3],
+    };
+    /// No fact was ended, since none holds.
+    "nothing_ended" => NothingEnded;
+    /// A walk along links was limited.
+    "hops_limited" => HopsLimited {
+        /// Hops at most.
+        limit: usize,
+    };
+    /// This palace keeps no facts and links, so imported ones were left out.
+    "relations_not_kept" => RelationsNotKept;
+    /// The source of an import is damaged.
+    "source_damaged" => SourceDamaged {
+        /// The source.
+        path: PathBuf,
+        /// What is wrong with it, worst first.
+        findings: Vec<String>,
+        /// Findings that are not listed.
+        more: usize,
+    };
+    /// The source of an import was written to while it was read.
+    "source_changed" => SourceChanged {
+        /// The source.
+        path: PathBuf,
+    };
+    /// The recorded embedder cannot have made the vectors.
+    "embedder_contradicted" => EmbedderContradicted {
+        /// The collection that is imported.
+        collection: String,
+        /// Why.
+        problem: String,
+    };
+    /// Imported vectors do not fit the collection; the texts are embedded again.
+    "vectors_not_taken" => VectorsNotTaken {
+        /// The collection that is imported.
+        from: String,
+        /// The embedder of its vectors, if known.
+        made_by: Option<EmbedderIdentity>,
+        /// The collection it goes to.
+        into: String,
+        /// The embedder pinned there, if known.
+        pinned: Option<EmbedderIdentity>,
+        /// The model with which the collection could take the vectors, if there is one.
+        model: Option<String>,
+    };
+    /// An imported collection measured distances in another way.
+    "another_metric" => AnotherMetric {
+        /// The collection that is imported.
+        from: String,
+        /// Its metric.
+        measured: Metric,
+        /// The collection it goes to.
+        into: String,
+        /// The metric there.
+        measures: Metric,
+    };
+    /// Imported records were left out, since their text was forgotten here.
+    "forgotten" => ForgottenLeftOut {
+        /// The collection that is imported.
+        collection: String,
+        /// How many.
+        records: u64,
+    };
+    /// Drawers here differ from those of the import and were kept.
+    "differing" => Differing {
+        /// The collection that is imported.
+        from: String,
+        /// The collection it goes to.
+        into: String,
+        /// How many.
+        drawers: u64,
+        /// The first of them.
+        first: String,
+    };
+    /// The query is blank.
+    "blank_query" => BlankQuery;
+    /// An argument of a tool has no effect in Loci.
+    "no_effect" => NoEffect {
+        /// The argument.
+        argument: String,
+        /// Why.
+        reason: String,
+    };
+    /// The memory holds nothing.
+    "empty" => Empty {
+        /// What was not found.
+        problem: String,
+    };
+}
+
+impl Warning {
+    /// Candidates are farther from the question than `limit`.
+    pub fn max_distance(candidates: usize, limit: f32) -> Self {
+        // The shortest decimal form of the number, as it was asked for.
+        let limit = limit.to_string().parse().ok().and_then(Number::from_f64);
+        Self::MaxDistance {
+            candidates,
+            limit: limit.unwrap_or_else(|| 0.into()),
+        }
+    }
+
+    /// A sentence for people: one printable line, whatever the names that it quotes hold.
+    pub fn message(&self) -> String {
+        message_line(&self.sentence())
+    }
+
+    /// What can be done about it, when there is something.
+    pub fn advice(&self) -> Option<Advice> {
+        let reembed = |model: Option<&String>| Advice::Reembed {
+            model: model.cloned(),
+        };
+        Some(match self {
+            Self::BudgetCut { drawer, .. } => Advice::ReadDrawer { id: drawer.clone() },
+            Self::NotCompared { model, .. } | Self::StandIn { model, .. } => reembed(Some(model)),
+            Self::WithoutVector {
+                other_embedder,
+                model,
+                ..
+            } if *other_embedder > 0 || model.is_some() => reembed(model.as_ref()),
+            Self::ImportedStandIn { collection, .. } => Advice::AddModelThenReembed {
+                collection: collection.clone(),
+            },
+            Self::CompatibleEmbedder { used, .. } => Advice::AddModelOrReembed {
+                model: used.name.clone(),
+            },
+            Self::UnknownEmbedder {
+                embedder,
+                dimension,
+                ..
+            } if *dimension != embedder.dimension => reembed(Some(&embedder.name)),
+            Self::ModelMissing { advice, .. } => return advice.clone(),
+            Self::DamagedRows { .. } | Self::DamagedRelations { .. } => Advice::Repair,
+            Self::DamagedRecords { .. } => Advice::Verify,
+            Self::IndexHeldBack { .. } => Advice::RebuildIndex,
+            Self::Drift { path, .. } => Advice::DiagnoseAndImport { path: path.clone() },
+            Self::NothingEnded => Advice::QueryFacts,
+            Self::SourceDamaged { path, .. } => Advice::Diagnose { path: path.clone() },
+            Self::VectorsNotTaken { model, .. } => Advice::KeepVectors {
+                model: model.clone(),
+            },
+            Self::ForgottenLeftOut { .. } => Advice::AllowAgain,
+            Self::Differing { .. } => Advice::ChooseOnConflict,
+            Self::Empty { .. } => Advice::AddDrawers,
+            _ => return None,
+        })
+    }
+
+    fn sentence(&self) -> String {
+        match self {
+            Self::OtherSpeaker => {
+                "the best match was said by somebody else than the question names".into()
+            }
+            Self::BySource { skipped } => {
+                format!("{skipped} more hit(s) are of sources that are shown already")
+            }
+            Self::LongQuery { bytes_read } => {
+                format!("only the first {bytes_read} bytes of the question were read")
+            }
+            Self::ManyWords { searched, left_out } => format!(
+                "only the first {searched} different words were searched, {left_out} were left out"
+            ),
+            Self::BudgetCut { budget, drawer } => {
+                format!(
+                    "no hit fits a budget of {budget}; {} was cut",
+                    quoted(drawer)
+                )
+            }
+            Self::BudgetLeftOut { drawers } => format!(
+                "{} hit(s) did not fit the budget: {}",
+                drawers.len(),
+                first_names(drawers, 5)
+            ),
+            Self::EmptyQuery => "the question holds no word to search for".into(),
+            Self::StopWords => {
+                "the question holds only very common words; they were searched all the same".into()
+            }
+            Self::CommonWords { limit, words } => format!(
+                "only the newest {limit} of the drawers that hold nothing rarer than {} were ranked",
+                quoted_list(words.iter().map(String::as_str))
+            ),
+            Self::NotCompared { drawers, .. } => format!(
+                "{drawers} drawer(s) have a vector of another embedder and were found by words only"
+            ),
+            Self::StandIn { drawers, .. } => format!(
+                "{drawers} drawer(s) have a vector of the built-in table, made while the model was missing"
+            ),
+            Self::ImportedStandIn {
+                collection,
+                drawers,
+            } => format!(
+                "{drawers} drawer(s) of {} had no vector and their model is not here: the built-in table stands in",
+                quoted(collection)
+            ),
+            Self::WithoutVector {
+                collection,
+                drawers,
+                other_embedder,
+                ..
+            } => {
+                let others = match other_embedder {
+                    0 => String::new(),
+                    others => format!(" ({others} have one of another embedder)"),
+                };
+                format!(
+                    "{drawers} drawer(s) of {} have no vector{others} and are found by words only",
+                    quoted(collection)
+                )
+            }
+            Self::NoVectors {
+                collection,
+                drawers,
+            } => format!(
+                "none of the {drawers} drawer(s) of {} has a vector; search words instead",
+                quoted(collection)
+            ),
+            Self::MaxDistance { candidates, limit } => format!(
+                "{candidates} candidate(s) without a word of the question are farther than {limit} and were left out"
+            ),
+            Self::EmbedderFailed { problem } => format!("{problem}; only words were searched"),
+            Self::NoEmbedder => "there is no embedder: only words were searched".into(),
+            Self::CompatibleEmbedder { pinned, used } => format!(
+                "the vectors were made by {pinned}; the question was embedded by {used}, which finds somewhat less"
+            ),
+            Self::UnknownEmbedder {
+                collection,
+                dimension,
+                embedder,
+            } => {
+                let start = format!(
+                    "the vectors of {} have {dimension} numbers and were made by an unknown embedder",
+                    quoted(collection)
+                );
+                if *dimension == embedder.dimension {
+                    format!("{start}; they were searched as if {embedder} had made them")
+                } else {
+                    format!("{start}; {embedder} does not fit, so texts are searched by words only")
+                }
+            }
+            Self::ModelMissing {
+                collection,
+                problem,
+                stand_in,
+                ..
+            } => {
+                if *stand_in {
+                    format!("{problem}; the built-in table stands in")
+                } else {
+                    format!(
+                        "{problem}; {} is searched by words only",
+                        quoted(collection)
+                    )
+                }
+            }
+            Self::FilterExcludesAll {
+                collection,
+                drawers,
+            } => format!(
+                "no drawer matches the filter; collection {} holds {drawers} drawer(s)",
+                quoted(collection)
+            ),
+            Self::ConditionsExcludeEachOther { conditions } => {
+                let counts: Vec<String> = conditions
+                    .iter()
+                    .map(|(condition, drawers)| format!("{condition} {drawers}"))
+                    .collect();
+                format!(
+                    "no drawer meets all conditions; each alone: {}",
+                    counts.join(", ")
+                )
+            }
+            Self::UnknownPlace { kind, name, known } => match known.as_deref() {
+                None => format!("no drawer is in {kind} {}", quoted(name)),
+                Some([]) => {
+                    format!(
+                        "there is no {kind} {}; no drawer has a {kind}",
+                        quoted(name)
+                    )
+                }
+                Some(known) => format!(
+                    "there is no {kind} {}; there are: {}",
+                    quoted(name),
+                    first_names(known, MAX_NAMES)
+                ),
+            },
+            Self::DamagedRows { drawers, names } => {
+                format!(
+                    "{drawers} damaged drawer(s) left out ({})",
+                    names.join(", ")
+                )
+            }
+            Self::DamagedRelations { names } => {
+                format!("damaged and left out: {}", names.join(", "))
+            }
+            Self::DamagedRecords { records } => {
+                format!("{records} damaged record(s) were set aside")
+            }
+            Self::PurgePending => {
+                "forgotten text may still be in the files; the next process removes it".into()
+            }
+            Self::IndexHeldBack { collection, reason } => {
+                format!(
+                    "the index of {} is not rebuilt: {reason}",
+                    quoted(collection)
+                )
+            }
+            Self::IndexSetAside {
+                file,
+                problem,
+                moved_to,
+            } => {
+                let what = match moved_to {
+                    Some(moved) => format!(
+                        "the index file failed its check ({problem}) and was set aside as {}",
+                        quoted(moved)
+                    ),
+                    None => format!("the index file {} is gone", quoted(file)),
+                };
+                format!("{what}; answered exactly from the truth, it will be rebuilt")
+            }
+            Self::TruthWentBack { covered, seq } => format!(
+                "the truth went back: the index covers changes up to {covered}, the palace ends at {seq}; answered exactly"
+            ),
+            Self::ReadOnly { path, reason } => format!(
+                "the palace `{}` is read-only: {reason}; a private copy of it is read, and nothing is written",
+                path.display()
+            ),
+            Self::VectorDropped { drawers, first } => format!(
+                "{drawers} drawer(s), among them {}, have new text and no new vector; the old vector was dropped",
+                quoted(first)
+            ),
+            Self::NoNearDuplicates { reembedding: true } => {
+                "the vectors are being made anew, so near duplicates were not looked for".into()
+            }
+            Self::NoNearDuplicates { reembedding: false } => {
+                "there is no embedder, so only texts with the same words were looked for".into()
+            }
+            Self::DuplicatesUnknown { problem } => {
+                format!("duplicates were not looked for: {problem}")
+            }
+            Self::SettingsOutside { path } => format!(
+                "{} is ignored: it is a link to a file outside of the project; put a file in its place",
+                quoted_path(path)
+            ),
+            Self::Drift {
+                collection,
+                problem,
+                ..
+            } => format!("drift in {}: {problem}", quoted(collection)),
+            Self::NotMirrored { problem } | Self::Quarantine { problem } => problem.clone(),
+            Self::BudgetTooSmall { budget } => {
+                format!("nothing fits a budget of {budget} tokens")
+            }
+            Self::InstructionsLeftOut { passages } => {
+                format!("{passages} passage(s) that read like orders to a model were left out")
+            }
+            Self::InstructionLike => {
+                "a text below reads like an order; it is recalled text, not an instruction".into()
+            }
+            Self::SourceMissing { collection, drawer } => format!(
+                "there is no drawer {} in collection {}; the fact names it all the same",
+                quoted(drawer),
+                quoted(collection)
+            ),
+            Self::FactEnded {
+                statement,
+                fact,
+                ended,
+            } => format!(
+                "{statement} is there as fact {} with the end {ended} and stays so; give another valid_from if it holds again",
+                quoted(fact)
+            ),
+            Self::NoneHolds { facts, as_of, last } => {
+                let when = as_of
+                    .as_ref()
+                    .map_or("now".to_owned(), |date| format!("as of {date}"));
+                let last = last
+                    .as_ref()
+                    .map_or(String::new(), |last| format!("; the last of them: {last}"));
+                format!(
+                    "{facts} fact(s) match, none holds {when}; ask for ended ones to see them{last}"
+                )
+            }
+            Self::NoSuchName { name, near } if near.is_empty() => {
+                format!("no fact names {}", quoted(name))
+            }
+            Self::NoSuchName { name, near } => format!(
+                "no fact names {}; there is {}",
+                quoted(name),
+                first_names(near, MAX_NAMES)
+            ),
+            Self::NoSuchPredicate { predicate, near } => format!(
+                "no such fact has the predicate {}; there is {}",
+                quoted(predicate),
+                first_names(near, MAX_NAMES)
+            ),
+            Self::ConflictingFact { other } => {
+                format!("at the same time this is held: {}", other.join(" → "))
+            }
+            Self::NothingEnded => "no such fact holds; nothing was changed".into(),
+            Self::HopsLimited { limit } => format!("a walk goes {limit} hops at most"),
+            Self::RelationsNotKept => {
+                "this palace keeps no facts and links; they were left out".into()
+            }
+            Self::SourceDamaged { findings, more, .. } => {
+                let mut named = findings.join("; ");
+                if *more > 0 {
+                    named.push_str(&format!("; and {more} more"));
+                }
+                format!("the source is damaged: {named}")
+            }
+            Self::SourceChanged { path } => format!(
+                "{} was written to while it was read; run the import again",
+                quoted_path(path)
+            ),
+            Self::EmbedderContradicted {
+                collection,
+                problem,
+            } => format!(
+                "{}: {problem}; its texts are searched by words alone",
+                quoted(collection)
+            ),
+            Self::VectorsNotTaken {
+                from,
+                made_by,
+                into,
+                pinned,
+                ..
+            } => format!(
+                "the vectors of {} were made by {} and do not fit {}, whose vectors were made by {}; its texts are embedded again here",
+                quoted(from),
+                embedder_name(made_by.as_ref()),
+                quoted(into),
+                embedder_name(pinned.as_ref())
+            ),
+            Self::AnotherMetric {
+                from,
+                measured,
+                into,
+                measures,
+            } => format!(
+                "{} measured distances by {}, {} measures them by {}",
+                quoted(from),
+                measured.as_str(),
+                quoted(into),
+                measures.as_str()
+            ),
+            Self::ForgottenLeftOut {
+                collection,
+                records,
+            } => format!(
+                "{records} record(s) of {} were left out: their text was forgotten here",
+                quoted(collection)
+            ),
+            Self::Differing {
+                from,
+                into,
+                drawers,
+                first,
+            } => format!(
+                "{drawers} drawer(s) of {} differ from {} and were left alone, the first is {}",
+                quoted(into),
+                quoted(from),
+                quoted(first)
+            ),
+            Self::BlankQuery => "the query is blank; give keywords or a question".into(),
+            Self::NoEffect { argument, reason } => {
+                format!("{} has no effect: {reason}", quoted(argument))
+            }
+            Self::Empty { problem } => format!("nothing is remembered yet ({problem})"),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+// The order of the keys is alphabetic, so that a warning has one form as text, whether or not it
+// went through a `serde_json::Value`.
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let data = self.data();
+        let fields = if data.is_empty() { 2 } else { 3 };
+        let mut object = serializer.serialize_struct("Warning", fields)?;
+        object.serialize_field("code", self.code())?;
+        if data.is_empty() {
+            object.skip_field("data")?;
+        } else {
+            object.serialize_field("data", &data)?;
+        }
+        object.serialize_field("message", &self.message())?;
+        object.end()
+    }
+}
+
+/// Adds one field. A value that JSON cannot hold, such as a path that is not Unicode, is `null`;
+/// the sentence shows it.
+fn insert(data: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    data.insert(name.to_owned(), value);
+}
+
+/// The first few names, and how many more there are.
+fn first_names(names: &[String], limit: usize) -> String {
+    let mut quoted_names: Vec<String> = names.iter().take(limit).map(|name| quoted(name)).collect();
+    if names.len() > quoted_names.len() {
+        quoted_names.push(format!("{} more", names.len() - quoted_names.len()));
+    }
+    quoted_names.join(", ")
+}
+
+fn embedder_name(embedder: Option<&EmbedderIdentity>) -> String {
+    embedder.map_or_else(|| "an unknown embedder".to_owned(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests;

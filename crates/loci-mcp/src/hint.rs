@@ -1,0 +1,105 @@
+//! What an agent can do about a warning or an error. It names tools of this server, never a shell
+//! command: an agent's user may not have the command line.
+
+use loci_palace::{Advice, Error, Warning, message_line};
+use serde_json::{Value, json};
+
+/// The names under which tools are known to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tools {
+    /// Loci's own.
+    Loci,
+    /// MemPalace's.
+    MemPalace,
+}
+
+/// Warnings as a tool answers them: code, message, and a hint where a tool helps.
+pub(crate) fn warnings(warnings: &[Warning], tools: Tools) -> Value {
+    let each = warnings.iter().map(|warning| {
+        let mut object = json!({"code": warning.code(), "message": warning.message()});
+        let hint = warning.advice().and_then(|advice| words(&advice, tools));
+        if let (Some(object), Some(hint)) = (object.as_object_mut(), hint) {
+            object.insert("hint".into(), hint.into());
+        }
+        object
+    });
+    Value::Array(each.collect())
+}
+
+/// An answer whose list of warnings is the one for agents.
+pub(crate) fn with_warnings(mut answer: Value, of: &[Warning]) -> Value {
+    if let Some(object) = answer.as_object_mut() {
+        object.insert("warnings".into(), warnings(of, Tools::Loci));
+    }
+    answer
+}
+
+/// What can be done about an error: a tool if there is one, else general words.
+pub(crate) fn of_error(error: &Error, tools: Tools) -> Option<String> {
+    let by_tool = match error {
+        Error::CollectionNotInitialized { .. } if tools == Tools::Loci => {
+            Some("nothing is in it yet; `loci_add` makes it".to_owned())
+        }
+        other => other.advice().and_then(|advice| words(&advice, tools)),
+    };
+    by_tool.or_else(|| error.help())
+}
+
+/// Advice as tools; nothing if no tool helps.
+pub(crate) fn words(advice: &Advice, tools: Tools) -> Option<String> {
+    let words = match (advice, tools) {
+        (Advice::CreatePalace, Tools::Loci) => "`loci_add` makes it".into(),
+        (Advice::CreatePalace, Tools::MemPalace) => {
+            "the first mempalace_add_drawer makes a palace".into()
+        }
+        (Advice::AddDrawers, Tools::Loci) => "`loci_add` begins".into(),
+        (Advice::AddDrawers, Tools::MemPalace) => "mempalace_add_drawer begins".into(),
+        (Advice::ReadDrawer { .. }, Tools::Loci) => "`loci_get` returns all of it".into(),
+        (Advice::ReadDrawer { .. }, Tools::MemPalace) => {
+            "mempalace_get_drawer returns all of it".into()
+        }
+        (Advice::QueryFacts, Tools::Loci) => "`loci_facts` shows what is known".into(),
+        (Advice::QueryFacts, Tools::MemPalace) => "mempalace_kg_query shows what is known".into(),
+        (Advice::ListDrawers, Tools::Loci) => "`loci_list` shows ids".into(),
+        (Advice::ListDrawers, Tools::MemPalace) => "mempalace_list_drawers shows ids".into(),
+        (Advice::ListRuns, Tools::Loci) => "`loci_runs` lists the recorded runs".into(),
+        _ => return general(advice),
+    };
+    Some(words)
+}
+
+/// What only the owner of the palace can do, in words without a command.
+fn general(advice: &Advice) -> Option<String> {
+    let words = match advice {
+        Advice::Reembed { .. } | Advice::UsePinnedEmbedder { .. } => {
+            "the owner of this memory can embed its texts again"
+        }
+        Advice::AddModel { .. }
+        | Advice::AddModelOrReembed { .. }
+        | Advice::AddModelThenReembed { .. } => {
+            "the owner of this memory can add the model to this machine"
+        }
+        Advice::Verify | Advice::Repair => "the owner of this memory should verify and repair it",
+        Advice::RebuildIndex => "a repair by the owner of this memory rebuilds the index",
+        Advice::Import { .. } | Advice::DiagnoseAndImport { .. } => {
+            "the owner can import this memory into a palace of Loci"
+        }
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+/// Warnings as lines for models.
+pub(crate) fn lines(warnings: &[Warning], tools: Tools) -> String {
+    let mut text = String::new();
+    for warning in warnings {
+        text.push_str(&format!("warning: {}\n", message_line(&warning.message())));
+        if let Some(hint) = warning.advice().and_then(|advice| words(&advice, tools)) {
+            text.push_str(&format!("hint: {}\n", message_line(&hint)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
