@@ -257,6 +257,10 @@ impl Collection for SqliteCollection {
         self.read("counting drawers", |_, row| Ok(row.drawers))
     }
 
+    fn count_selected(&self, selection: &Selection) -> Result<u64> {
+        read::count(self, selection)
+    }
+
     fn estimated_count(&self) -> Result<u64> {
         self.count()
     }
