@@ -3,8 +3,8 @@
 //! Text that was recalled is data. For models it stands in a fence; passages that read like orders are flagged in both shapes.
 
 use loci_palace::{
-    Collection, Fence, Get, GetResult, MetaValue, Metadata, ORDERS, Palace, RECALLED,
-    Result, Selection, Warning, date_of, instruction_like, quoted_unless_plain, single_line,
+    Collection, Fence, Get, GetResult, MetaValue, Metadata, ORDERS, Palace, RECALLED, Result,
+    Selection, Warning, date_of, instruction_like, quoted_unless_plain, single_line,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -63,9 +63,8 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
 }
 
 fn counts(collections: &[Arc<dyn Collection>], selection: &Selection) -> Result<Vec<usize>> {
-    let count = |collection: &Arc<dyn Collection>| {
-        Ok(collection.count_selected(selection)? as usize)
-    };
+    let count =
+        |collection: &Arc<dyn Collection>| Ok(collection.count_selected(selection)? as usize);
     collections.iter().map(count).collect()
 }
 

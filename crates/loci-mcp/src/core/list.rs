@@ -142,7 +142,11 @@ pub(crate) fn recent(
         total += there;
         let left = limit - drawers.len();
         // A collection that the page does not reach is asked for nothing: its warnings count too.
-        let wanted = if left > 0 && skip < there { skip + left } else { 0 };
+        let wanted = if left > 0 && skip < there {
+            skip + left
+        } else {
+            0
+        };
         let found = collection.get_recent(wanted, selection, Include::GET)?;
         let found = of_result(collection.as_ref(), found, warnings);
         drawers.extend(found.into_iter().skip(skip).take(left));

@@ -78,9 +78,9 @@ fn build_indexes(place: &Place, durability: Durability) -> Result<()> {
         let rows = CollectionRow::all(&db.sql, &head)?;
         Ok(rows.into_iter().map(|row| row.name).collect())
     })?;
-    let built = names.iter().try_for_each(|name| {
-        build::build(&store, name, When::Due { patience: 1 }).map(|_| ())
-    });
+    let built = names
+        .iter()
+        .try_for_each(|name| build::build(&store, name, When::Due { patience: 1 }).map(|_| ()));
     store.close();
     built
 }
@@ -384,4 +384,40 @@ fn remove_database(path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::{Backend, Batch, CollectionOptions};
+
+    use super::*;
+    use crate::index::registry;
+
+    #[test]
+    fn a_restored_palace_has_its_index_before_anybody_searches() {
+        let directory = tempfile::tempdir().unwrap();
+        let palace = PalaceRef::local(directory.path().join("palace"));
+        let backup = directory.path().join("backup");
+        let backend = SqliteBackend::default();
+        let collection = backend
+            .get_collection(&palace, "drawers", true, &CollectionOptions::default())
+            .unwrap();
+        for batch in 0..5 {
+            let ids = (0..500).map(|number| format!("{batch}-{number}"));
+            let vectors = (0..500).map(|number| vec![1.0, number as f32]);
+            let batch = Batch::new(ids).embeddings(vectors);
+            collection.add(&batch).unwrap();
+        }
+        backend.backup(&palace, &backup).unwrap();
+        backend.restore(&palace, &backup, true).unwrap();
+        let store = backend.store(&palace, false).unwrap();
+        let names = store
+            .read("looking", |db| registry::names(&db.sql))
+            .unwrap();
+        assert_eq!(names.len(), 1);
+        let files = store.place.index_directory();
+        assert!(files.join(&names[0]).is_file());
+        let report = backend.verify(&palace, true).unwrap();
+        assert!(report.ok(), "{:?}", report.findings);
+    }
 }

@@ -157,21 +157,34 @@ fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// The state of the database in which a run was last found possible to undo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The state of the palace in which a run was last found possible to undo.
+#[derive(Debug, Clone, Copy)]
 struct Checked {
     /// SQLite changes it when another connection commits.
     data_version: i64,
-    /// Rows that this connection has changed; 0 on a new connection.
+    /// Rows that the connection had changed. A new connection begins at 0, and its `data_version`
+    /// says nothing about that of another one.
     changes: u64,
+    /// The palace's number. Other threads of this process write on the same connection, and every
+    /// change of a source draws a number.
+    seq: u64,
 }
 
 impl Checked {
-    fn read(db: &Connection) -> Attempt<Self> {
+    fn read(db: &Connection, seq: u64) -> Attempt<Self> {
         Ok(Self {
             data_version: db.pragma_query_value(None, "data_version", |row| row.get(0))?,
             changes: db.total_changes(),
+            seq,
         })
+    }
+
+    /// Whether nobody has written since `earlier`.
+    fn still_is(&self, earlier: &Self) -> bool {
+        self.data_version == earlier.data_version
+            && self.seq == earlier.seq
+            && self.changes >= earlier.changes
+            && earlier.changes > 0
     }
 }
 
@@ -187,7 +200,8 @@ fn undo_last_steps(
         let row = collection.require(&db.sql, &head)?;
         // The check reads every step of the run. It holds for as long as only this undo writes.
         // Another process may have mined since the last transaction.
-        if *checked != Some(Checked::read(&db.sql)?) {
+        let now = Checked::read(&db.sql, head.seq)?;
+        if !checked.is_some_and(|checked| now.still_is(&checked)) {
             refuse_if_impossible(&db.sql, run)?;
         }
         let identity = collection.embedder.as_ref().map(|given| given.identity());
@@ -205,6 +219,12 @@ fn undo_last_steps(
         let mut more = true;
         let mut slice = 0;
         while slice < SLICE {
+            let additions = last_additions(&db.sql, run, SLICE - slice)?;
+            if !additions.is_empty() {
+                slice += additions.iter().map(|step| step.size(&[])).sum::<u64>();
+                desk.undo_additions(&additions)?;
+                continue;
+            }
             let Some(step) = last_step(&db.sql, run)? else {
                 more = false;
                 break;
@@ -225,8 +245,8 @@ fn undo_last_steps(
             .as_ref()
             .filter(|_| kinship == Kinship::Same && !vectors.is_empty());
         let done = desk.done;
-        desk.writer.finish(used)?;
-        Ok((done, more, Checked::read(&db.sql)?))
+        let (seq, _) = desk.writer.finish(used)?;
+        Ok((done, more, Checked::read(&db.sql, seq)?))
     })?;
     *checked = Some(state);
     Ok((done, more))
@@ -293,6 +313,28 @@ fn last_step(db: &Connection, run: u64) -> Attempt<Option<Step>> {
         Some(columns) => Some(Step::read(columns)?),
         None => None,
     })
+}
+
+/// The last steps that only added drawers, each of another source, up to the one that reaches
+/// `limit` drawers. Empty if the last step has something to bring back.
+fn last_additions(db: &Connection, run: u64, limit: u64) -> Attempt<Vec<Step>> {
+    let mut statement = db.prepare_cached(STEPS_SQL)?;
+    let mut rows = statement.query([run as i64])?;
+    let mut keeps = db.prepare_cached("SELECT 1 FROM kept_drawers WHERE step = ?1 LIMIT 1")?;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut size = 0;
+    while size < limit
+        && let Some(columns) = rows.next()?
+    {
+        let step = Step::read(columns)?;
+        let again = steps.iter().any(|later| later.source == step.source);
+        if again || keeps.exists([step.id])? {
+            break;
+        }
+        size += step.size(&[]);
+        steps.push(step);
+    }
+    Ok(steps)
 }
 
 /// The last one kept comes first: it is undone first.
@@ -362,11 +404,29 @@ struct Desk<'a> {
 impl Desk<'_> {
     /// Undoes one step and removes its record.
     fn undo(&mut self, mut step: Step, kept: Vec<Kept>) -> Attempt<()> {
-        self.remove_added(&step)?;
+        let added = self.added_by(&step)?;
+        self.remove(&added)?;
         for mut kept in kept {
             self.place(&mut kept, &mut step)?;
             self.bring_back(&kept)?;
         }
+        self.finish(&step)
+    }
+
+    /// Undoes steps that only added drawers. The drawers of all of them go in ascending order: FTS5
+    /// writes its pending postings out whenever a row is smaller than the one before.
+    fn undo_additions(&mut self, steps: &[Step]) -> Attempt<()> {
+        let mut added = Vec::new();
+        for step in steps {
+            added.extend(self.added_by(step)?);
+        }
+        added.sort_unstable();
+        self.remove(&added)?;
+        steps.iter().try_for_each(|step| self.finish(step))
+    }
+
+    /// Puts the source of a step back and removes the record of the step.
+    fn finish(&mut self, step: &Step) -> Attempt<()> {
         let revision = self.writer.draw();
         match &step.before {
             Some(record) => put_back(self, step.source, record, revision)?,
@@ -388,21 +448,24 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Drawers of the step. One that somebody changed since is theirs.
-    fn remove_added(&mut self, step: &Step) -> Attempt<()> {
+    /// Rows that a step added and that are left, each with the number of its source.
+    fn added_by(&self, step: &Step) -> Attempt<Vec<(i64, i64)>> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, origin FROM drawers WHERE row BETWEEN ?1 AND ?2 AND collection = ?3",
         )?;
-        let added: Vec<(i64, i64)> = statement
-            .query_map(
-                params![step.rows.0, step.rows.1, self.writer.collection()],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?
-            .collect::<rusqlite::Result<_>>()?;
+        let (first, last) = step.rows;
+        let added = statement.query_map(params![first, last, self.writer.collection()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        Ok(added.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Removes drawers of the run. One that somebody changed since is theirs.
+    fn remove(&mut self, added: &[(i64, i64)]) -> Attempt<()> {
         for (row, origin) in added {
-            if origin == 0 {
+            if *origin == 0 {
                 self.done.left += 1;
-            } else if self.writer.remove(row as u64)? {
+            } else if self.writer.remove(*row as u64)? {
                 self.done.removed += 1;
             }
         }
@@ -538,5 +601,37 @@ impl Desk<'_> {
             created_at: Some(kept.created_at),
         };
         self.writer.record(&change, mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_holds_until_somebody_else_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let open = || Connection::open(&path).unwrap();
+        let ours = open();
+        ours.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
+            .unwrap();
+        ours.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)")
+            .unwrap();
+        let read = |db: &Connection, seq| Checked::read(db, seq).unwrap();
+        let checked = read(&ours, 7);
+        assert!(read(&ours, 7).still_is(&checked));
+        ours.execute("INSERT INTO t VALUES (2)", []).unwrap();
+        assert!(read(&ours, 7).still_is(&checked), "our own write");
+        assert!(
+            !read(&ours, 8).still_is(&checked),
+            "another thread drew a number"
+        );
+        assert!(!read(&open(), 7).still_is(&checked), "another connection");
+        open().execute("INSERT INTO t VALUES (3)", []).unwrap();
+        assert!(
+            !read(&ours, 7).still_is(&checked),
+            "another connection wrote"
+        );
     }
 }

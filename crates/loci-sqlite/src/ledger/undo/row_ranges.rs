@@ -26,8 +26,8 @@ struct Range {
 impl RowRanges {
     /// The steps of all runs, as of this transaction.
     pub(super) fn load(db: &Connection) -> Attempt<Self> {
-        let mut statement =
-            db.prepare_cached("SELECT first_row, last_row, id FROM run_sources ORDER BY first_row")?;
+        let mut statement = db
+            .prepare_cached("SELECT first_row, last_row, id FROM run_sources ORDER BY first_row")?;
         let mut rows = statement.query([])?;
         let mut loaded = Self {
             ranges: Vec::new(),
