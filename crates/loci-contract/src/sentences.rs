@@ -256,6 +256,7 @@ macro_rules! __sentences {
             reads "6.13" s6_13_an_id_added_again_stands_at_the_end read;
             reads "6.14" s6_14_count_is_exact read;
             reads "6.15" s6_15_estimated_count_answers_and_is_zero_when_nothing_was_ever_added read;
+            reads "6.16" s6_16_count_selected_is_the_number_of_drawers_that_get_finds read;
             query "7.1" s7_1_hits_come_nearest_first read;
             query "7.2" s7_2_ties_stand_in_the_order_of_insertion read;
             query "7.3" s7_3_cosine_distance_is_one_minus_the_cosine read;

@@ -319,6 +319,18 @@ pub trait Collection: Send + Sync {
 
     /// Exact number of drawers.
     fn count(&self) -> Result<u64>;
+    /// Exact number of drawers that a selection has; [`Collection::count`] for all of them. The
+    /// default reads the drawers: a backend that can count without reading them overrides it.
+    fn count_selected(&self, selection: &Selection) -> Result<u64> {
+        if selection.is_all() {
+            return self.count();
+        }
+        let found = self.get(&Get {
+            include: Include::NONE,
+            ..Get::new(selection.clone())
+        })?;
+        Ok(found.ids.len() as u64)
+    }
     /// A number of drawers that is cheap to get; exact where the backend can.
     fn estimated_count(&self) -> Result<u64>;
     /// Drawers per value of a metadata key.

@@ -275,6 +275,10 @@ impl Collection for SqliteCollection {
         self.read("counting drawers", |_, row| Ok(row.drawers))
     }
 
+    fn count_selected(&self, selection: &Selection) -> Result<u64> {
+        read::count(self, selection)
+    }
+
     fn estimated_count(&self) -> Result<u64> {
         self.count()
     }
@@ -341,6 +345,41 @@ impl Collection for SqliteCollection {
                 stats: BTreeMap::default(),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod counting {
+    use loci_core::{Backend, Batch, CollectionOptions, Filter, Get, Metadata, PalaceRef};
+
+    use super::*;
+    use crate::SqliteBackend;
+
+    #[test]
+    fn a_selection_is_counted_without_reading_its_drawers() {
+        let directory = tempfile::tempdir().unwrap();
+        let palace = PalaceRef::local(directory.path().join("palace"));
+        let backend = SqliteBackend::default();
+        let collection = backend
+            .get_collection(&palace, "drawers", true, &CollectionOptions::default())
+            .unwrap();
+        let wing = Metadata::from_json(&serde_json::json!({"wing": "w"})).unwrap();
+        let batch = Batch::new(["a", "b"])
+            .documents(["one", "two"])
+            .metadatas([wing.clone(), wing]);
+        collection.add(&batch).unwrap();
+        let store = backend.store(&palace, false).unwrap();
+        store
+            .write("damaging a drawer", |db| {
+                let damage = "UPDATE drawers SET text = 'other' WHERE id = 'b'";
+                Ok(db.sql.execute(damage, [])?)
+            })
+            .unwrap();
+        let selection = Selection::matching(Filter::eq("wing", "w"));
+        let read = collection.get(&Get::new(selection.clone())).unwrap();
+        assert_eq!(read.ids, ["a"]);
+        assert_eq!(collection.count_selected(&selection).unwrap(), 2);
+        assert_eq!(collection.count().unwrap(), 2);
     }
 }
 

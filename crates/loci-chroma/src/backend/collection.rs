@@ -244,6 +244,10 @@ impl Collection for ChromaCollection {
         self.read(|view| view.collection.count())
     }
 
+    fn count_selected(&self, selection: &Selection) -> Result<u64> {
+        self.read(|view| view.collection.count_selected(selection))
+    }
+
     fn estimated_count(&self) -> Result<u64> {
         self.count()
     }

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
     let selection = input::selection(&arguments.filter)?;
     let collections = session.existing()?.scope(arguments.collection.as_deref())?;
     let mut warnings = Vec::new();
-    let mut totals = counts(&collections, &selection, &mut warnings)?;
+    let mut totals = counts(&collections, &selection)?;
     let mut drawers = Vec::new();
     // The total and the page are two reads. If another process wrote in between, both are read again.
     for _ in 0..ATTEMPTS {
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
         } else {
             in_order(&collections, &totals, &selection, arguments, &mut warnings)?
         };
-        let now = counts(&collections, &selection, &mut warnings)?;
+        let now = counts(&collections, &selection)?;
         if now == totals {
             break;
         }
@@ -62,32 +62,10 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
         .exit_if(answer.drawers.is_empty(), Exit::Nothing))
 }
 
-fn counts(
-    collections: &[Arc<dyn Collection>],
-    selection: &Selection,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<usize>> {
-    collections
-        .iter()
-        .map(|collection| count(collection.as_ref(), selection, warnings))
-        .collect()
-}
-
-fn count(
-    collection: &dyn Collection,
-    selection: &Selection,
-    warnings: &mut Vec<Warning>,
-) -> Result<usize> {
-    if selection.is_all() {
-        return Ok(collection.count()? as usize);
-    }
-    let get = Get {
-        include: Include::NONE,
-        ..Get::new(selection.clone())
-    };
-    let result = collection.get(&get)?;
-    warnings.extend(result.warnings);
-    Ok(result.ids.len())
+fn counts(collections: &[Arc<dyn Collection>], selection: &Selection) -> Result<Vec<usize>> {
+    let count =
+        |collection: &Arc<dyn Collection>| Ok(collection.count_selected(selection)? as usize);
+    collections.iter().map(count).collect()
 }
 
 /// Collection by collection, each in the order added.
@@ -102,19 +80,13 @@ fn in_order(
     let mut drawers = Vec::new();
     for (collection, total) in collections.iter().zip(totals) {
         let left = arguments.limit - drawers.len();
-        if left == 0 {
-            break;
-        }
-        if skip >= *total {
-            skip -= total;
-            continue;
-        }
+        // A collection that the page does not reach is asked for nothing: its warnings count too.
         let result = collection.get(&Get {
-            limit: Some(left),
+            limit: Some(if skip < *total { left } else { 0 }),
             offset: skip,
             ..Get::new(selection.clone())
         })?;
-        skip = 0;
+        skip = skip.saturating_sub(*total);
         drawers.extend(drawers_of(collection.as_ref(), result, warnings));
     }
     drawers.truncate(arguments.limit);

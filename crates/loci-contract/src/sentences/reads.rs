@@ -1,10 +1,10 @@
 //! Chapter 6: `get`, counts, and the shape of what comes back.
 
-use loci_core::{Batch, Get, GetResult, Include, Metadata, Selection};
+use loci_core::{Batch, Filter, Get, GetResult, Include, Metadata, Period, Selection};
 use serde_json::json;
 
 use crate::Fixture;
-use crate::scene::{drawer, empty, ids, matching, meta, tagged};
+use crate::scene::{drawer, empty, holding, ids, matching, meta, tagged};
 
 pub fn s6_1_get_returns_drawers_in_the_order_they_were_added(fixture: &dyn Fixture) {
     let collection = empty(fixture);
@@ -180,4 +180,42 @@ pub fn s6_15_estimated_count_answers_and_is_zero_when_nothing_was_ever_added(
     assert_eq!(collection.estimated_count().unwrap(), 0);
     collection.add(&Batch::new(["a", "b"])).unwrap();
     assert!(collection.estimated_count().is_ok());
+}
+
+pub fn s6_16_count_selected_is_the_number_of_drawers_that_get_finds(fixture: &dyn Fixture) {
+    let collection = empty(fixture);
+    let metadata = [json!({"n": 1}), json!({"n": 2}), json!({"n": 2}), json!({})];
+    for (at, metadata) in metadata.iter().enumerate() {
+        let text = format!("text number {at}");
+        let batch = drawer(&format!("d{at}"), &text, metadata);
+        collection.add(&batch).unwrap();
+    }
+    collection.delete(&Selection::ids(["d1"])).unwrap();
+    let containing = |text: &str| holding(&json!({"$contains": text}));
+    let dated = |period: Period| Selection {
+        period: Some(period),
+        ..Selection::all()
+    };
+    let in_the_past = Period {
+        since: None,
+        before: Some(0),
+    };
+    for (selection, expected) in [
+        (Selection::all(), 3),
+        (Selection::matching(Filter::eq("n", 2)), 1),
+        (matching(&json!({"n": {"$ne": 2}})), 2),
+        (Selection::matching(Filter::eq("nowhere", 2)), 0),
+        (matching(&json!({"nowhere": {"$ne": 2}})), 3),
+        (Selection::ids(["d0", "d0", "d1", "ghost"]), 1),
+        (Selection::ids([""; 0]), 0),
+        (containing("number 3"), 1),
+        (containing("number"), 3),
+        (dated(Period::default()), 3),
+        (dated(in_the_past), 0),
+    ] {
+        let found = collection.get(&Get::new(selection.clone())).unwrap();
+        assert_eq!(found.ids.len(), expected, "{selection:?}");
+        let counted = collection.count_selected(&selection).unwrap();
+        assert_eq!(counted, expected as u64, "{selection:?}");
+    }
 }

@@ -138,6 +138,10 @@ impl Collection for ThroughCollection {
         self.reader().count()
     }
 
+    fn count_selected(&self, selection: &Selection) -> Result<u64> {
+        self.reader().count_selected(selection)
+    }
+
     fn estimated_count(&self) -> Result<u64> {
         self.reader().estimated_count()
     }

@@ -152,6 +152,10 @@ impl Collection for MaskingCollection {
         self.inner.count()
     }
 
+    fn count_selected(&self, selection: &Selection) -> Result<u64> {
+        self.inner.count_selected(selection)
+    }
+
     fn estimated_count(&self) -> Result<u64> {
         self.inner.estimated_count()
     }

@@ -333,6 +333,43 @@ fn the_undo_of_a_large_file_leaves_its_sections_as_they_were() {
     scene.assert_as_fresh(&palace);
 }
 
+/// More files than one transaction of an undo takes back, some new, some changed, some gone.
+#[test]
+fn the_undo_of_many_small_files_takes_back_what_was_added_changed_and_removed() {
+    let scene = Scene::of_words();
+    let name = |number: u64| format!("n{number}.md");
+    for number in 0..150 {
+        scene.write(&name(number), document(number * 10..number * 10 + 2));
+    }
+    let palace = scene.open();
+    let first = scene.mine(&palace).run;
+    let before = (ids_by_text(&palace), told(&palace));
+    for number in (0..150).step_by(2) {
+        scene.write(&name(number), document(number * 10 + 1..number * 10 + 4));
+    }
+    for number in 150..250 {
+        scene.write(&name(number), document(number * 10..number * 10 + 1));
+    }
+    let changed = undo(&palace, scene.mine(&palace).run);
+    assert_eq!((changed.left, changed.sources), (0, 175), "{changed:?}");
+    assert_eq!((ids_by_text(&palace), told(&palace)), before);
+    scene.assert_sound(&palace);
+    for number in 0..70 {
+        scene.delete(&name(number));
+    }
+    let swept = sync(&scene, &palace);
+    let gone = undo(&palace, swept.run);
+    assert_eq!((gone.restored, gone.left), (140, 0), "{gone:?}");
+    assert_eq!((ids_by_text(&palace), told(&palace)), before);
+    // Drawers that came back are known to the run that added them.
+    let all = undo(&palace, first);
+    assert_eq!((all.removed, all.left), (300, 0), "{all:?}");
+    assert!(told(&palace).is_empty());
+    assert_eq!(scene.number("SELECT count(*) FROM run_sources"), 0);
+    assert_eq!(scene.number("SELECT count(*) FROM sources"), 0);
+    scene.assert_sound(&palace);
+}
+
 #[test]
 fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
     let scene = Scene::of_words();

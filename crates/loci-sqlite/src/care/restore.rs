@@ -8,17 +8,19 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Advice, Error, PalaceRef, Restored, Result};
+use loci_core::{Advice, Durability, Error, PalaceRef, Restored, Result};
 use loci_files::{foreign, own};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{free_path, working_copy};
 use crate::SqliteBackend;
+use crate::collection::meta::CollectionRow;
 use crate::fault::{Attempt, Fault};
+use crate::index::build::{self, When};
 use crate::store::connection::keep_temporary_in_memory;
 use crate::store::lock::FileLock;
 use crate::store::place::{Place, sync_directory};
-use crate::store::{new_generation, read_only, schema, schema_check};
+use crate::store::{Head, Store, new_generation, read_only, schema, schema_check};
 
 /// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
 /// within its directory; without, it is a conflict.
@@ -36,23 +38,51 @@ pub(crate) fn restore(
     }
     read_only::refuse(&place)?;
     place.ensure_directory()?;
-    let _restore = FileLock::exclusive(&place.restore_lock())?;
+    let restoring = FileLock::exclusive(&place.restore_lock())?;
     working_copy::tidy(&place);
-    let (temporary, drawers) = stage(backup, &place)?;
+    let Staged {
+        temporary,
+        drawers,
+        is_current,
+    } = stage(backup, &place)?;
     // Our own connections must be gone before the file they lock is renamed.
     if let Some(store) = backend.forget_store(palace) {
-        crate::index::build::join(&store);
+        build::join(&store);
         store.close();
     }
     // From here on nobody opens or closes the database until it is in place.
-    let _lock = FileLock::exclusive(&place.lock())?;
+    let lock = FileLock::exclusive(&place.lock())?;
     finish_interrupted(&place)?;
     if place.mark()?.is_some() && !replace {
         remove_database(&temporary)?;
         return Err(taken(&place));
     }
     let set_aside = put_in_place(&place, &temporary)?;
+    // Durable: the palace is the backup. A crash from here on leaves it without index files, which
+    // the next process that needs them builds.
+    drop(lock);
+    drop(restoring);
+    // A palace of an older format is migrated by the process that uses it first.
+    if is_current && let Err(error) = build_indexes(&place, backend.durability()) {
+        tracing::warn!(%error, "the restored palace has no index yet; answers stay exact");
+    }
     Ok(Restored { drawers, set_aside })
+}
+
+/// Builds the index of every collection that needs one. A backup holds none, so the first search
+/// would read every vector, and its process would build the index before it ends.
+fn build_indexes(place: &Place, durability: Durability) -> Result<()> {
+    let store = Store::open(&place.directory, false, durability)?;
+    let names: Vec<String> = store.read("listing collections", |db| {
+        let head = Head::read(&db.sql)?;
+        let rows = CollectionRow::all(&db.sql, &head)?;
+        Ok(rows.into_iter().map(|row| row.name).collect())
+    })?;
+    let built = names
+        .iter()
+        .try_for_each(|name| build::build(&store, name, When::Due { patience: 1 }).map(|_| ()));
+    store.close();
+    built
 }
 
 /// Puts a complete and synced database in the place of the palace's; gives the path of the old one.
@@ -183,10 +213,18 @@ fn immutable_uri(path: &Path) -> Result<String> {
     Ok(format!("file://{}?immutable=1", encoded.concat()))
 }
 
+/// A copy of a backup that is ready to be put in place.
+struct Staged {
+    temporary: PathBuf,
+    drawers: u64,
+    /// Whether it has the format of this build.
+    is_current: bool,
+}
+
 /// Copies the backup beside the palace and gives it a new generation, so that no index of another
 /// history is ever used with it.
 #[expect(clippy::disallowed_methods, reason = "the staged file is new")]
-fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
+fn stage(backup: &Path, place: &Place) -> Result<Staged> {
     remove_staging(place)?;
     let temporary = place
         .directory
@@ -200,7 +238,7 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     std::io::copy(&mut source, &mut copy).map_err(fail)?;
     copy.sync_all().map_err(fail)?;
     drop(copy);
-    let renew = || -> Attempt<i64> {
+    let renew = || -> Attempt<(i64, bool)> {
         let db = Connection::open_with_flags(&temporary, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         db.pragma_update(None, "trusted_schema", false)?;
         // The backup may have been replaced since it was checked; nobody else writes to this copy.
@@ -217,10 +255,11 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
             [],
             |row| row.get(0),
         )?;
+        let is_current = schema::format(&db)? == schema::FORMAT;
         db.close().map_err(|(_, error)| error)?;
-        Ok(drawers)
+        Ok((drawers, is_current))
     };
-    let drawers = renew().map_err(|fault| {
+    let (drawers, is_current) = renew().map_err(|fault| {
         let error = fault.into_error(&temporary, "preparing the restored palace");
         // Nothing refers to the copy yet; if this fails the next restore removes it.
         let _ = remove_database(&temporary);
@@ -229,7 +268,11 @@ fn stage(backup: &Path, place: &Place) -> Result<(PathBuf, u64)> {
     own::open(&temporary)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
-    Ok((temporary, drawers as u64))
+    Ok(Staged {
+        temporary,
+        drawers: drawers as u64,
+        is_current,
+    })
 }
 
 pub(super) const STAGING: &str = "palace.sqlite3.staging";
@@ -342,4 +385,40 @@ fn remove_database(path: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::{Backend, Batch, CollectionOptions};
+
+    use super::*;
+    use crate::index::registry;
+
+    #[test]
+    fn a_restored_palace_has_its_index_before_anybody_searches() {
+        let directory = tempfile::tempdir().unwrap();
+        let palace = PalaceRef::local(directory.path().join("palace"));
+        let backup = directory.path().join("backup");
+        let backend = SqliteBackend::default();
+        let collection = backend
+            .get_collection(&palace, "drawers", true, &CollectionOptions::default())
+            .unwrap();
+        for batch in 0..5 {
+            let ids = (0..500).map(|number| format!("{batch}-{number}"));
+            let vectors = (0..500).map(|number| vec![1.0, number as f32]);
+            let batch = Batch::new(ids).embeddings(vectors);
+            collection.add(&batch).unwrap();
+        }
+        backend.backup(&palace, &backup).unwrap();
+        backend.restore(&palace, &backup, true).unwrap();
+        let store = backend.store(&palace, false).unwrap();
+        let names = store
+            .read("looking", |db| registry::names(&db.sql))
+            .unwrap();
+        assert_eq!(names.len(), 1);
+        let files = store.place.index_directory();
+        assert!(files.join(&names[0]).is_file());
+        let report = backend.verify(&palace, true).unwrap();
+        assert!(report.ok(), "{:?}", report.findings);
+    }
 }

@@ -132,6 +132,18 @@ pub(crate) fn get(collection: &SqliteCollection, get: &Get) -> loci_core::Result
     })
 }
 
+/// Number of rows of a selection, without reading them. A damaged drawer counts, as it does in the
+/// counter of the collection.
+pub(crate) fn count(
+    collection: &SqliteCollection,
+    selection: &Selection,
+) -> loci_core::Result<u64> {
+    collection.read("counting drawers", |db, row| {
+        let set = collection.evaluator(db, row).selection(selection)?;
+        Ok(set.map_or(row.drawers, |set| set.len(row.drawers)))
+    })
+}
+
 pub(crate) fn get_recent(
     collection: &SqliteCollection,
     limit: usize,

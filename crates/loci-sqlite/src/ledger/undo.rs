@@ -1,5 +1,8 @@
-//! undo: takes back what a run did, step by step, the last one first. A kill between two steps leaves a run that is half
-//! undone and says so; undoing it again goes on.
+//! undo: takes back what a run did, step by step, the last one first. Short steps share a
+//! transaction. A kill between two transactions leaves a run that is half undone and says so;
+//! undoing it again goes on.
+
+mod row_ranges;
 
 use std::collections::HashMap;
 
@@ -7,8 +10,9 @@ use loci_core::{
     Advice, Error, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState,
     SourceRecord, Undone,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use self::row_ranges::RowRanges;
 use super::forgotten::{self, Book};
 use super::runs::{self, KEPT_RUNS};
 use super::sources;
@@ -18,6 +22,10 @@ use crate::collection::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::projects::wing_of_returning;
 use crate::store::Head;
+
+/// A transaction of an undo ends with the step that reaches this many drawers. A commit for every
+/// small file costs more than its drawers; other writers wait for a transaction, so it stays short.
+const SLICE: u64 = 64;
 
 /// One recorded step of a run.
 struct Step {
@@ -56,10 +64,15 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
         )?;
         set_state(&db.sql, run, &RunState::Undoing)
     })?;
-    while let Some(step) = undo_last_step(collection, run)? {
-        undone.removed += step.removed;
-        undone.restored += step.restored;
-        undone.left += step.left;
+    let mut checked = None;
+    loop {
+        let (slice, more) = undo_last_steps(collection, run, &mut checked)?;
+        undone.removed += slice.removed;
+        undone.restored += slice.restored;
+        undone.left += slice.left;
+        if !more {
+            break;
+        }
     }
     collection.store.write("ending an undo", |db| {
         set_state(&db.sql, run, &RunState::Undone)
@@ -146,39 +159,58 @@ fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// Undoes the last step that is left; nothing when there is none.
-fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undone>> {
-    let texts = match &collection.embedder {
-        Some(_) => collection.read("looking at an undo", |db, _| {
-            let Some(step) = last_step(&db.sql, run)? else {
-                return Ok(Vec::new());
-            };
-            let kept = kept_by(&db.sql, step.id)?;
-            Ok(kept.into_iter().filter_map(|kept| kept.text).collect())
-        })?,
-        None => Vec::new(),
-    };
-    let mut vectors: HashMap<String, Vec<f32>> = HashMap::new();
-    if let Some(embedder) = &collection.embedder {
-        for slice in texts.chunks(256) {
-            let borrowed: Vec<&str> = slice.iter().map(String::as_str).collect();
-            let made = embed_texts(embedder.as_ref(), &borrowed)?;
-            vectors.extend(slice.iter().cloned().zip(made));
-        }
+/// The state of the palace in which a run was last found possible to undo.
+#[derive(Debug, Clone, Copy)]
+struct Checked {
+    /// SQLite changes it when another connection commits.
+    data_version: i64,
+    /// Rows that the connection had changed. A new connection begins at 0, and its `data_version`
+    /// says nothing about that of another one.
+    changes: u64,
+    /// The palace's number. Other threads of this process write on the same connection, and every
+    /// change of a source draws a number.
+    seq: u64,
+}
+
+impl Checked {
+    fn read(db: &Connection, seq: u64) -> Attempt<Self> {
+        Ok(Self {
+            data_version: db.pragma_query_value(None, "data_version", |row| row.get(0))?,
+            changes: db.total_changes(),
+            seq,
+        })
     }
-    collection.store.write("undoing a run", |db| {
+
+    /// Whether nobody has written since `earlier`.
+    fn still_is(&self, earlier: &Self) -> bool {
+        self.data_version == earlier.data_version
+            && self.seq == earlier.seq
+            && self.changes >= earlier.changes
+            && earlier.changes > 0
+    }
+}
+
+/// Undoes the last steps that are left, in one transaction; whether there are more.
+fn undo_last_steps(
+    collection: &SqliteCollection,
+    run: u64,
+    checked: &mut Option<Checked>,
+) -> Result<(Undone, bool)> {
+    let vectors = vectors_of_last_steps(collection, run)?;
+    let (done, more, state) = collection.store.write("undoing a run", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        let Some(mut step) = last_step(&db.sql, run)? else {
-            return Ok(None);
-        };
-        // Another process may have mined since the undo began.
-        refuse_if_impossible(&db.sql, run)?;
-        let forgotten = Book::load(&db.sql, row.id)?;
+        // The check reads every step of the run. It holds for as long as only this undo writes.
+        // Another process may have mined since the last transaction.
+        let now = Checked::read(&db.sql, head.seq)?;
+        if !checked.is_some_and(|checked| now.still_is(&checked)) {
+            refuse_if_impossible(&db.sql, run)?;
+        }
         let identity = collection.embedder.as_ref().map(|given| given.identity());
         let kinship = collection.kinship(&row);
         let mut desk = Desk {
-            forgotten: &forgotten,
+            forgotten: None,
+            ranges: None,
             db: &db.sql,
             writer: Writer::new(&db.sql, head.seq, row),
             vectors: &vectors,
@@ -186,50 +218,125 @@ fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undo
             apart: identity.as_ref().filter(|_| kinship == Kinship::Compatible),
             done: Undone::default(),
         };
-        desk.remove_added(&step)?;
-        for mut kept in kept_by(&db.sql, step.id)? {
-            desk.place(&mut kept, &mut step)?;
-            desk.bring_back(&kept)?;
-        }
-        let revision = desk.writer.draw();
-        match &step.before {
-            Some(record) => put_back(&desk, step.source, record, revision)?,
-            // What is left belongs to nobody's run; the next mine decides about it.
-            None if sources::has_drawers(&db.sql, step.source)? => {
-                sources::distrust(&db.sql, step.source)?;
+        let mut more = true;
+        let mut slice = 0;
+        while slice < SLICE {
+            let additions = last_additions(&db.sql, run, SLICE - slice)?;
+            if !additions.is_empty() {
+                slice += additions.iter().map(|step| step.size(&[])).sum::<u64>();
+                desk.undo_additions(&additions)?;
+                continue;
             }
-            None => sources::remove(&db.sql, step.source)?,
-        }
-        for sql in [
-            "DELETE FROM kept_drawers WHERE step = ?1",
-            "DELETE FROM run_sources WHERE id = ?1",
-        ] {
-            db.sql.execute(sql, [step.id])?;
+            let Some(step) = last_step(&db.sql, run)? else {
+                more = false;
+                break;
+            };
+            let kept = kept_by(&db.sql, step.id)?;
+            let embedded = |kept: &Kept| {
+                let text = kept.text.as_ref();
+                text.is_none_or(|text| vectors.contains_key(text))
+            };
+            // The texts of this step were not embedded yet: they are before the next transaction.
+            if slice > 0 && identity.is_some() && !kept.iter().all(embedded) {
+                break;
+            }
+            slice += step.size(&kept);
+            desk.undo(step, kept)?;
         }
         let used = identity
             .as_ref()
             .filter(|_| kinship == Kinship::Same && !vectors.is_empty());
         let done = desk.done;
-        desk.writer.finish(used)?;
-        Ok(Some(done))
-    })
+        let (seq, _) = desk.writer.finish(used)?;
+        Ok((done, more, Checked::read(&db.sql, seq)?))
+    })?;
+    *checked = Some(state);
+    Ok((done, more))
+}
+
+/// Vectors of the texts that the last steps bring back, made outside of a write transaction.
+fn vectors_of_last_steps(
+    collection: &SqliteCollection,
+    run: u64,
+) -> Result<HashMap<String, Vec<f32>>> {
+    let mut vectors = HashMap::new();
+    let Some(embedder) = &collection.embedder else {
+        return Ok(vectors);
+    };
+    let texts: Vec<String> = collection.read("looking at an undo", |db, _| {
+        let mut statement = db.sql.prepare_cached(STEPS_SQL)?;
+        let mut rows = statement.query([run as i64])?;
+        let (mut texts, mut slice) = (Vec::new(), 0);
+        while slice < SLICE
+            && let Some(columns) = rows.next()?
+        {
+            let step = Step::read(columns)?;
+            let kept = kept_by(&db.sql, step.id)?;
+            slice += step.size(&kept);
+            texts.extend(kept.into_iter().filter_map(|kept| kept.text));
+        }
+        Ok(texts)
+    })?;
+    for slice in texts.chunks(256) {
+        let borrowed: Vec<&str> = slice.iter().map(String::as_str).collect();
+        let made = embed_texts(embedder.as_ref(), &borrowed)?;
+        vectors.extend(slice.iter().cloned().zip(made));
+    }
+    Ok(vectors)
+}
+
+/// The steps of a run that are left, the last one first.
+const STEPS_SQL: &str = "SELECT id, source, first_row, last_row, before FROM run_sources
+     WHERE run = ?1 ORDER BY id DESC";
+
+impl Step {
+    fn read(columns: &Row<'_>) -> rusqlite::Result<Self> {
+        let before: String = columns.get(4)?;
+        Ok(Self {
+            id: columns.get(0)?,
+            source: columns.get(1)?,
+            rows: (columns.get(2)?, columns.get(3)?),
+            before: serde_json::from_str(&before).ok(),
+        })
+    }
+
+    /// At most so many drawers change when it is undone; never 0.
+    fn size(&self, kept: &[Kept]) -> u64 {
+        let (first, last) = self.rows;
+        let added = u64::try_from(last.saturating_sub(first)).unwrap_or_default();
+        added.saturating_add(1).saturating_add(kept.len() as u64)
+    }
 }
 
 fn last_step(db: &Connection, run: u64) -> Attempt<Option<Step>> {
-    let mut statement = db.prepare_cached(
-        "SELECT id, source, first_row, last_row, before FROM run_sources WHERE run = ?1 ORDER BY id DESC LIMIT 1",
-    )?;
+    let mut statement = db.prepare_cached(STEPS_SQL)?;
     let mut rows = statement.query([run as i64])?;
-    let Some(columns) = rows.next()? else {
-        return Ok(None);
-    };
-    let before: String = columns.get(4)?;
-    Ok(Some(Step {
-        id: columns.get(0)?,
-        source: columns.get(1)?,
-        rows: (columns.get(2)?, columns.get(3)?),
-        before: serde_json::from_str(&before).ok(),
-    }))
+    Ok(match rows.next()? {
+        Some(columns) => Some(Step::read(columns)?),
+        None => None,
+    })
+}
+
+/// The last steps that only added drawers, each of another source, up to the one that reaches
+/// `limit` drawers. Empty if the last step has something to bring back.
+fn last_additions(db: &Connection, run: u64, limit: u64) -> Attempt<Vec<Step>> {
+    let mut statement = db.prepare_cached(STEPS_SQL)?;
+    let mut rows = statement.query([run as i64])?;
+    let mut keeps = db.prepare_cached("SELECT 1 FROM kept_drawers WHERE step = ?1 LIMIT 1")?;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut size = 0;
+    while size < limit
+        && let Some(columns) = rows.next()?
+    {
+        let step = Step::read(columns)?;
+        let again = steps.iter().any(|later| later.source == step.source);
+        if again || keeps.exists([step.id])? {
+            break;
+        }
+        size += step.size(&[]);
+        steps.push(step);
+    }
+    Ok(steps)
 }
 
 /// The last one kept comes first: it is undone first.
@@ -283,8 +390,10 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
 
 /// One transaction of an undo.
 struct Desk<'a> {
-    /// What must not come back.
-    forgotten: &'a Book,
+    /// What must not come back; loaded for the first drawer that comes back.
+    forgotten: Option<Book>,
+    /// Loaded for the first removed drawer that comes back.
+    ranges: Option<RowRanges>,
     db: &'a Connection,
     writer: Writer<'a>,
     vectors: &'a HashMap<String, Vec<f32>>,
@@ -295,21 +404,70 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Drawers of the step. One that somebody changed since is theirs.
-    fn remove_added(&mut self, step: &Step) -> Attempt<()> {
+    /// Undoes one step and removes its record.
+    fn undo(&mut self, mut step: Step, kept: Vec<Kept>) -> Attempt<()> {
+        let added = self.added_by(&step)?;
+        self.remove(&added)?;
+        for mut kept in kept {
+            self.place(&mut kept, &mut step)?;
+            self.bring_back(&kept)?;
+        }
+        self.finish(&step)
+    }
+
+    /// Undoes steps that only added drawers. The drawers of all of them go in ascending order: FTS5
+    /// writes its pending postings out whenever a row is smaller than the one before.
+    fn undo_additions(&mut self, steps: &[Step]) -> Attempt<()> {
+        let mut added = Vec::new();
+        for step in steps {
+            added.extend(self.added_by(step)?);
+        }
+        added.sort_unstable();
+        self.remove(&added)?;
+        steps.iter().try_for_each(|step| self.finish(step))
+    }
+
+    /// Puts the source of a step back and removes the record of the step.
+    fn finish(&mut self, step: &Step) -> Attempt<()> {
+        let revision = self.writer.draw();
+        match &step.before {
+            Some(record) => put_back(self, step.source, record, revision)?,
+            // What is left belongs to nobody's run; the next mine decides about it.
+            None if sources::has_drawers(self.db, step.source)? => {
+                sources::distrust(self.db, step.source)?;
+            }
+            None => sources::remove(self.db, step.source)?,
+        }
+        for sql in [
+            "DELETE FROM kept_drawers WHERE step = ?1",
+            "DELETE FROM run_sources WHERE id = ?1",
+        ] {
+            self.db.prepare_cached(sql)?.execute([step.id])?;
+        }
+        if let Some(ranges) = &mut self.ranges {
+            ranges.removed.insert(step.id);
+        }
+        Ok(())
+    }
+
+    /// Rows that a step added and that are left, each with the number of its source.
+    fn added_by(&self, step: &Step) -> Attempt<Vec<(i64, i64)>> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, origin FROM drawers WHERE row BETWEEN ?1 AND ?2 AND collection = ?3",
         )?;
-        let added: Vec<(i64, i64)> = statement
-            .query_map(
-                params![step.rows.0, step.rows.1, self.writer.collection()],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?
-            .collect::<rusqlite::Result<_>>()?;
+        let (first, last) = step.rows;
+        let added = statement.query_map(params![first, last, self.writer.collection()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+        Ok(added.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Removes drawers of the run. One that somebody changed since is theirs.
+    fn remove(&mut self, added: &[(i64, i64)]) -> Attempt<()> {
         for (row, origin) in added {
-            if origin == 0 {
+            if *origin == 0 {
                 self.done.left += 1;
-            } else if self.writer.remove(row as u64)? {
+            } else if self.writer.remove(*row as u64)? {
                 self.done.removed += 1;
             }
         }
@@ -346,7 +504,13 @@ impl Desk<'_> {
     fn bring_back(&mut self, kept: &Kept) -> Attempt<()> {
         if let Some(text) = &kept.text {
             let place = forgotten::place_of_copy(self.db, kept.origin, kept.metadata.as_ref())?;
-            if self.forgotten.is_in(text, place) {
+            let forgotten = match self.forgotten.take() {
+                Some(loaded) => loaded,
+                None => Book::load(self.db, self.writer.collection())?,
+            };
+            let must_not = forgotten.is_in(text, place);
+            self.forgotten = Some(forgotten);
+            if must_not {
                 self.done.left += 1;
                 return Ok(());
             }
@@ -383,17 +547,24 @@ impl Desk<'_> {
     }
 
     /// A drawer that came back has a new row number: earlier steps that knew the old one shall know it.
-    fn follow(&self, old: i64, new: i64) -> Attempt<()> {
+    fn follow(&mut self, old: i64, new: i64) -> Attempt<()> {
         self.db
             .prepare_cached("UPDATE kept_drawers SET row = ?2 WHERE row = ?1")?
             .execute(params![old, new])?;
-        self.db
-            .prepare_cached(
-                "INSERT INTO run_sources (run, source, first_row, last_row, before)
-                 SELECT run, source, ?2, ?2, before FROM run_sources
-                 WHERE ?1 BETWEEN first_row AND last_row ORDER BY id LIMIT 1",
-            )?
-            .execute(params![old, new])?;
+        let mut ranges = match self.ranges.take() {
+            Some(loaded) => loaded,
+            None => RowRanges::load(self.db)?,
+        };
+        if let Some(step) = ranges.first_step_of(old) {
+            self.db
+                .prepare_cached(
+                    "INSERT INTO run_sources (run, source, first_row, last_row, before)
+                     SELECT run, source, ?2, ?2, before FROM run_sources WHERE id = ?1",
+                )?
+                .execute(params![step, new])?;
+            ranges.add(new, self.db.last_insert_rowid());
+        }
+        self.ranges = Some(ranges);
         Ok(())
     }
 
@@ -432,5 +603,37 @@ impl Desk<'_> {
             created_at: Some(kept.created_at),
         };
         self.writer.record(&change, mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_holds_until_somebody_else_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let open = || Connection::open(&path).unwrap();
+        let ours = open();
+        ours.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
+            .unwrap();
+        ours.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)")
+            .unwrap();
+        let read = |db: &Connection, seq| Checked::read(db, seq).unwrap();
+        let checked = read(&ours, 7);
+        assert!(read(&ours, 7).still_is(&checked));
+        ours.execute("INSERT INTO t VALUES (2)", []).unwrap();
+        assert!(read(&ours, 7).still_is(&checked), "our own write");
+        assert!(
+            !read(&ours, 8).still_is(&checked),
+            "another thread drew a number"
+        );
+        assert!(!read(&open(), 7).still_is(&checked), "another connection");
+        open().execute("INSERT INTO t VALUES (3)", []).unwrap();
+        assert!(
+            !read(&ours, 7).still_is(&checked),
+            "another connection wrote"
+        );
     }
 }
