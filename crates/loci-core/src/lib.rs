@@ -59,8 +59,8 @@ pub use json::{
 };
 pub use ledger::{
     Adopted, CountedSource, Counts, Filed, LEFTOVERS, Ledger, MAX_MARK_BYTES,
-    MAX_SOURCE_NAME_BYTES, Piece, RunRecord, SourceChange, SourceHash, SourceRecord, Stat,
-    TextPlace, Undone,
+    MAX_SOURCE_NAME_BYTES, Machine, MachineSource, Piece, RunRecord, SourceChange, SourceHash,
+    SourceRecord, Stat, TextPlace, Undone,
 };
 pub use maintenance::{
     Durability, Finding, ForgetOutcome, KnownBy, LostDrawer, LostRelation, MaintenanceKind,

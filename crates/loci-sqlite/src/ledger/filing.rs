@@ -137,6 +137,7 @@ impl<'a> Desk<'a> {
         let found = sources::find(
             self.db,
             collection,
+            &change.record.machine,
             &change.record.name,
             change.record.section,
         )?;
@@ -174,6 +175,10 @@ impl<'a> Desk<'a> {
             sources::distrust(self.db, source)?;
         } else {
             sources::put(self.db, source, &change.record, revision)?;
+        }
+        if counts.removed + counts.updated > 0 {
+            let SourceRecord { machine, name, .. } = &change.record;
+            sources::distrust_others(self.db, collection, machine, name, revision)?;
         }
         end_step(self.db, self.step, revision)?;
         Ok(Filed::Done(counts))
@@ -298,7 +303,7 @@ impl<'a> Desk<'a> {
         };
         match self.writer.record(&change, Mode::Add)? {
             Outcome::DuplicateOf(holder) => {
-                // The same text of the same place, put in by somebody else: it is this piece's drawer now.
+                // The same text of the same place, put in by somebody else: it becomes this piece's drawer.
                 self.adopt(&holder, source)?;
                 counts.kept += 1;
             }
@@ -373,14 +378,21 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Makes a drawer that somebody else put in one of this source.
+    /// Makes a drawer that somebody else put in one of this source, unless it is another machine's:
+    /// that machine filed it first, and when it removes the drawer, this source is read again.
     fn adopt(&self, holder: &str, source: i64) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, id, metadata, origin FROM drawers WHERE collection = ?1 AND id = ?2",
         )?;
         let mut rows = statement.query(params![self.writer.collection(), holder])?;
         match rows.next()? {
-            Some(columns) => self.set_origin(&Held::read(columns)?, source),
+            Some(columns) => {
+                let held = Held::read(columns)?;
+                if sources::is_of_another_machine(self.db, held.origin, source)? {
+                    return Ok(());
+                }
+                self.set_origin(&held, source)
+            }
             None => Ok(()),
         }
     }

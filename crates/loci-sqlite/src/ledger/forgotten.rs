@@ -13,7 +13,7 @@ mod record;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loci_core::{MetaValue, Metadata, Result, TextPlace};
+use loci_core::{Machine, MetaValue, Metadata, Result, TextPlace};
 use rusqlite::{Connection, params};
 
 use self::line::{Line, has_content, lines_of, source_hash};
@@ -354,7 +354,15 @@ pub(crate) fn place_of_copy(
 }
 
 /// A source has another name: what was forgotten in it is known under that name.
-pub(super) fn rename(db: &Connection, collection: i64, from: &str, to: &str) -> Attempt<()> {
+/// What was forgotten of a source is known by its new name. Where another machine has a source of the
+/// old name, it is known by both.
+pub(super) fn rename(
+    db: &Connection,
+    collection: i64,
+    machine: &Machine,
+    from: &str,
+    to: &str,
+) -> Attempt<()> {
     if key_if_any(db, collection)?.is_none() {
         return Ok(());
     }
@@ -369,8 +377,11 @@ pub(super) fn rename(db: &Connection, collection: i64, from: &str, to: &str) -> 
          ON CONFLICT (collection, hash, source, exchange, before, after) DO NOTHING",
     )?
     .execute(params![collection, hash(from), hash(to)])?;
-    db.prepare_cached("DELETE FROM forgotten WHERE collection = ?1 AND source = ?2")?
-        .execute(params![collection, hash(from)])?;
+    db.prepare_cached(
+        "DELETE FROM forgotten WHERE collection = ?1 AND source = ?2 AND NOT EXISTS
+             (SELECT 1 FROM sources WHERE collection = ?1 AND name = ?3 AND machine NOT IN (?4, ''))",
+    )?
+    .execute(params![collection, hash(from), from, machine.id])?;
     Ok(())
 }
 

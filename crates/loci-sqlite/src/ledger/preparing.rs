@@ -129,7 +129,13 @@ fn known_texts(
     filing: &Filing<'_>,
 ) -> Attempt<HashMap<Vec<u8>, usize>> {
     let record = &filing.change.record;
-    let mut known = match sources::find(db, collection, &record.name, record.section)? {
+    let mut known = match sources::find(
+        db,
+        collection,
+        &record.machine,
+        &record.name,
+        record.section,
+    )? {
         Some((source, _)) => held_texts(db, source)?,
         None => HashMap::new(),
     };

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use loci_core::{Durability, Error, Result};
+use loci_core::{Durability, Error, MachineSource, Result};
 use loci_files::palace::{self, RawAccess};
 use loci_files::{foreign, holders};
 use loci_salvage::WAL_INDEX_HEADER_BYTES;
@@ -19,7 +19,12 @@ use crate::fault::{Attempt, Fault};
 
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
 /// shared lock alone.
-pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Db> {
+pub(crate) fn ensure_ready(
+    place: &Place,
+    create: bool,
+    durability: Durability,
+    machine: &MachineSource,
+) -> Result<Db> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
     // SQLite takes an empty file for a new database and removes the log beside it. So Loci looks at
@@ -79,7 +84,7 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     }
     read.map_err(fail)?;
     // A migration may sort every drawer.
-    db.with_temporary_files(&place.directory, || prepare(&db, place, create))
+    db.with_temporary_files(&place.directory, || prepare(&db, place, create, machine))
         .map_err(fail)?;
     db.hold(place);
     name_log_files(place, &lock)?;
@@ -326,7 +331,7 @@ fn check_owner(db: &Connection, place: &Place) -> Attempt<()> {
 }
 
 /// Creation, migration and the removal of duplicates; the creation lock is held.
-fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
+fn prepare(db: &Db, place: &Place, create: bool, machine: &MachineSource) -> Attempt<()> {
     let sql = &db.sql;
     check_owner(sql, place)?;
     schema_check::refuse_damaged(sql, &place.database)?;
@@ -354,7 +359,7 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
         }
     }
     sql.execute_batch("BEGIN IMMEDIATE")?;
-    match bring_up(sql) {
+    match bring_up(sql, machine) {
         Ok(()) => Ok(sql.execute_batch("COMMIT")?),
         Err(fault) => {
             let _ = sql.execute_batch("ROLLBACK");
@@ -364,10 +369,10 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
 }
 
 /// Brings the schema to the current format, inside the caller's transaction.
-pub(super) fn bring_up(sql: &Connection) -> Attempt<()> {
+pub(super) fn bring_up(sql: &Connection, machine: &MachineSource) -> Attempt<()> {
     let format = schema::format(sql)?;
     if format < schema::FORMAT {
-        schema::migrate(sql, format)?;
+        schema::migrate(sql, format, &machine.machine())?;
     }
     let found = sql
         .query_row("SELECT 1 FROM palace WHERE id = 1", [], |_| Ok(()))
