@@ -1,10 +1,15 @@
 //! The ledger of mined sources: what was read from where, in which run, and what became of it. A collection that can be
 //! mined into gives one through [`crate::Collection::ledger`].
 
+pub mod forgotten;
+pub mod marks;
+pub mod matching;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::batch::MAX_DOCUMENT_BYTES;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
@@ -234,6 +239,24 @@ pub struct SourceChange {
     pub drops: Vec<String>,
     /// The drawers go, two thousand at most, and the row with the last of them.
     pub removed: bool,
+}
+
+impl SourceChange {
+    /// Refuses a piece that no drawer holds.
+    pub fn validate(&self) -> Result<()> {
+        for piece in self.pieces.iter().flatten() {
+            if piece.text.len() > MAX_DOCUMENT_BYTES {
+                return Err(Error::invalid(
+                    format!("a piece of `{}`", self.record.name),
+                    format!(
+                        "{} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}",
+                        piece.text.len()
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What became of a [`SourceChange`].

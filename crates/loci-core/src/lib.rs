@@ -30,7 +30,7 @@ mod error;
 mod filter;
 mod history;
 mod json;
-mod ledger;
+pub mod ledger;
 mod maintenance;
 mod metadata;
 mod palace_ref;

@@ -8,7 +8,6 @@ mod filing;
 pub(crate) mod forgotten;
 mod lending;
 mod marks;
-mod matching;
 mod preparing;
 mod rename;
 mod runs;

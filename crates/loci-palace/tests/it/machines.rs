@@ -113,7 +113,8 @@ fn one_path_on_two_machines_is_two_sources() {
         .filter_map(|row| row.text)
         .collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
-    // Each machine removes its own.
+    // Each machine removes its own. A root without files might only be unmounted.
+    scene.write("shed.md", text("shed"));
     scene.delete("roses.md");
     assert_eq!(sync(&desk, &scene, true).removed, 1);
     assert_eq!(rows(&scene, "roses.md"), ["laptop 1"]);

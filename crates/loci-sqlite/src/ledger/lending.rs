@@ -3,10 +3,10 @@
 //!
 //! Both questions are asked for every new piece, so their plans are fixed: a source may have thousands of sections.
 
+use loci_core::ledger::matching::PieceKey;
 use loci_core::{LEFTOVERS, Metadata, SourceRecord};
 use rusqlite::{Connection, Row, params};
 
-use super::matching::Trait;
 use crate::fault::Attempt;
 
 /// A drawer that a row of the ledger holds.
@@ -85,7 +85,7 @@ pub(super) fn by_place(
     db: &Connection,
     collection: i64,
     record: &SourceRecord,
-    place: &Trait,
+    place: &PieceKey,
 ) -> Attempt<Option<Held>> {
     let mut statement = db.prepare_cached(
         "SELECT d.row, d.id, d.metadata, d.origin

@@ -178,7 +178,7 @@ fn undo_last_step(collection: &SqliteCollection, run: u64) -> Result<Option<Undo
         };
         // Another process may have mined since the undo began.
         refuse_if_impossible(&db.sql, run)?;
-        let forgotten = Book::load(&db.sql, row.id)?;
+        let forgotten = forgotten::load(&db.sql, row.id)?;
         let identity = collection.embedder.as_ref().map(|given| given.identity());
         let kinship = collection.kinship(&row);
         let mut desk = Desk {
