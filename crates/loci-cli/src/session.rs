@@ -117,6 +117,7 @@ impl<'a> Session<'a> {
             }),
             embedder: self.global.embedder.clone(),
             keep_secrets: self.keeps_secrets.get(),
+            machine: None,
         }
     }
 

@@ -7,6 +7,8 @@
 //! [`Filter::matches`]: loci_core::Filter::matches
 
 mod collection;
+mod ledger;
+mod maintenance;
 mod projects;
 mod relations;
 mod search;
@@ -18,8 +20,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
-    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
-    Health, PalaceRef, Relations, Result, validate_collection_name,
+    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Embedder,
+    Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded, Rehearsal,
+    Relations, RepairOptions, RepairReport, Result, Selection, VerifyReport,
+    validate_collection_name,
 };
 
 use collection::MemoryCollection;
@@ -73,6 +77,16 @@ impl MemoryBackend {
         Ok(store)
     }
 
+    fn with<T>(
+        &self,
+        palace: &PalaceRef,
+        call: impl FnOnce(&mut Palace) -> Result<T>,
+    ) -> Result<T> {
+        let mut store = self.open()?;
+        let missing = no_palace(palace);
+        call(store.palaces.get_mut(palace).ok_or(missing)?)
+    }
+
     fn handle(
         &self,
         palace: &PalaceRef,
@@ -91,7 +105,10 @@ impl MemoryBackend {
             }
             (Some(state), Open::Existing | Open::Either) => state.check_options(name, options)?,
             (None, Open::New | Open::Either) => {
-                let palace = store.palaces.entry(palace.clone()).or_default();
+                let palace = store
+                    .palaces
+                    .entry(palace.clone())
+                    .or_insert_with(Palace::new);
                 palace.create(name, options);
             }
             (None, Open::Existing) if known.is_none() => return Err(no_palace(palace)),
@@ -149,6 +166,13 @@ impl Backend for MemoryBackend {
             Capability::ChangeFeed,
             Capability::Relations,
             Capability::Projects,
+            Capability::Mining,
+            Capability::Forgetting,
+            Capability::Status,
+            Capability::Verification,
+            Capability::Repair,
+            Capability::Reembedding,
+            Capability::Rehearsal,
         ]
         .into()
     }
@@ -230,8 +254,90 @@ impl Backend for MemoryBackend {
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
         let mut store = self.open()?;
         let missing = !store.palaces.contains_key(palace);
-        store.palaces.entry(palace.clone()).or_default();
+        store
+            .palaces
+            .entry(palace.clone())
+            .or_insert_with(Palace::new);
         Ok(missing)
+    }
+
+    fn generation(&self, palace: &PalaceRef) -> Result<u64> {
+        // A palace in memory is never replaced.
+        self.with(palace, |_| Ok(0))
+    }
+
+    fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
+        self.with(palace, |palace| Ok(maintenance::state_of(palace)))
+    }
+
+    fn forget(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        selection: &Selection,
+    ) -> Result<ForgetOutcome> {
+        self.with(palace, |palace| {
+            let mut copy = palace.clone();
+            let outcome = ledger::forget(&mut copy, collection, selection)?;
+            *palace = copy;
+            Ok(outcome)
+        })
+    }
+
+    fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
+        self.with(palace, |palace| Ok(maintenance::verify(palace, deep)))
+    }
+
+    fn repair(&self, palace: &PalaceRef, _: RepairOptions) -> Result<RepairReport> {
+        self.with(palace, |palace| Ok(maintenance::repair(palace)))
+    }
+
+    fn reembed(
+        &self,
+        palace: &PalaceRef,
+        collection: &str,
+        embedder: &dyn Embedder,
+        progress: &mut dyn FnMut(ReembedProgress),
+    ) -> Result<Reembedded> {
+        let identity = embedder.identity();
+        let (resumed, before) = self.with(palace, |palace| {
+            let state = palace.collection_mut(collection)?;
+            let resumed = maintenance::begin_reembedding(state, &identity)?;
+            Ok((resumed, state.embedder.clone()))
+        })?;
+        let mut made = 0;
+        // The lock is free while texts are embedded: readers and writers go on.
+        loop {
+            let texts = self.with(palace, |palace| {
+                Ok(maintenance::missing(palace.collection(collection)?))
+            })?;
+            if texts.is_empty() {
+                let switched =
+                    self.with(palace, |palace| maintenance::switch(palace, collection))?;
+                if let Some(drawers) = switched {
+                    return Ok(Reembedded {
+                        drawers,
+                        made,
+                        resumed,
+                        before,
+                    });
+                }
+                continue;
+            }
+            let vectors = maintenance::embed(embedder, &texts)?;
+            made += vectors.len() as u64;
+            let (done, total) = self.with(palace, |palace| {
+                let state = palace.collection_mut(collection)?;
+                Ok(maintenance::keep_fresh(state, vectors))
+            })?;
+            progress(ReembedProgress { done, total });
+        }
+    }
+
+    fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
+        self.with(palace, |palace| {
+            Ok(maintenance::rehearse(palace, text, vector))
+        })
     }
 
     fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {

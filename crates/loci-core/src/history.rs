@@ -16,6 +16,9 @@ pub struct Origin {
     pub name: String,
     /// Its section; 0 is the source as a whole.
     pub section: u32,
+    /// Id of the machine that mined it; empty if it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
 }
 
 /// The history of one drawer. A field without a value is unknown.
@@ -67,9 +70,13 @@ impl History {
 }
 
 impl Origin {
-    /// Refuses a name that no source has.
+    /// Refuses a name or a machine that no source has.
     pub fn validate(&self) -> Result<()> {
-        crate::ledger::validate_name(&self.name, self.section)
+        crate::ledger::validate_name(&self.name, self.section)?;
+        if self.machine.len() > crate::ledger::MAX_SOURCE_NAME_BYTES {
+            return Err(Error::invalid("origin machine", "is too long"));
+        }
+        Ok(())
     }
 }
 

@@ -1,10 +1,16 @@
 //! The ledger of mined sources: what was read from where, in which run, and what became of it. A collection that can be
 //! mined into gives one through [`crate::Collection::ledger`].
 
+pub mod forgotten;
+pub mod marks;
+pub mod matching;
+
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::batch::MAX_DOCUMENT_BYTES;
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
@@ -32,6 +38,47 @@ pub struct Stat {
     pub read_ns: i64,
 }
 
+/// A machine that mines, as the ledger records it. Paths mean something on one machine only, so the
+/// same path on two machines is two sources.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Tells machines apart. Empty where the machine is not known.
+    pub id: String,
+    /// Its host name, for people.
+    pub host: String,
+}
+
+impl Machine {
+    /// Whether a source that `owner` mined belongs to this machine. A source of no known machine
+    /// belongs to every machine that asks.
+    pub fn owns(&self, owner: &Self) -> bool {
+        owner.id.is_empty() || owner.id == self.id
+    }
+}
+
+/// Finds out the machine that a process runs on when somebody asks, since that may read or write a
+/// file. The default knows no machine.
+#[derive(Clone, Default)]
+pub struct MachineSource(Option<Arc<dyn Fn() -> Machine + Send + Sync>>);
+
+impl MachineSource {
+    /// Calls `find` at every question.
+    pub fn new(find: impl Fn() -> Machine + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    /// The machine; one without an id if it is not known.
+    pub fn machine(&self) -> Machine {
+        self.0.as_ref().map(|find| find()).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for MachineSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MachineSource")
+    }
+}
+
 /// One row of the ledger. A large source has a head (section 0) and sections of its text, each filed by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SourceRecord {
@@ -39,6 +86,9 @@ pub struct SourceRecord {
     pub name: String,
     /// 0: the source as a whole. 1…: a part of a large source, in order.
     pub section: u32,
+    /// The machine that mined it. The key of a row is its machine, its name and its section.
+    #[serde(default)]
+    pub machine: Machine,
     /// What it is: `file`, `conversation`, `export`.
     pub kind: String,
     /// The root it was found under.
@@ -71,6 +121,8 @@ impl SourceRecord {
             ("wing", &self.wing),
             ("room", &self.room),
             ("recipe", &self.recipe),
+            ("machine", &self.machine.id),
+            ("host", &self.machine.host),
         ] {
             if text.len() > MAX_SOURCE_NAME_BYTES {
                 return Err(Error::invalid(
@@ -188,6 +240,24 @@ pub struct SourceChange {
     pub drops: Vec<String>,
     /// The drawers go, two thousand at most, and the row with the last of them.
     pub removed: bool,
+}
+
+impl SourceChange {
+    /// Refuses a piece that no drawer holds.
+    pub fn validate(&self) -> Result<()> {
+        for piece in self.pieces.iter().flatten() {
+            if piece.text.len() > MAX_DOCUMENT_BYTES {
+                return Err(Error::invalid(
+                    format!("a piece of `{}`", self.record.name),
+                    format!(
+                        "{} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}",
+                        piece.text.len()
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What became of a [`SourceChange`].
@@ -330,28 +400,32 @@ pub struct Undone {
     pub sources: u64,
 }
 
-/// The ledger of one collection. Calls may come from several threads and processes at once.
+/// The ledger of one collection. Calls may come from several threads, processes and machines at once.
+///
+/// A call that names a source takes the machine that asks, and finds only sources that belong to it:
+/// those it mined, and those of no known machine. Filing a source of no known machine gives it to the
+/// machine that files it.
 pub trait Ledger: Send + Sync {
-    /// All rows, by name and section, in one read.
+    /// All rows of all machines, by name, section and machine, in one read.
     fn each_source(&self, each: &mut dyn FnMut(SourceRecord) -> Result<()>) -> Result<()>;
     /// The rows of one source, by section.
-    fn source(&self, name: &str) -> Result<Vec<SourceRecord>>;
+    fn source(&self, machine: &Machine, name: &str) -> Result<Vec<SourceRecord>>;
     /// Sources (section 0) of this name, and those below it if it is a folder.
-    fn sources_under(&self, path: &str) -> Result<Vec<SourceRecord>>;
-    /// Sources (section 0) whose bytes had this hash.
-    fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>>;
-    /// The rows of up to `limit` sources whose names follow this one, by name; of each source first
-    /// its sections, then its head. [`LEFTOVERS`] are left out.
+    fn sources_under(&self, machine: &Machine, path: &str) -> Result<Vec<SourceRecord>>;
+    /// Sources (section 0) whose bytes had this hash, by name, a hundred at most.
+    fn sources_with_hash(&self, machine: &Machine, hash: &SourceHash) -> Result<Vec<SourceRecord>>;
+    /// The rows of all machines with up to `limit` names that follow this one, by name and machine;
+    /// of each source first its sections, then its head. [`LEFTOVERS`] are left out.
     fn sources_after(&self, name: Option<&str>, limit: usize) -> Result<Vec<CountedSource>>;
     /// Takes rows over from another palace, in one transaction, after their drawers were imported; of
     /// each source first its sections, then its head. A source that this palace filed itself is never
     /// changed. A row is whole only if as many drawers belong to it as there did.
     fn adopt_sources(&self, sources: &[CountedSource]) -> Result<Vec<Adopted>>;
     /// Number of drawers of a source, all sections together.
-    fn drawers_of(&self, name: &str) -> Result<u64>;
+    fn drawers_of(&self, machine: &Machine, name: &str) -> Result<u64>;
 
     /// Hashes of the texts of a source's drawers: the first half of BLAKE3.
-    fn hashes_of(&self, name: &str) -> Result<Vec<SourceHash>>;
+    fn hashes_of(&self, machine: &Machine, name: &str) -> Result<Vec<SourceHash>>;
 
     /// Records that a run begins; gives its number.
     fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64>;
@@ -359,15 +433,21 @@ pub trait Ledger: Send + Sync {
     fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()>;
     /// The last runs, newest first.
     fn runs(&self, limit: usize) -> Result<Vec<RunRecord>>;
-    /// Takes back what a run did to drawers. Refused if a later run changed one of its sources.
+    /// Takes back what a run did to drawers, on whichever machine it ran. Refused if a later run changed
+    /// one of its sources.
     fn undo(&self, run: u64) -> Result<Undone>;
 
     /// Files changes, each whole or not at all, several in one transaction. Ids of drawers whose text is still there stay;
     /// new texts are embedded before the transaction begins.
+    ///
+    /// A text that several machines file at the same place is one drawer, of the machine that filed it
+    /// first. When that machine removes or changes drawers of the source, the sources of this name on
+    /// other machines count as incomplete, so that their next mine reads them again.
     fn file(&self, run: u64, changes: &[SourceChange]) -> Result<Vec<Filed>>;
     /// Notes that sources are as they were though the file system's figures are new.
     fn touch(&self, records: &[SourceRecord]) -> Result<()>;
-    /// Gives a source and its drawers another name; false if it is not there any more or `to` is.
+    /// Gives a source of the machine of `to` and its drawers another name; false if it is not there any
+    /// more or `to` is.
     fn rename(&self, run: u64, from: &str, to: &SourceRecord) -> Result<bool>;
 
     /// Lines of a text that were forgotten, as ranges from 1, both ends included.

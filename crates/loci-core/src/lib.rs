@@ -31,7 +31,7 @@ mod error;
 mod filter;
 mod history;
 mod json;
-mod ledger;
+pub mod ledger;
 mod maintenance;
 mod metadata;
 mod palace_ref;
@@ -62,7 +62,7 @@ pub use json::{
 };
 pub use ledger::{
     Adopted, CountedSource, Counts, Filed, LEFTOVERS, Ledger, MAX_MARK_BYTES,
-    MAX_SOURCE_NAME_BYTES, Piece, RunKind, RunRecord, RunState, SourceChange, SourceHash,
+    MAX_SOURCE_NAME_BYTES, Piece, RunKind, RunRecord, RunState, SourceChange, SourceHash, Machine, MachineSource,
     SourceRecord, Stat, TextPlace, Undone,
 };
 pub use maintenance::{

@@ -45,7 +45,7 @@ impl Intake<'_> {
         if !self.afresh && !self.shared.known.contains(name) {
             return Ok(Before::default());
         }
-        self.shared.ledger.source(name).map(Before::new)
+        self.filed(name)
     }
 
     /// The way this item is read and split.
@@ -130,12 +130,13 @@ impl Intake<'_> {
         if shared.known.knows_nothing() || shared.known.contains(&self.item.name) {
             return Ok(false);
         }
-        for record in shared.ledger.sources_with_hash(hash)? {
+        for record in shared.ledger.sources_with_hash(shared.machine, hash)? {
             if !record.complete || record.recipe != self.recipe || !gone(&record.name) {
                 continue;
             }
             let to = SourceRecord {
                 name: self.item.name.clone(),
+                machine: shared.machine.clone(),
                 root: self.item.root.clone(),
                 stat: self.stat,
                 ..SourceRecord::default()
@@ -230,7 +231,12 @@ impl Intake<'_> {
         if !self.has_forgotten()? {
             return Ok(HashSet::new());
         }
-        Ok(self.shared.ledger.hashes_of(name)?.into_iter().collect())
+        Ok(self
+            .shared
+            .ledger
+            .hashes_of(self.shared.machine, name)?
+            .into_iter()
+            .collect())
     }
 
     /// Counts lines that were left out because they were forgotten.
@@ -266,10 +272,17 @@ impl Intake<'_> {
         self.shared.meter.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// The rows of a source as they are by now.
+    fn filed(&self, name: &str) -> Result<Before> {
+        let shared = self.shared;
+        shared.ledger.source(shared.machine, name).map(Before::new)
+    }
+
     fn record(&self, section: &Section, before: &Before) -> SourceRecord {
         SourceRecord {
             name: section.name.clone(),
             section: section.number,
+            machine: self.shared.machine.clone(),
             kind: section.kind.to_owned(),
             root: self.item.root.clone(),
             wing: section.place.wing.clone(),
@@ -315,7 +328,7 @@ impl Intake<'_> {
         let filed = if self.shared.options.dry_run {
             begun
         } else {
-            self.shared.ledger.source(&section.name).map(Before::new)?
+            self.filed(&section.name)?
         };
         for row in filed.rows().iter().filter(|row| row.section > 0) {
             self.remove_all(row)?;
@@ -352,7 +365,7 @@ impl Intake<'_> {
         if self.shared.options.dry_run {
             return Ok(before.clone());
         }
-        self.shared.ledger.source(&section.name).map(Before::new)
+        self.filed(&section.name)
     }
 
     /// Files one section of a large source. Text that moved to another section keeps its drawer.

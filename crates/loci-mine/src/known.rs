@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use loci_core::{Ledger, Result, SourceRecord, Stat};
+use loci_core::{Result, SourceRecord, Stat};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::miner::Options;
+use crate::miner::Errand;
 use crate::source::Since;
 
 /// A change of a file so soon after it was read may not show in its time: the clock of a file system ticks slowly.
@@ -30,20 +30,25 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// All of the ledger, in one read; of some items, only theirs.
+    /// All sources of the machine, in one read; of some items, only theirs.
     pub(crate) fn read(
-        ledger: &dyn Ledger,
+        errand: &Errand<'_>,
         recipe: &str,
         accepts: Option<&str>,
         only: Option<&[String]>,
-        options: &Options,
     ) -> Result<Self> {
+        let Errand {
+            ledger,
+            machine,
+            options,
+            ..
+        } = errand;
         let at = |chosen: &Option<String>, there: &str| {
             chosen.as_ref().is_none_or(|chosen| chosen == there)
         };
         let mut entries = Vec::new();
         let mut take = |record: SourceRecord| {
-            if record.section == 0 {
+            if record.section == 0 && machine.owns(&record.machine) {
                 entries.push(Entry {
                     key: xxh3_128(record.name.as_bytes()),
                     size: record.stat.size,
@@ -63,7 +68,8 @@ impl Known {
             None => ledger.each_source(&mut take)?,
             Some(names) => {
                 for name in names {
-                    ledger.source(name)?.into_iter().try_for_each(&mut take)?;
+                    let rows = ledger.source(machine, name)?;
+                    rows.into_iter().try_for_each(&mut take)?;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use loci_core::{Error, Ledger, Projects, Result};
+use loci_core::{Error, Ledger, Machine, Projects, Result};
 
 use crate::intake::Intake;
 use crate::known::Known;
@@ -54,6 +54,8 @@ pub struct Errand<'a> {
     pub projects: Option<&'a dyn Projects>,
     /// What is mined.
     pub source: &'a dyn Source,
+    /// The machine that mines. Sources of other machines are left alone.
+    pub machine: &'a Machine,
     /// The run it belongs to.
     pub run: &'a Run<'a>,
     /// How.
@@ -81,9 +83,10 @@ impl Errand<'_> {
         } else {
             (recipe.as_str(), accepts.as_deref())
         };
-        let known = Known::read(self.ledger, trusted, accepts, only.as_deref(), self.options)?;
+        let known = Known::read(self, trusted, accepts, only.as_deref())?;
         let shared = Shared {
             ledger: self.ledger,
+            machine: self.machine,
             run: self.run,
             options: self.options,
             recipe,
@@ -275,6 +278,7 @@ impl Errand<'_> {
         }
         self.ledger.each_source(&mut |record| {
             if record.section == 0
+                && self.machine.owns(&record.machine)
                 && record.kind == crate::tree::FILE
                 && roots.iter().any(|root| is_under(&record.name, root))
                 && !shared.known.was_seen(&record.name)

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
-    Counts, Error, ErrorKind, Filed, Ledger, Projects, Result, SourceChange, SourceHash,
+    Counts, Error, ErrorKind, Filed, Ledger, Machine, Projects, Result, SourceChange, SourceHash,
     SourceRecord,
 };
 
@@ -24,6 +24,7 @@ const BATCH_BYTES: usize = 512 << 10;
 /// What all threads of a run share.
 pub(crate) struct Shared<'a> {
     pub(crate) ledger: &'a dyn Ledger,
+    pub(crate) machine: &'a Machine,
     pub(crate) run: &'a Run<'a>,
     pub(crate) options: &'a Options,
     pub(crate) recipe: String,
@@ -189,7 +190,10 @@ fn foresee(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
     let mut held: HashMap<SourceHash, u64> = HashMap::new();
     let whole = change.record.section == 0;
     if shared.known.contains(&change.record.name) {
-        for hash in shared.ledger.hashes_of(&change.record.name)? {
+        for hash in shared
+            .ledger
+            .hashes_of(shared.machine, &change.record.name)?
+        {
             *held.entry(hash).or_default() += 1;
         }
     }

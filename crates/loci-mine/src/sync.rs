@@ -1,10 +1,10 @@
 //! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole tree is missing.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Counts, Filed, Ledger, Result, SourceChange, SourceHash, SourceRecord};
+use loci_core::{Counts, Filed, Ledger, Machine, Result, SourceChange, SourceHash, SourceRecord};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -45,12 +45,26 @@ pub struct Swept {
     pub removed: u64,
     /// Why nothing was removed although it was asked for.
     pub brake: Option<String>,
+    /// Machines whose sources below the roots were left alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_machines: Vec<OtherMachine>,
+}
+
+/// A machine whose sources are not looked at: only that machine knows whether its files are there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct OtherMachine {
+    /// Its host name.
+    pub host: String,
+    /// Its sources below the roots.
+    pub sources: u64,
 }
 
 /// What to look at.
 pub struct Sweep<'a> {
     /// Where the sources are recorded.
     pub ledger: &'a dyn Ledger,
+    /// This machine. Sources of others are counted and left alone.
+    pub machine: &'a Machine,
     /// Absolute paths; sources below them are looked at.
     pub roots: &'a [String],
     /// What a mine takes: a file that is ignored now counts as gone.
@@ -68,6 +82,7 @@ impl Sweep<'_> {
     pub fn sweep(&self, run: Option<&Run<'_>>) -> Result<Swept> {
         let mut swept = Swept::default();
         let met = self.walk()?;
+        let mut others: BTreeMap<String, (String, u64)> = BTreeMap::new();
         let mut per_root = vec![(0_u64, 0_u64); self.roots.len()];
         self.ledger.each_source(&mut |record| {
             if record.section != 0 || record.kind == EXPORT {
@@ -80,6 +95,11 @@ impl Sweep<'_> {
             else {
                 return Ok(());
             };
+            if !self.machine.owns(&record.machine) {
+                let Machine { id, host } = record.machine;
+                others.entry(id).or_insert((host, 0)).1 += 1;
+                return Ok(());
+            }
             swept.sources += 1;
             let why = if is_gone(&record.name) {
                 "deleted"
@@ -110,8 +130,12 @@ impl Sweep<'_> {
             });
             Ok(())
         })?;
+        swept.other_machines = others
+            .into_values()
+            .map(|(host, sources)| OtherMachine { host, sources })
+            .collect();
         for gone in &mut swept.gone {
-            gone.drawers = self.ledger.drawers_of(&gone.name)?;
+            gone.drawers = self.ledger.drawers_of(self.machine, &gone.name)?;
         }
         let Some(run) = run.filter(|_| !swept.gone.is_empty()) else {
             return Ok(swept);
@@ -125,7 +149,8 @@ impl Sweep<'_> {
             if gone.why == "deleted" && !is_gone(&gone.name) {
                 continue;
             }
-            swept.removed += remove_source(self.ledger, run.ensure()?, &gone.name)?.removed;
+            swept.removed +=
+                remove_source(self.ledger, self.machine, run.ensure()?, &gone.name)?.removed;
         }
         swept.run = run.id();
         Ok(swept)
@@ -200,11 +225,16 @@ impl MetFiles {
 }
 
 /// Removes a source and its drawers, some at a time.
-pub fn remove_source(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts> {
+pub fn remove_source(
+    ledger: &dyn Ledger,
+    machine: &Machine,
+    run: u64,
+    name: &str,
+) -> Result<Counts> {
     let mut counts = Counts::default();
     // The head goes last, and counts as incomplete from the start: a removal that is killed is finished, or the source is
     // read again if its file came back.
-    let mut rows = ledger.source(name)?;
+    let mut rows = ledger.source(machine, name)?;
     if let Some(head) = rows.first().filter(|_| rows.len() > 1) {
         let change = SourceChange {
             record: SourceRecord {
@@ -217,7 +247,7 @@ pub fn remove_source(ledger: &dyn Ledger, run: u64, name: &str) -> Result<Counts
         if ledger.file(run, std::slice::from_ref(&change))?.first() == Some(&Filed::Stale) {
             return Ok(counts);
         }
-        rows = ledger.source(name)?;
+        rows = ledger.source(machine, name)?;
     }
     rows.reverse();
     for record in rows {

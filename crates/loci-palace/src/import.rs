@@ -15,7 +15,7 @@ use std::time::Duration;
 use loci_core::clock::new_id;
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Existing, Get, History, Include,
-    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, OutcomeKind,
+    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, OutcomeKind, Machine,
     Result, Selection, Warning, quoted,
 };
 use serde::Serialize;
@@ -418,7 +418,11 @@ impl<'a> Import<'a> {
             OnConflict::Update => Existing::Change,
             OnConflict::Skip | OnConflict::Duplicate | OnConflict::Error => Existing::Keep,
         };
-        let result = collection.import_records(&batch, &histories_of(pending), existing)?;
+        let result = collection.import_records(
+            &batch,
+            &histories_of(pending, &self.palace.machine()),
+            existing,
+        )?;
         self.report.warnings.extend(result.warnings);
         merge(&mut self.report.masked, &result.masked);
         for (single, outcome) in pending.iter().zip(result.outcomes) {
@@ -447,7 +451,7 @@ impl<'a> Import<'a> {
                     }];
                     let added = collection.import_records(
                         &batch_of(&copy)?,
-                        &histories_of(&copy),
+                        &histories_of(&copy, &self.palace.machine()),
                         Existing::Keep,
                     )?;
                     match added.count(OutcomeKind::Added) {
@@ -519,11 +523,19 @@ fn is_of_record(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
 }
 
-fn histories_of(pending: &[Pending]) -> Vec<History> {
-    pending
+/// A source of no known machine counts as this machine's.
+fn histories_of(pending: &[Pending], machine: &Machine) -> Vec<History> {
+    let mut histories: Vec<History> = pending
         .iter()
         .map(|pending| pending.record.history())
-        .collect()
+        .collect();
+    let origins = histories
+        .iter_mut()
+        .filter_map(|history| history.origin.as_mut());
+    for origin in origins.filter(|origin| origin.machine.is_empty()) {
+        origin.machine.clone_from(&machine.id);
+    }
+    histories
 }
 
 fn batch_of(pending: &[Pending]) -> Result<Batch> {

@@ -31,6 +31,7 @@ pub mod fuzzing;
 mod import;
 mod links;
 mod location;
+mod machine;
 mod mine;
 mod palace;
 mod record;
@@ -82,7 +83,7 @@ pub use loci_mine::talk::recognise as recognise_conversation;
 pub use loci_mine::walk::{FollowLinks, Rules};
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, Reading,
+    DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, OtherMachine, Reading,
     Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Capability, Error, Filter, KeyTest, Ledger, Result, RunKind, RunRecord, RunState, Undone,
-    Warning,
+    Capability, Error, Filter, KeyTest, Ledger, Result, RunKind, RunRecord, RunState, Undone, Warning, Machine,
 };
 use loci_mine::watch::{Pace, Stir};
 use loci_mine::{
@@ -73,8 +72,10 @@ impl Palace {
         let (memory, warnings) = self.memory(collection, true)?;
         let ledger = self.ledger_of(&memory)?;
         let run = Run::new(ledger, RunKind::Mine, source.describe().roots);
+        let machine = self.machine();
         let errand = Errand {
             ledger,
+            machine: &machine,
             projects: memory.collection.projects(),
             source,
             run: &run,
@@ -97,8 +98,10 @@ impl Palace {
         let ledger = self.ledger_of(&memory)?;
         let roots = names_of(roots)?;
         let run = Run::new(ledger, RunKind::Sync, roots.clone());
+        let machine = self.machine();
         let sweep = Sweep {
             ledger,
+            machine: &machine,
             roots: &roots,
             rules: &reading.rules,
             ignored: true,
@@ -206,8 +209,10 @@ impl Palace {
             tree = tree.only(paths.iter().cloned().collect());
         }
         let meter = Meter::default();
+        let machine = self.machine();
         let errand = Errand {
             ledger,
+            machine: &machine,
             projects: memory.collection.projects(),
             source: &tree,
             run: &run,
@@ -219,7 +224,7 @@ impl Palace {
         let swept = if mined.is_err() || watching.stop.load(Ordering::Relaxed) {
             None
         } else if let Some(swept) = changed
-            .map(|paths| sweep_few(ledger, &run, roots, paths))
+            .map(|paths| sweep_few(ledger, &machine, &run, roots, paths))
             .transpose()?
             .flatten()
         {
@@ -227,6 +232,7 @@ impl Palace {
         } else {
             let sweep = Sweep {
                 ledger,
+                machine: &machine,
                 roots: &names,
                 rules: &watching.reading.rules,
                 ignored: false,
@@ -254,6 +260,7 @@ impl Palace {
 /// Removes what was mined from changed paths that are gone; nothing if those are so many that the whole must be looked at.
 fn sweep_few(
     ledger: &dyn Ledger,
+    machine: &Machine,
     run: &Run<'_>,
     roots: &[PathBuf],
     changed: &BTreeSet<PathBuf>,
@@ -271,10 +278,10 @@ fn sweep_few(
         if !is_gone(path) {
             continue;
         }
-        for record in ledger.sources_under(path)? {
+        for record in ledger.sources_under(machine, path)? {
             if record.kind == FILE && is_gone(&record.name) {
                 swept.gone.push(Gone {
-                    drawers: ledger.drawers_of(&record.name)?,
+                    drawers: ledger.drawers_of(machine, &record.name)?,
                     name: record.name,
                     why: "deleted",
                 });
@@ -285,7 +292,7 @@ fn sweep_few(
         }
     }
     for gone in &swept.gone {
-        swept.removed += remove_source(ledger, run.ensure()?, &gone.name)?.removed;
+        swept.removed += remove_source(ledger, machine, run.ensure()?, &gone.name)?.removed;
     }
     swept.run = run.id();
     Ok(Some(swept))

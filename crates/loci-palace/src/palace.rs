@@ -6,9 +6,9 @@ use std::sync::Arc;
 use loci_chroma::ChromaBackend;
 use loci_core::{
     Backend, BackendChoice, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, EmbedderIdentity, Error, ForgetOutcome, MaintenanceState, Metric, PalaceRef,
-    PalaceState, Registry, Relations, RepairOptions, RepairReport, Restored, Result, Selection,
-    VerifyReport, Warning,
+    Embedder, EmbedderIdentity, Error, ForgetOutcome, Machine, MachineSource, MaintenanceState,
+    Metric, PalaceRef, PalaceState, Registry, Relations, RepairOptions, RepairReport, Restored,
+    Result, Selection, VerifyReport, Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::SqliteBackend;
@@ -16,6 +16,7 @@ use loci_sqlite::SqliteBackend;
 use crate::config::{Config, name_in_variable};
 use crate::creation::refuse_among_other_files;
 use crate::embedders::{Embedders, Purpose, Resolved};
+use crate::machine;
 use crate::rescue::known_maker;
 use crate::secrets::{self, MaskingCollection, MaskingRelations, Policy};
 
@@ -38,6 +39,8 @@ pub struct OpenOptions {
     /// Keep secrets as they are, whatever the configuration says. Otherwise `secrets` of
     /// `palace.toml`, else of `config.toml`, decides; without either they are masked.
     pub keep_secrets: bool,
+    /// The machine that sources are mined on; otherwise `LOCI_MACHINE` or the system decides.
+    pub machine: Option<Machine>,
 }
 
 impl OpenOptions {
@@ -53,6 +56,13 @@ impl OpenOptions {
     pub fn existing() -> Self {
         Self::default()
     }
+
+    pub(crate) fn machine_source(&self) -> MachineSource {
+        match self.machine.clone() {
+            Some(machine) => MachineSource::new(move || machine.clone()),
+            None => MachineSource::new(machine::this_machine),
+        }
+    }
 }
 
 /// An open palace. Close it when done: a process that wrote much brings the index up before it goes.
@@ -61,6 +71,7 @@ pub struct Palace {
     pub(crate) backend: Arc<dyn Backend>,
     embedders: Embedders,
     pub(crate) policy: Policy,
+    machine: MachineSource,
     created: bool,
 }
 
@@ -118,7 +129,9 @@ impl Configured {
                 .unwrap_or_default(),
         };
         let mut registry = Registry::new();
-        registry.register(Arc::new(SqliteBackend::new(durability)));
+        registry.register(Arc::new(
+            SqliteBackend::new(durability).on_machine(options.machine_source()),
+        ));
         registry.register(Arc::new(ChromaBackend::new(known_maker)));
         Ok(registry)
     }
@@ -194,8 +207,14 @@ impl Palace {
             backend,
             embedders,
             policy,
+            machine: options.machine_source(),
             created: false,
         })
+    }
+
+    /// The machine that this palace mines on.
+    pub fn machine(&self) -> Machine {
+        self.machine.machine()
     }
 
     /// Whether its backend offers something.

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded,
-    Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection, VerifyReport,
-    Warning, validate_collection_name,
+    Embedder, Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection, VerifyReport, Warning, validate_collection_name, Kinship, MachineSource,
 };
 use rusqlite::params;
 
@@ -40,6 +38,7 @@ use crate::store::{Head, Store, read_only};
 #[derive(Default)]
 pub struct SqliteBackend {
     durability: Durability,
+    machine: MachineSource,
     closed: AtomicBool,
     stores: Mutex<HashMap<PathBuf, Arc<Store>>>,
 }
@@ -49,9 +48,18 @@ impl SqliteBackend {
     pub fn new(durability: Durability) -> Self {
         Self {
             durability,
+            machine: MachineSource::default(),
             closed: AtomicBool::new(false),
             stores: Mutex::default(),
         }
+    }
+
+    /// The machine that gets the sources of a palace whose format records no machines, when this
+    /// backend migrates it. Without one they stay sources of no known machine.
+    #[must_use]
+    pub fn on_machine(mut self, machine: MachineSource) -> Self {
+        self.machine = machine;
+        self
     }
 
     pub(crate) fn durability(&self) -> Durability {
@@ -73,7 +81,7 @@ impl SqliteBackend {
             }
             return Ok(Arc::clone(store));
         }
-        let store = Arc::new(Store::open(&key, create, self.durability)?);
+        let store = Arc::new(Store::open(&key, create, self.durability, &self.machine)?);
         if store.read_only().is_none() {
             purge_dropped(&store, store.dropped_at_opening())?;
         }

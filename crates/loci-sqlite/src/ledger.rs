@@ -8,7 +8,6 @@ mod filing;
 pub(crate) mod forgotten;
 mod lending;
 mod marks;
-mod matching;
 mod preparing;
 mod rename;
 mod runs;
@@ -16,8 +15,7 @@ mod sources;
 mod undo;
 
 use loci_core::{
-    Adopted, CountedSource, Filed, Ledger, Result, RunKind, RunRecord, RunState, SourceChange,
-    SourceHash, SourceRecord, TextPlace, Undone,
+    Adopted, CountedSource, Filed, Ledger, Result, RunKind, RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone, Machine,
 };
 
 pub(crate) use self::adopting::imported_origin;
@@ -29,22 +27,22 @@ impl Ledger for SqliteCollection {
         sources::each(self, each)
     }
 
-    fn source(&self, name: &str) -> Result<Vec<SourceRecord>> {
+    fn source(&self, machine: &Machine, name: &str) -> Result<Vec<SourceRecord>> {
         self.read("reading the ledger", |db, row| {
-            let found = sources::of_name(&db.sql, row.id, name)?;
+            let found = sources::of_name(&db.sql, row.id, machine, name)?;
             Ok(found.into_iter().map(|(_, record)| record).collect())
         })
     }
 
-    fn sources_under(&self, path: &str) -> Result<Vec<SourceRecord>> {
+    fn sources_under(&self, machine: &Machine, path: &str) -> Result<Vec<SourceRecord>> {
         self.read("reading the ledger", |db, row| {
-            sources::under(&db.sql, row.id, path)
+            sources::under(&db.sql, row.id, machine, path)
         })
     }
 
-    fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>> {
+    fn sources_with_hash(&self, machine: &Machine, hash: &SourceHash) -> Result<Vec<SourceRecord>> {
         self.read("reading the ledger", |db, row| {
-            sources::with_hash(&db.sql, row.id, hash)
+            sources::with_hash(&db.sql, row.id, machine, hash)
         })
     }
 
@@ -56,15 +54,15 @@ impl Ledger for SqliteCollection {
         adopting::adopt(self, sources)
     }
 
-    fn drawers_of(&self, name: &str) -> Result<u64> {
+    fn drawers_of(&self, machine: &Machine, name: &str) -> Result<u64> {
         self.read("counting drawers of a source", |db, row| {
-            sources::count_drawers(&db.sql, row.id, name)
+            sources::count_drawers(&db.sql, row.id, machine, name)
         })
     }
 
-    fn hashes_of(&self, name: &str) -> Result<Vec<SourceHash>> {
+    fn hashes_of(&self, machine: &Machine, name: &str) -> Result<Vec<SourceHash>> {
         self.read("reading the drawers of a source", |db, row| {
-            sources::text_hashes(&db.sql, row.id, name)
+            sources::text_hashes(&db.sql, row.id, machine, name)
         })
     }
 

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) use loci_core::clock::now_ms;
-use loci_core::{Durability, Error, Result, Warning};
+use loci_core::{Durability, Error, MachineSource, Result, Warning};
 use loci_files::palace::{OpenPalace, holds_with_others};
 use rusqlite::Connection;
 
@@ -57,6 +57,7 @@ const IDLE_READERS: usize = 4;
 pub(crate) struct Store {
     pub(crate) place: Place,
     durability: Durability,
+    machine: MachineSource,
     closed: AtomicBool,
     damaged: AtomicBool,
     /// Held while there may be connections.
@@ -117,16 +118,22 @@ impl Head {
 
 impl Store {
     /// Opens a palace; with `create`, makes it when missing. Without, nothing is created.
-    pub(crate) fn open(directory: &Path, create: bool, durability: Durability) -> Result<Self> {
+    pub(crate) fn open(
+        directory: &Path,
+        create: bool,
+        durability: Durability,
+        machine: &MachineSource,
+    ) -> Result<Self> {
         let place = Place::new(directory);
         // Refuses what is no file before anything is opened: a pipe would wait without end.
         place.marks()?;
         let Some(reason) = read_only::reason(&place)? else {
-            return Self::open_place(place, create, durability);
+            return Self::open_place(place, create, durability, machine.clone());
         };
         let private = PrivateCopy::of(place, reason)?;
         tracing::info!("{}", private.warning());
-        match Self::open_place(private.place(), false, durability) {
+        // A copy that serves readers is migrated for them alone: its sources stay nobody's.
+        match Self::open_place(private.place(), false, durability, MachineSource::default()) {
             Ok(mut store) => {
                 store.private = Some(private);
                 store.leave_indexes_out();
@@ -136,18 +143,24 @@ impl Store {
         }
     }
 
-    fn open_place(place: Place, create: bool, durability: Durability) -> Result<Self> {
+    fn open_place(
+        place: Place,
+        create: bool,
+        durability: Durability,
+        machine: MachineSource,
+    ) -> Result<Self> {
         opening::keep_damaged_log(&place)?;
         let registration = OpenPalace::register(&place.directory)?;
         // The connection that looked is the first of the pool, unless a file was replaced since.
         let Opened {
             db: first, dropped, ..
-        } = ensure_ready(&place, create, durability)?;
+        } = ensure_ready(&place, create, durability, &machine)?;
         let marks = place.marks()?.filter(|marks| first.holds(marks));
         let idle = marks.map(|_| first).into_iter().collect();
         Ok(Self {
             place,
             durability,
+            machine,
             closed: AtomicBool::new(false),
             damaged: AtomicBool::new(false),
             registration: Mutex::new(Some(registration)),
@@ -469,14 +482,14 @@ impl Store {
         let current = self.current_marks()?;
         if is_empty(&self.place) {
             // Another process is creating it, or it was emptied and its log must not be touched.
-            ensure_ready(&self.place, false, self.durability)?;
+            ensure_ready(&self.place, false, self.durability, &self.machine)?;
             return Ok(None);
         }
         match open_named(&self.place, self.durability) {
             Ok(Some(opened)) if !opened.has_current_format() => {
                 // A palace that was replaced may be of another format or half made.
                 drop(opened);
-                ensure_ready(&self.place, false, self.durability)?;
+                ensure_ready(&self.place, false, self.durability, &self.machine)?;
             }
             Ok(Some(Opened { mut db, .. })) => {
                 let now = self.place.marks()?.filter(|now| db.holds(now));
@@ -487,7 +500,7 @@ impl Store {
             }
             // A backup was copied over the database: it has no log yet.
             Ok(None) if !holds_with_others(&current.ids()) => {
-                ensure_ready(&self.place, false, self.durability)?;
+                ensure_ready(&self.place, false, self.durability, &self.machine)?;
             }
             Ok(None) => {}
             Err(fault) => self.unless_replaced(&current, fault, doing)?,
@@ -578,7 +591,7 @@ impl Store {
             }
             // Missing: deleted, moved, or a restore is between its renames. The last holds the lock
             // and has ended once we have it.
-            match ensure_ready(&self.place, false, self.durability) {
+            match ensure_ready(&self.place, false, self.durability, &self.machine) {
                 Ok(_) => {}
                 Err(Error::PalaceNotFound { path }) => return Err(Error::PalaceGone { path }),
                 Err(error) => return Err(error),

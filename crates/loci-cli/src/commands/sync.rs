@@ -63,6 +63,14 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
             swept.kept_conversations
         );
     }
+    for other in &swept.other_machines {
+        let host = session.printer.stored_line(&other.host, 60);
+        let _ = writeln!(
+            text,
+            "{} source(s) belong to the machine `{host}` and were left alone",
+            other.sources
+        );
+    }
     let braked = arguments.apply && swept.brake.is_some();
     let mut reply = Reply::new(&swept, text)?;
     if let Some(brake) = swept.brake.as_ref().filter(|_| braked) {

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
-    FacetCounts, Fact, Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome,
-    PalaceRef, Query, QueryInput, QueryResult, Related, Result, Selection, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact, Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, PalaceRef, Query, QueryInput, QueryResult, Related, Result, Selection, WriteResult, Existing, History,
     validate_facts, validate_links, validate_vector,
 };
 
+use super::ledger::Vectors;
 use super::state::{Palace, State};
 use super::write::{Embedded, Mode};
 use super::{Store, closed, lock, no_collection, search, write};
@@ -86,6 +84,21 @@ impl MemoryCollection {
             identity: embedder.identity(),
             vectors,
         }))
+    }
+
+    /// Vectors of texts; nothing without an embedder.
+    pub(super) fn vectors_of(&self, texts: &[&str]) -> Result<Vectors> {
+        let Some(embedder) = &self.embedder else {
+            return Ok(None);
+        };
+        let vectors = embedder.embed(texts)?;
+        let by_text = texts.iter().map(|text| (*text).to_owned()).zip(vectors);
+        Ok(Some((embedder.identity(), by_text.collect())))
+    }
+
+    pub(super) fn forget_key(&self) -> Result<[u8; 32]> {
+        let mut store = lock(&self.store);
+        Ok(self.palace(&mut store)?.forget_key)
     }
 
     fn query_vectors(&self, input: &QueryInput) -> Result<Vec<Vec<f32>>> {
@@ -293,7 +306,52 @@ impl Collection for MemoryCollection {
     }
 
     fn ledger(&self) -> Option<&dyn loci_core::Ledger> {
-        None
+        Some(self)
+    }
+
+    fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
+        self.read(|state| {
+            let history = |id: &String| {
+                let drawer = state
+                    .record_of(id)
+                    .and_then(|record| state.drawers.get(&record));
+                drawer
+                    .map(|drawer| state.history(drawer))
+                    .unwrap_or_default()
+            };
+            Ok(ids.iter().map(history).collect())
+        })
+    }
+
+    fn import_records(
+        &self,
+        batch: &Batch,
+        histories: &[History],
+        existing: Existing,
+    ) -> Result<WriteResult> {
+        self.read(|_| Ok(()))?;
+        if histories.len() != batch.len() {
+            let found = format!("{} for {} record(s)", histories.len(), batch.len());
+            return Err(Error::invalid("histories", found));
+        }
+        histories.iter().try_for_each(History::validate)?;
+        batch.validate()?;
+        let embedded = self.embed_missing(batch)?;
+        let mode = match existing {
+            Existing::Keep => Mode::Add,
+            Existing::Change => Mode::Upsert,
+        };
+        self.change(|palace| {
+            let written = write::write(palace, &self.name, batch, embedded.as_ref(), mode)?;
+            let state = palace.collection_mut(&self.name)?;
+            let records = batch.ids.iter().zip(histories).zip(&written.outcomes);
+            for ((id, history), outcome) in records {
+                if *outcome == Outcome::Added {
+                    state.take_history(id, history);
+                }
+            }
+            Ok(written)
+        })
     }
 
     fn health(&self) -> Health {

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    CollectionInfo, CollectionOptions, DrawerRef, EmbedderIdentity, Error, Fact, Link, LinkEnd,
-    MetaValue, Metadata, Metric, ProjectRecord, Result, Selection,
+    CollectionInfo, CollectionOptions, DrawerRef, EmbedderIdentity, Error, Fact, History, Link,
+    LinkEnd, MetaValue, Metadata, Metric, Origin, ProjectRecord, Result, Selection,
 };
+
+use super::ledger::{Mined, origin_row};
+use super::maintenance::Fresh;
 
 #[derive(Clone, Default)]
 pub(super) struct Palace {
@@ -22,6 +25,10 @@ pub(super) struct Palace {
     pub(super) facts: Vec<Fact>,
     /// In the order added.
     pub(super) links: Vec<Link>,
+    /// The number of the last run.
+    pub(super) runs: u64,
+    /// Key of the hashes of forgotten texts.
+    pub(super) forget_key: [u8; 32],
 }
 
 /// One collection.
@@ -40,6 +47,9 @@ pub(super) struct State {
     pub(super) tombstones: BTreeMap<u64, u64>,
     /// In the order recorded.
     pub(super) projects: Vec<ProjectRecord>,
+    pub(super) mined: Mined,
+    /// A re-embedding that is not complete.
+    pub(super) fresh: Option<Fresh>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -52,9 +62,28 @@ pub(super) struct Drawer {
     pub(super) seq: u64,
     /// When it was added, in milliseconds since 1970.
     pub(super) created_at: i64,
+    /// When it was last changed, in milliseconds since 1970.
+    pub(super) updated_at: i64,
+    /// The row of the ledger that filed it, or 0.
+    pub(super) origin: u64,
 }
 
 impl Palace {
+    /// An empty palace with a key of its own.
+    pub(super) fn new() -> Self {
+        let mut forget_key = [0; 32];
+        for (to, from) in forget_key
+            .iter_mut()
+            .zip(loci_core::clock::new_id().bytes())
+        {
+            *to = from;
+        }
+        Self {
+            forget_key,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn create(&mut self, name: &str, options: &CollectionOptions) {
         self.numbers += 1;
         let embedder = options.embedder.as_ref().map(|given| given.identity());
@@ -67,6 +96,8 @@ impl Palace {
             drawers: BTreeMap::new(),
             tombstones: BTreeMap::new(),
             projects: Vec::new(),
+            mined: Mined::default(),
+            fresh: None,
         };
         self.collections.insert(name.into(), state);
     }
@@ -164,6 +195,36 @@ impl State {
     }
 }
 
+impl State {
+    pub(super) fn history(&self, drawer: &Drawer) -> History {
+        let row = self.mined.sources.get(&drawer.origin);
+        History {
+            created_at: Some(drawer.created_at),
+            updated_at: Some(drawer.updated_at),
+            accesses: 0,
+            origin: row.map(|row| Origin {
+                name: row.name.clone(),
+                section: row.section,
+                machine: row.machine.id.clone(),
+            }),
+        }
+    }
+
+    /// Gives an imported drawer the history that it came with.
+    pub(super) fn take_history(&mut self, id: &str, history: &History) {
+        let origin = match &history.origin {
+            Some(origin) => origin_row(self, origin),
+            None => 0,
+        };
+        let record = self.record_of(id);
+        if let Some(drawer) = record.and_then(|record| self.drawers.get_mut(&record)) {
+            drawer.origin = origin;
+            drawer.created_at = history.created_at.unwrap_or(drawer.created_at);
+            drawer.updated_at = history.updated_at.unwrap_or(drawer.updated_at);
+        }
+    }
+}
+
 impl Drawer {
     pub(super) fn is_in(&self, selection: &Selection) -> bool {
         let document = self.document.as_deref();
@@ -199,7 +260,7 @@ impl Drawer {
         ])
     }
 
-    fn line_key(&self) -> String {
+    pub(super) fn line_key(&self) -> String {
         let line = self.key_part("start_line");
         match self.metadata.get("part") {
             Some(MetaValue::Int(part)) => format!("{line}.{part}"),

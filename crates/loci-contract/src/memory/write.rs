@@ -105,6 +105,8 @@ fn apply(
         embedding: None,
         seq: 0,
         created_at: loci_core::clock::now_ms(),
+        updated_at: 0,
+        origin: 0,
     });
     if let Some(patch) = batch.metadata(at) {
         drawer.metadata = drawer.metadata.merged(patch);
@@ -122,6 +124,8 @@ fn apply(
     }
     if let Some(text) = new_text {
         drawer.document = Some(text.into());
+        // Somebody's own text: the source that filed the old one has no drawer here any more.
+        drawer.origin = 0;
     }
     if old.as_ref() == Some(&drawer) {
         return Ok(Outcome::Unchanged.into());
@@ -140,6 +144,7 @@ fn apply(
     palace.seq += 1;
     state.seq = palace.seq;
     drawer.seq = palace.seq;
+    drawer.updated_at = loci_core::clock::now_ms();
     let dropped_vector =
         drawer.embedding.is_none() && old.as_ref().is_some_and(|old| old.embedding.is_some());
     let record = record.unwrap_or_else(|| {

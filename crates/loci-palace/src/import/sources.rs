@@ -54,6 +54,11 @@ impl Import<'_> {
         }
         self.plan
             .place_source(record.collection.as_deref(), &mut source);
+        if source.machine.is_empty() {
+            // A row of no known machine counts as this machine's.
+            let machine = self.palace.machine();
+            (source.machine, source.host) = (machine.id, machine.host);
+        }
         let row = match source.counted() {
             Ok(row) => row,
             Err(error) => {

@@ -1,6 +1,6 @@
 //! A line that holds a row of the ledger of mining: `{"collection": …, "source": {…}}`.
 
-use loci_core::{CountedSource, Error, Result, SourceHash, SourceRecord, Stat};
+use loci_core::{CountedSource, Error, Machine, Result, SourceHash, SourceRecord, Stat};
 use serde::{Deserialize, Serialize};
 
 /// The line. A field of another name is an error.
@@ -18,6 +18,11 @@ pub(crate) struct JsonSourceLine {
 pub(crate) struct JsonSource {
     pub(crate) name: String,
     pub(crate) section: u32,
+    /// Id of the machine that mined it; missing where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) machine: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) host: String,
     pub(crate) kind: String,
     pub(crate) root: String,
     pub(crate) wing: String,
@@ -41,6 +46,8 @@ impl JsonSource {
         Self {
             name: record.name,
             section: record.section,
+            machine: record.machine.id,
+            host: record.machine.host,
             kind: record.kind,
             root: record.root,
             wing: record.wing,
@@ -63,6 +70,10 @@ impl JsonSource {
             hash: parse_hash(&self.hash)?,
             name: self.name,
             section: self.section,
+            machine: Machine {
+                id: self.machine,
+                host: self.host,
+            },
             kind: self.kind,
             root: self.root,
             wing: self.wing,

@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 
 use loci_core::{
-    Adopted, Collection as _, CountedSource, Error, Filed, Ledger, Result, RunKind, RunRecord,
-    RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
+    Adopted, Collection as _, CountedSource, Error, Filed, Ledger, Result, RunKind, RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone, Machine,
 };
 
 use super::collection::MaskingCollection;
@@ -56,16 +55,16 @@ impl Ledger for MaskingCollection {
         self.books()?.each_source(each)
     }
 
-    fn source(&self, name: &str) -> Result<Vec<SourceRecord>> {
-        self.books()?.source(name)
+    fn source(&self, machine: &Machine, name: &str) -> Result<Vec<SourceRecord>> {
+        self.books()?.source(machine, name)
     }
 
-    fn sources_under(&self, path: &str) -> Result<Vec<SourceRecord>> {
-        self.books()?.sources_under(path)
+    fn sources_under(&self, machine: &Machine, path: &str) -> Result<Vec<SourceRecord>> {
+        self.books()?.sources_under(machine, path)
     }
 
-    fn sources_with_hash(&self, hash: &SourceHash) -> Result<Vec<SourceRecord>> {
-        self.books()?.sources_with_hash(hash)
+    fn sources_with_hash(&self, machine: &Machine, hash: &SourceHash) -> Result<Vec<SourceRecord>> {
+        self.books()?.sources_with_hash(machine, hash)
     }
 
     fn sources_after(&self, name: Option<&str>, limit: usize) -> Result<Vec<CountedSource>> {
@@ -89,12 +88,12 @@ impl Ledger for MaskingCollection {
         self.books()?.adopt_sources(&sources)
     }
 
-    fn drawers_of(&self, name: &str) -> Result<u64> {
-        self.books()?.drawers_of(name)
+    fn drawers_of(&self, machine: &Machine, name: &str) -> Result<u64> {
+        self.books()?.drawers_of(machine, name)
     }
 
-    fn hashes_of(&self, name: &str) -> Result<Vec<SourceHash>> {
-        self.books()?.hashes_of(name)
+    fn hashes_of(&self, machine: &Machine, name: &str) -> Result<Vec<SourceHash>> {
+        self.books()?.hashes_of(machine, name)
     }
 
     fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::{
-    Advice, Capability, Collection, Error, Filter, Leaving, Ledger, MinedGroup, Moved, Project,
+    Advice, Capability, Collection, Error, Filter, Leaving, Ledger, MinedGroup, Moved, Project, Machine,
     ProjectRecord, Projects, Result, Selection, WingClaim,
 };
 use loci_mine::place::{Chosen, FoundProject, Places, locate_conversation};
@@ -60,7 +60,7 @@ impl Palace {
             return Err(self.backend.lacks(Capability::Projects));
         };
         let before = drawers_in(collection.as_ref(), wing)?;
-        let mut shares = Shares::of(projects, ledger, wing)?;
+        let mut shares = Shares::of(projects, ledger, self.machine(), wing)?;
         shares.choose_keeper(projects, wing)?;
         let claims = shares.claims(projects, wing, apply)?;
         let mut split = Split {
@@ -172,10 +172,16 @@ impl Share {
 struct Shares(Vec<Share>);
 
 impl Shares {
-    fn of(projects: &dyn Projects, ledger: &dyn Ledger, wing: &str) -> Result<Self> {
+    fn of(
+        projects: &dyn Projects,
+        ledger: &dyn Ledger,
+        machine: Machine,
+        wing: &str,
+    ) -> Result<Self> {
         let records = projects.projects()?;
         let mut finder = Finder {
             ledger,
+            machine,
             records: &records,
             trees: BTreeMap::new(),
             folders: BTreeMap::new(),
@@ -301,6 +307,8 @@ fn since(records: &[ProjectRecord], share: &Share, wing: &str) -> i64 {
 /// Finds the projects of sources; looks at each folder once.
 struct Finder<'a> {
     ledger: &'a dyn Ledger,
+    /// Folders of sources of other machines cannot be looked at.
+    machine: Machine,
     records: &'a [ProjectRecord],
     /// By the root that was mined.
     trees: BTreeMap<String, Places>,
@@ -341,7 +349,11 @@ impl Finder<'_> {
         if let Some(record) = above {
             return Ok(Some(record.path.clone()));
         }
-        let head = self.ledger.source(source)?.into_iter().next();
+        let head = self
+            .ledger
+            .source(&self.machine, source)?
+            .into_iter()
+            .next();
         Ok(head
             .map(|head| head.root)
             .filter(|root| Path::new(root).is_absolute()))

@@ -93,7 +93,7 @@ fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() 
     let ledger = post.ledger().unwrap();
     let names: Vec<String> = ["post:ana", "post:bo"]
         .iter()
-        .flat_map(|name| ledger.source(name).unwrap())
+        .flat_map(|name| ledger.source(&palace.machine(), name).unwrap())
         .map(|record| record.name)
         .collect();
     assert_eq!(names, ["post:ana", "post:bo"]);
@@ -169,7 +169,7 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
 
 #[test]
 fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
-    for name in ["format-4", "format-5", "format-6"] {
+    for name in ["format-4", "format-5", "format-6", "format-7"] {
         let (_directory, palace) = opened(name);
         let post = palace.collection("post", false).unwrap();
         let ledger = post.ledger().unwrap();
@@ -178,7 +178,7 @@ fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
         let text = format!("Dear Zoe,\n{gone}\nYours, Bo");
         let lines = ledger.forgotten_lines(&text, place).unwrap();
         assert_eq!(lines, [(2, 2)], "{name}");
-        assert_eq!(palace.status().unwrap().state.format, 6);
+        assert_eq!(palace.status().unwrap().state.format, 7);
         let verified = palace.verify(true).unwrap();
         assert!(verified.ok(), "{name}: {:?}", verified.findings);
     }
@@ -199,7 +199,7 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
         let link = crate::protocol::link_of(1);
         assert_eq!(relations.add_links(&[link]).unwrap().added, 1, "{name}");
         let state = palace.status().unwrap().state;
-        assert_eq!((state.format, state.facts, state.links), (6, 3, 1));
+        assert_eq!((state.format, state.facts, state.links), (7, 3, 1));
         assert!(palace.verify(true).unwrap().ok(), "{name}");
     }
 }
@@ -228,5 +228,26 @@ fn a_palace_of_format_5_opens_without_projects_and_one_of_format_6_with_its_own(
     assert_eq!(
         recorded,
         expected.map(|(wing, path)| (wing.into(), path.into()))
+    );
+}
+
+#[test]
+fn a_palace_of_format_7_opens_with_the_machines_of_its_sources() {
+    let (_directory, palace) = opened("format-7");
+    let post = palace.collection("post", false).unwrap();
+    let mut sources = Vec::new();
+    let mut each = |record: loci_palace::SourceRecord| {
+        sources.push((record.name, record.machine.host));
+        Ok(())
+    };
+    post.ledger().unwrap().each_source(&mut each).unwrap();
+    let expected = [
+        ("post:ana", "laptop"),
+        ("post:bo", "desk"),
+        ("post:bo", "laptop"),
+    ];
+    assert_eq!(
+        sources,
+        expected.map(|(name, host)| (name.to_owned(), host.to_owned()))
     );
 }

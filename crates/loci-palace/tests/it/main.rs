@@ -36,6 +36,7 @@ mod format;
 mod freshness;
 mod full_disk;
 mod linking;
+mod machines;
 mod mine_crash;
 mod mine_crowd;
 mod mine_large;

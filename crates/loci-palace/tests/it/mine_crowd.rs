@@ -114,7 +114,10 @@ fn a_filing_that_is_based_on_an_old_revision_writes_nothing() {
     scene.mine(&palace);
     let (memory, _) = palace.memory(DRAWERS, false).unwrap();
     let ledger = memory.collection.ledger().unwrap();
-    let old = ledger.source(&scene.name("roses.md")).unwrap().remove(0);
+    let old = ledger
+        .source(&palace.machine(), &scene.name("roses.md"))
+        .unwrap()
+        .remove(0);
     // Another process is quicker.
     scene.write("roses.md", document(1..4));
     scene.mine(&open(&scene.path));

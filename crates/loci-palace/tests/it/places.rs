@@ -455,7 +455,9 @@ fn a_source_whose_removal_was_not_finished_is_read_again() {
     let collection = palace.collection(DRAWERS, false).unwrap();
     let ledger = collection.ledger().unwrap();
     let run = ledger.begin_run(&loci_palace::RunKind::Sync, &[]).unwrap();
-    let rows = ledger.source(&scene.name("large.md")).unwrap();
+    let rows = ledger
+        .source(&palace.machine(), &scene.name("large.md"))
+        .unwrap();
     // What a removal does first, and then the process is gone.
     let last = rows.last().unwrap().clone();
     let half = loci_palace::SourceChange {

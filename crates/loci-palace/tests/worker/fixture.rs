@@ -1,4 +1,4 @@
-//! Makes a palace that holds one of everything that format 6 knows.
+//! Makes a palace that holds one of everything that format 7 knows.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, hash_of};
 use loci_palace::{
-    DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd, Metadata, Meter,
+    DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd, Machine, Metadata, Meter,
     MineOptions, OpenOptions, Palace, Piece, Project, Request, Result, STATIC_NAME, Selection,
     Source, Stat,
 };
@@ -41,22 +41,48 @@ fn row(id: &str, text: &str, meta: &Value) -> Row {
 }
 
 pub(crate) fn make(path: &Path) {
-    let palace = Palace::open(path, &OpenOptions::create()).unwrap();
+    let palace = Palace::open(path, &on("laptop")).unwrap();
     mined(&palace);
     stood_in(&palace);
     half_done(&palace);
     posted(&palace);
     related(&palace);
     claimed(&palace);
+    posted_elsewhere(path);
     let parent = path.parent().unwrap();
     for question in ["where is the harbour", "who likes tea"] {
         palace.search("drawers", &Request::new(question)).unwrap();
     }
     palace.close().unwrap();
-    let palace = Palace::open(path, &OpenOptions::existing()).unwrap();
-    palace.backup(&parent.join("format-6.sqlite3")).unwrap();
-    let mut lines = std::fs::File::create(parent.join("format-6.jsonl")).unwrap();
+    let palace = Palace::open(path, &on("laptop")).unwrap();
+    palace.backup(&parent.join("format-7.sqlite3")).unwrap();
+    let mut lines = std::fs::File::create(parent.join("format-7.jsonl")).unwrap();
     palace.export(None, &mut lines).unwrap();
+}
+
+/// No machine of ours is in the fixture.
+fn on(host: &str) -> OpenOptions {
+    OpenOptions {
+        machine: Some(Machine {
+            id: format!("{host}-0123456789"),
+            host: host.into(),
+        }),
+        ..OpenOptions::create()
+    }
+}
+
+/// A source of another machine with the name of one that is there.
+fn posted_elsewhere(path: &Path) {
+    let palace = Palace::open(path, &on("desk")).unwrap();
+    let source = Post(vec![(
+        "post:bo",
+        "Dear Ana, this is from the other desk. | Yours, Bo",
+    )]);
+    let (meter, stop) = (Meter::default(), AtomicBool::new(false));
+    palace
+        .mine("post", &source, &MineOptions::default(), &meter, &stop)
+        .unwrap();
+    palace.close().unwrap();
 }
 
 /// A source with lines, dates, a speaker by metadata and one by label; static vectors, pinned.

@@ -6,7 +6,7 @@
 //! ROOT` opens (creating) and mines a folder; it ends with 1 if that fails. `loci-worker PALACE
 //! reembed COLLECTION EMBEDDER` prints its progress and goes on when it is told to; so does `loci-worker PALACE rescue
 //! RECORDS`, which imports a foreign palace of so many records. `loci-worker PALACE fixture` makes
-//! the palace that `tests/compat/format-6.*` were made of: `format-6.sqlite3` and `format-6.jsonl` beside it.
+//! the palace that `tests/compat/format-7.*` were made of: `format-7.sqlite3` and `format-7.jsonl` beside it.
 //! `loci-worker PALACE relate` adds three facts and a link at a time without end and prints the number of each round that was
 //! acknowledged. `loci-worker PALACE supersede` makes each number supersede the one before and prints it; `loci-worker PALACE
 //! succeed NAME` reads subjects line by line and puts NAME in the place of the object `old`.

@@ -15,7 +15,8 @@ pub(crate) fn read(
 ) -> loci_core::Result<Vec<History>> {
     collection.read("reading histories", |db, row| {
         let mut statement = db.sql.prepare_cached(
-            "SELECT d.created_at, d.updated_at, coalesce(u.access_count, 0), s.name, s.section
+            "SELECT d.created_at, d.updated_at, coalesce(u.access_count, 0), s.name, s.section,
+                    coalesce(s.machine, '')
              FROM drawers d LEFT JOIN usage u ON u.row = d.row
              LEFT JOIN sources s ON s.id = d.origin AND s.collection = d.collection
              WHERE d.collection = ?1 AND d.id = ?2",
@@ -26,13 +27,16 @@ pub(crate) fn read(
                 .query_row(params![row.id, id], |columns| {
                     let name: Option<String> = columns.get(3)?;
                     let section: Option<u32> = columns.get(4)?;
+                    let machine: String = columns.get(5)?;
                     Ok(History {
                         created_at: columns.get(0)?,
                         updated_at: columns.get(1)?,
                         accesses: columns.get::<_, i64>(2)?.max(0) as u64,
-                        origin: name
-                            .zip(section)
-                            .map(|(name, section)| Origin { name, section }),
+                        origin: name.zip(section).map(|(name, section)| Origin {
+                            name,
+                            section,
+                            machine,
+                        }),
                     })
                 })
                 .optional()?;

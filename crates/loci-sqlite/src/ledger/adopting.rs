@@ -5,7 +5,9 @@
 //! means that the source is complete here and nothing of it is taken over again. A kill in between
 //! leaves rows without a hash: the next mine reads their sources, the next import fills them.
 
-use loci_core::{Adopted, CountedSource, LEFTOVERS, Origin, Result, SourceHash, SourceRecord};
+use loci_core::{
+    Adopted, CountedSource, LEFTOVERS, Machine, Origin, Result, SourceHash, SourceRecord,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::sources::{self, COLUMNS};
@@ -21,15 +23,28 @@ pub(crate) fn imported_origin(
     collection: i64,
     origin: &Origin,
 ) -> Attempt<Option<i64>> {
-    if revision_of(db, collection, &origin.name, 0)?.is_some_and(|(_, revision)| revision > 0) {
+    let machine = Machine {
+        id: origin.machine.clone(),
+        host: String::new(),
+    };
+    if revision_of(db, collection, &machine, &origin.name, 0)?
+        .is_some_and(|(_, revision)| revision > 0)
+    {
         return Ok(None);
     }
     let record = SourceRecord {
         name: origin.name.clone(),
         section: origin.section,
+        machine,
         ..SourceRecord::default()
     };
-    match revision_of(db, collection, &origin.name, origin.section)? {
+    match revision_of(
+        db,
+        collection,
+        &record.machine,
+        &origin.name,
+        origin.section,
+    )? {
         Some((id, _)) => Ok(Some(id)),
         None => sources::ensure(db, collection, &record).map(Some),
     }
@@ -38,14 +53,16 @@ pub(crate) fn imported_origin(
 fn revision_of(
     db: &Connection,
     collection: i64,
+    machine: &Machine,
     name: &str,
     section: u32,
 ) -> Attempt<Option<(i64, i64)>> {
     let mut statement = db.prepare_cached(
-        "SELECT id, revision FROM sources WHERE collection = ?1 AND name = ?2 AND section = ?3",
+        "SELECT id, revision FROM sources WHERE collection = ?1 AND name = ?2 AND section = ?3
+             AND machine IN (?4, '') ORDER BY machine DESC LIMIT 1",
     )?;
     Ok(statement
-        .query_row(params![collection, name, section], |row| {
+        .query_row(params![collection, name, section, machine.id], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?)
@@ -70,13 +87,19 @@ pub(super) fn after(
         let found = statement.query_map(params![row.id, name.unwrap_or_default(), limit], |row| {
             Ok(CountedSource {
                 record: sources::read(row)?.1,
-                drawers: row.get::<_, i64>(16)? as u64,
+                drawers: row.get::<_, i64>(18)? as u64,
             })
         })?;
         let mut found: Vec<CountedSource> = found.collect::<rusqlite::Result<_>>()?;
         found.sort_by(|a, b| {
-            let key = |source: &CountedSource| (source.record.section == 0, source.record.section);
-            (a.record.name.as_str(), key(a)).cmp(&(b.record.name.as_str(), key(b)))
+            let is_head = |source: &CountedSource| source.record.section == 0;
+            let (left, right) = (&a.record, &b.record);
+            (&left.name, &left.machine.id, is_head(a), left.section).cmp(&(
+                &right.name,
+                &right.machine.id,
+                is_head(b),
+                right.section,
+            ))
         });
         Ok(found)
     })
@@ -105,7 +128,7 @@ pub(super) fn adopt(
 fn adopt_one(db: &Connection, writer: &mut Writer<'_>, source: &CountedSource) -> Attempt<Adopted> {
     let (collection, record) = (writer.collection(), &source.record);
     let is_filed = |section| -> Attempt<bool> {
-        let found = revision_of(db, collection, &record.name, section)?;
+        let found = revision_of(db, collection, &record.machine, &record.name, section)?;
         Ok(found.is_some_and(|(_, revision)| revision > 0))
     };
     if is_filed(0)? || is_filed(record.section)? {
@@ -117,7 +140,7 @@ fn adopt_one(db: &Connection, writer: &mut Writer<'_>, source: &CountedSource) -
         .query_row([id], |row| row.get(0))?;
     let whole = drawers as u64 == source.drawers
         && record.hash != SourceHash::default()
-        && (record.section != 0 || sections_are_whole(db, collection, &record.name)?);
+        && (record.section != 0 || sections_are_whole(db, collection, record)?);
     let revision = writer.draw();
     sources::put(db, id, record, revision)?;
     if whole {
@@ -129,10 +152,10 @@ fn adopt_one(db: &Connection, writer: &mut Writer<'_>, source: &CountedSource) -
 
 /// Whether no section of a source must be read again. The head alone decides whether a mine looks at
 /// the file at all.
-fn sections_are_whole(db: &Connection, collection: i64, name: &str) -> Attempt<bool> {
+fn sections_are_whole(db: &Connection, collection: i64, head: &SourceRecord) -> Attempt<bool> {
     let mut statement = db.prepare_cached(&format!(
-        "SELECT 1 FROM sources WHERE collection = ?1 AND name = ?2 AND section NOT IN (0, {LEFTOVERS})
-             AND hash IN (x'', zeroblob(16)) LIMIT 1"
+        "SELECT 1 FROM sources WHERE collection = ?1 AND name = ?2 AND machine IN (?3, '')
+             AND section NOT IN (0, {LEFTOVERS}) AND hash IN (x'', zeroblob(16)) LIMIT 1"
     ))?;
-    Ok(!statement.exists(params![collection, name])?)
+    Ok(!statement.exists(params![collection, head.name, head.machine.id])?)
 }

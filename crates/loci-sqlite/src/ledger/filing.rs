@@ -5,15 +5,14 @@
 
 use std::collections::HashMap;
 
+use loci_core::ledger::matching::{PieceKey, inverse, match_pieces, patch_to};
 use loci_core::{
-    Counts, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result,
-    SourceChange, SourceRecord,
+    Counts, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result, SourceChange, SourceRecord, Error,
 };
 use rusqlite::{Connection, params};
 
 use super::lending::{self, Held};
-use super::matching::{Trait, match_pieces};
-use super::preparing::{Filing, check, line_of, number, prepare, trait_of};
+use super::preparing::{Filing, prepare};
 use super::runs::{self, begin_step, end_step, keep};
 use super::{forgotten, sources};
 use crate::collection::SqliteCollection;
@@ -30,15 +29,6 @@ const SLICE: usize = 2_000;
 /// Drawers after whose writing others get a moment.
 const MANY: u64 = 100;
 
-/// What leads back from `patch` applied to `old`.
-fn inverse(patch: &MetadataPatch, old: &Metadata) -> MetadataPatch {
-    let keys = patch.0.keys();
-    MetadataPatch(
-        keys.map(|key| (key.clone(), old.get(key).cloned()))
-            .collect(),
-    )
-}
-
 /// What filing is called in errors.
 const DOING: &str = "filing a source";
 
@@ -49,11 +39,11 @@ pub(super) fn file(
 ) -> Result<Vec<Filed>> {
     let mut filings = Vec::with_capacity(changes.len());
     for change in changes {
-        check(change)?;
+        change.validate()?;
         let pieces = change.pieces.as_deref().unwrap_or_default();
         filings.push(Filing {
             change,
-            traits: pieces.iter().map(trait_of).collect(),
+            keys: pieces.iter().map(PieceKey::of_piece).collect(),
             prepared: pieces.iter().map(|_| None).collect(),
         });
     }
@@ -141,6 +131,7 @@ impl<'a> Desk<'a> {
         let found = sources::find(
             self.db,
             collection,
+            &change.record.machine,
             &change.record.name,
             change.record.section,
         )?;
@@ -179,6 +170,10 @@ impl<'a> Desk<'a> {
         } else {
             sources::put(self.db, source, &change.record, revision)?;
         }
+        if counts.removed + counts.updated > 0 {
+            let SourceRecord { machine, name, .. } = &change.record;
+            sources::distrust_others(self.db, collection, machine, name, revision)?;
+        }
         end_step(self.db, self.step, revision)?;
         Ok(Filed::Done(counts))
     }
@@ -193,8 +188,8 @@ impl<'a> Desk<'a> {
         let pieces = change.pieces.as_deref().unwrap_or_default();
         let held = self.held(source, usize::MAX)?;
         let borrows = lending::is_possible(self.db, self.writer.collection(), &change.record)?;
-        let traits = held_traits(self.db, &held)?;
-        let mut matched = match_pieces(&traits, &filing.traits, change.grows);
+        let keys = held_keys(self.db, &held)?;
+        let mut matched = match_pieces(&keys, &filing.keys, change.grows);
         let mut stays = vec![false; held.len()];
         for at in matched.iter().flatten() {
             if let Some(stay) = stays.get_mut(*at) {
@@ -211,23 +206,23 @@ impl<'a> Desk<'a> {
                 self.remove(drawer, counts)?;
             }
         }
-        for (((piece, piece_trait), prepared), matched) in pieces
+        for (((piece, piece_key), prepared), matched) in pieces
             .iter()
-            .zip(&filing.traits)
+            .zip(&filing.keys)
             .zip(&filing.prepared)
             .zip(matched.iter_mut())
         {
             let own = matched.and_then(|at| held.get(at));
             let lent = match own {
-                None if borrows => self.lent(change, piece_trait)?,
+                None if borrows => self.lent(change, piece_key)?,
                 Some(_) | None => None,
             };
             match own.or(lent.as_ref().map(|(drawer, _)| drawer)) {
                 Some(drawer) => {
                     let same_text = lent.as_ref().is_some_and(|(_, same_text)| *same_text)
                         || matched
-                            .and_then(|at| traits.get(at))
-                            .is_some_and(|old| old.hash == piece_trait.hash);
+                            .and_then(|at| keys.get(at))
+                            .is_some_and(|old| old.hash == piece_key.hash);
                     self.refresh(
                         source,
                         change,
@@ -238,7 +233,7 @@ impl<'a> Desk<'a> {
                         counts,
                     )?;
                 }
-                None => self.insert(source, piece, piece_trait, prepared.as_ref(), counts)?,
+                None => self.insert(source, piece, piece_key, prepared.as_ref(), counts)?,
             }
         }
         Ok(())
@@ -256,7 +251,7 @@ impl<'a> Desk<'a> {
     }
 
     /// A drawer of another section of the source that is this piece, and whether its text is the same.
-    fn lent(&self, change: &SourceChange, piece: &Trait) -> Attempt<Option<(Held, bool)>> {
+    fn lent(&self, change: &SourceChange, piece: &PieceKey) -> Attempt<Option<(Held, bool)>> {
         let collection = self.writer.collection();
         let by_text = lending::by_text(self.db, collection, &change.record, &piece.hash)?;
         let found = match by_text {
@@ -276,7 +271,7 @@ impl<'a> Desk<'a> {
         &mut self,
         source: i64,
         piece: &Piece,
-        piece_trait: &Trait,
+        piece_key: &PieceKey,
         prepared: Option<&Prepared>,
         counts: &mut Counts,
     ) -> Attempt<()> {
@@ -286,7 +281,7 @@ impl<'a> Desk<'a> {
         {
             return Ok(());
         }
-        let made = self.vector(&piece_trait.hash)?;
+        let made = self.vector(&piece_key.hash)?;
         let id = loci_core::clock::new_id();
         let patch = MetadataPatch::from(piece.metadata.clone());
         let change = Change {
@@ -302,7 +297,7 @@ impl<'a> Desk<'a> {
         };
         match self.writer.record(&change, Mode::Add)? {
             Outcome::DuplicateOf(holder) => {
-                // The same text of the same place, put in by somebody else: it is this piece's drawer now.
+                // The same text of the same place, put in by somebody else: it becomes this piece's drawer.
                 self.adopt(&holder, source)?;
                 counts.kept += 1;
             }
@@ -377,14 +372,21 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Makes a drawer that somebody else put in one of this source.
+    /// Makes a drawer that somebody else put in one of this source, unless it is another machine's:
+    /// that machine filed it first, and when it removes the drawer, this source is read again.
     fn adopt(&self, holder: &str, source: i64) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, id, metadata, origin FROM drawers WHERE collection = ?1 AND id = ?2",
         )?;
         let mut rows = statement.query(params![self.writer.collection(), holder])?;
         match rows.next()? {
-            Some(columns) => self.set_origin(&Held::read(columns)?, source),
+            Some(columns) => {
+                let held = Held::read(columns)?;
+                if sources::is_of_another_machine(self.db, held.origin, source)? {
+                    return Ok(());
+                }
+                self.set_origin(&held, source)
+            }
             None => Ok(()),
         }
     }
@@ -425,34 +427,13 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn held_traits(db: &Connection, held: &[Held]) -> Attempt<Vec<Trait>> {
+fn held_keys(db: &Connection, held: &[Held]) -> Attempt<Vec<PieceKey>> {
     let mut statement = db.prepare_cached("SELECT content_hash FROM drawers WHERE row = ?1")?;
-    let mut traits = Vec::with_capacity(held.len());
+    let mut keys = Vec::with_capacity(held.len());
     for drawer in held {
         let metadata = drawer.metadata.clone().unwrap_or_default();
-        traits.push(Trait {
-            hash: statement.query_row([drawer.row as i64], |row| row.get(0))?,
-            line: line_of(&metadata),
-            part: number(&metadata, "part").max(1),
-        });
+        let hash = statement.query_row([drawer.row as i64], |row| row.get(0))?;
+        keys.push(PieceKey::of_drawer(hash, &metadata));
     }
-    Ok(traits)
-}
-
-/// What leads from the metadata of a drawer to those of its piece. Its wing and room stay unless it is to move: a
-/// re-mine moves nothing by surprise. Keys that the miner does not know are somebody's own and stay.
-fn patch_to(old: &Metadata, piece: &Piece, change: &SourceChange) -> MetadataPatch {
-    let mut patch = MetadataPatch::default();
-    for (key, value) in &piece.metadata.0 {
-        let placed = key == "wing" || key == "room";
-        if (!placed || change.moves) && old.get(key) != Some(value) {
-            patch.0.insert(key.clone(), Some(value.clone()));
-        }
-    }
-    for key in &change.drops {
-        if old.get(key).is_some() && piece.metadata.get(key).is_none() {
-            patch.0.insert(key.clone(), None);
-        }
-    }
-    patch
+    Ok(keys)
 }

@@ -3,10 +3,10 @@
 //!
 //! Both questions are asked for every new piece, so their plans are fixed: a source may have thousands of sections.
 
+use loci_core::ledger::matching::PieceKey;
 use loci_core::{LEFTOVERS, Metadata, SourceRecord};
 use rusqlite::{Connection, Row, params};
 
-use super::matching::Trait;
 use crate::fault::Attempt;
 
 /// A drawer that a row of the ledger holds.
@@ -40,9 +40,15 @@ pub(super) fn is_possible(
     record: &SourceRecord,
 ) -> Attempt<bool> {
     let mut statement = db.prepare_cached(
-        "SELECT 1 FROM sources WHERE collection = ?1 AND name = ?2 AND section <> ?3 LIMIT 1",
+        "SELECT 1 FROM sources WHERE collection = ?1 AND name = ?2 AND section <> ?3
+             AND machine IN (?4, '') LIMIT 1",
     )?;
-    Ok(statement.exists(params![collection, record.name, record.section])?)
+    Ok(statement.exists(params![
+        collection,
+        record.name,
+        record.section,
+        record.machine.id
+    ])?)
 }
 
 /// A drawer with this text.
@@ -57,6 +63,7 @@ pub(super) fn by_text(
          FROM drawers d INDEXED BY drawers_mined CROSS JOIN sources s ON s.id = d.origin
          WHERE d.collection = ?1 AND d.wing = ?2 AND d.source_file = ?3 AND d.content_hash = ?4 AND d.source_file <> ''
            AND s.collection = ?1 AND s.name = ?3 AND (s.section > ?5 OR (s.section = 0 AND ?5 > 0))
+           AND s.machine IN (?6, '')
          ORDER BY d.row LIMIT 1",
     )?;
     let mut rows = statement.query(params![
@@ -64,7 +71,8 @@ pub(super) fn by_text(
         record.wing,
         record.name,
         hash,
-        record.section
+        record.section,
+        record.machine.id
     ])?;
     Ok(match rows.next()? {
         Some(columns) => Some(Held::read(columns)?),
@@ -77,13 +85,13 @@ pub(super) fn by_place(
     db: &Connection,
     collection: i64,
     record: &SourceRecord,
-    place: &Trait,
+    place: &PieceKey,
 ) -> Attempt<Option<Held>> {
     let mut statement = db.prepare_cached(
         "SELECT d.row, d.id, d.metadata, d.origin
          FROM sources s INDEXED BY sources_name CROSS JOIN drawers d INDEXED BY drawers_origin ON d.origin = s.id
          WHERE s.collection = ?1 AND s.name = ?2 AND s.section IN (0, ?3) AND s.section <> ?4 AND d.origin <> 0
-           AND d.start_line IN (?5, ?6)
+           AND d.start_line IN (?5, ?6) AND s.machine IN (?7, '')
          ORDER BY d.row LIMIT 1",
     )?;
     let mut rows = statement.query(params![
@@ -92,7 +100,8 @@ pub(super) fn by_place(
         LEFTOVERS,
         record.section,
         place.line.to_string(),
-        format!("{}.{}", place.line, place.part)
+        format!("{}.{}", place.line, place.part),
+        record.machine.id
     ])?;
     Ok(match rows.next()? {
         Some(columns) => Some(Held::read(columns)?),

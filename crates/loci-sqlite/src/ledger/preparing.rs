@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Error, MAX_DOCUMENT_BYTES, MetaValue, Metadata, Piece, Result, SourceChange};
+use loci_core::ledger::matching::PieceKey;
+use loci_core::{Result, SourceChange};
 use rusqlite::Connection;
 
-use super::matching::Trait;
 use super::{lending, sources};
 use crate::collection::SqliteCollection;
 use crate::collection::passage::{self, Prepared};
-use crate::collection::record::content_hash;
 use crate::collection::write::embed_texts;
 use crate::fault::Attempt;
 
@@ -19,43 +18,9 @@ const EMBEDDED: usize = 256;
 /// A change with what was found out about its pieces before the transaction.
 pub(super) struct Filing<'a> {
     pub(super) change: &'a SourceChange,
-    pub(super) traits: Vec<Trait>,
+    pub(super) keys: Vec<PieceKey>,
     /// By piece; nothing for those that are there already.
     pub(super) prepared: Vec<Option<Prepared>>,
-}
-
-pub(super) fn check(change: &SourceChange) -> Result<()> {
-    for piece in change.pieces.iter().flatten() {
-        if piece.text.len() > MAX_DOCUMENT_BYTES {
-            return Err(Error::invalid(
-                format!("a piece of `{}`", change.record.name),
-                format!(
-                    "{} bytes; one drawer holds at most {MAX_DOCUMENT_BYTES}",
-                    piece.text.len()
-                ),
-            ));
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn trait_of(piece: &Piece) -> Trait {
-    Trait {
-        hash: content_hash(&piece.text),
-        line: line_of(&piece.metadata),
-        part: i64::from(piece.part),
-    }
-}
-
-pub(super) fn line_of(metadata: &Metadata) -> i64 {
-    number(metadata, "start_line")
-}
-
-pub(super) fn number(metadata: &Metadata, key: &str) -> i64 {
-    match metadata.get(key) {
-        Some(MetaValue::Int(number)) => *number,
-        _ => 0,
-    }
 }
 
 /// Finds out which texts are new and makes their vectors and terms.
@@ -79,12 +44,12 @@ pub(super) fn prepare(
     let mut wanted: Vec<(&[u8], &str)> = Vec::new();
     for (filing, mut known) in filings.iter_mut().zip(known) {
         let pieces = filing.change.pieces.as_deref().unwrap_or_default();
-        for ((piece, piece_trait), prepared) in pieces
+        for ((piece, piece_key), prepared) in pieces
             .iter()
-            .zip(&filing.traits)
+            .zip(&filing.keys)
             .zip(filing.prepared.iter_mut())
         {
-            if let Some(left) = known.get_mut(&piece_trait.hash).filter(|left| **left > 0) {
+            if let Some(left) = known.get_mut(&piece_key.hash).filter(|left| **left > 0) {
                 *left -= 1;
                 continue;
             }
@@ -99,11 +64,10 @@ pub(super) fn prepare(
     };
     for filing in &*filings {
         let pieces = filing.change.pieces.as_deref().unwrap_or_default();
-        for ((piece, piece_trait), prepared) in
-            pieces.iter().zip(&filing.traits).zip(&filing.prepared)
+        for ((piece, piece_key), prepared) in pieces.iter().zip(&filing.keys).zip(&filing.prepared)
         {
-            if prepared.is_some() && !vectors.contains_key(&piece_trait.hash) {
-                wanted.push((&piece_trait.hash, &piece.text));
+            if prepared.is_some() && !vectors.contains_key(&piece_key.hash) {
+                wanted.push((&piece_key.hash, &piece.text));
             }
         }
     }
@@ -129,12 +93,18 @@ fn known_texts(
     filing: &Filing<'_>,
 ) -> Attempt<HashMap<Vec<u8>, usize>> {
     let record = &filing.change.record;
-    let mut known = match sources::find(db, collection, &record.name, record.section)? {
+    let mut known = match sources::find(
+        db,
+        collection,
+        &record.machine,
+        &record.name,
+        record.section,
+    )? {
         Some((source, _)) => held_texts(db, source)?,
         None => HashMap::new(),
     };
     if lending::is_possible(db, collection, record)? {
-        for piece in &filing.traits {
+        for piece in &filing.keys {
             if !known.contains_key(&piece.hash)
                 && lending::by_text(db, collection, record, &piece.hash)?.is_some()
             {

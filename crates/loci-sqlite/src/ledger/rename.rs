@@ -23,14 +23,14 @@ pub(super) fn rename(
     collection.store.write("renaming a source", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        let sections = sources::of_name(&db.sql, row.id, from)?;
+        let sections = sources::of_name(&db.sql, row.id, &to.machine, from)?;
         if sections.is_empty()
-            || !sources::of_name(&db.sql, row.id, &to.name)?.is_empty()
-            || sources::count_drawers(&db.sql, row.id, from)? > LIMIT
+            || !sources::of_name(&db.sql, row.id, &to.machine, &to.name)?.is_empty()
+            || sources::count_drawers(&db.sql, row.id, &to.machine, from)? > LIMIT
         {
             return Ok(false);
         }
-        forgotten::rename(&db.sql, row.id, from, &to.name)?;
+        forgotten::rename(&db.sql, row.id, &to.machine, from, &to.name)?;
         let mut writer = Writer::new(&db.sql, head.seq, row);
         for (source, record) in sections {
             let first = writer.seq() + 1;
@@ -44,16 +44,13 @@ pub(super) fn rename(
                     // The same text of the new place is there already: it is the one that stays.
                     keep(&db.sql, step, row, None, true)?;
                     writer.remove(row)?;
-                    db.sql
-                        .prepare_cached(
-                            "UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2",
-                        )?
-                        .execute(params![writer.collection(), holder, source])?;
+                    take_over(&db.sql, writer.collection(), &holder, source)?;
                 }
             }
             let revision = writer.draw();
             let renamed = SourceRecord {
                 name: to.name.clone(),
+                machine: to.machine.clone(),
                 root: to.root.clone(),
                 stat: if record.section == 0 {
                     to.stat
@@ -65,9 +62,23 @@ pub(super) fn rename(
             sources::put(&db.sql, source, &renamed, revision)?;
             end_step(&db.sql, step, revision)?;
         }
+        let revision = writer.draw();
+        sources::distrust_others(&db.sql, writer.collection(), &to.machine, from, revision)?;
         writer.finish(None)?;
         Ok(true)
     })
+}
+
+/// Makes a drawer one of this source, unless it is another machine's.
+fn take_over(db: &Connection, collection: i64, holder: &str, source: i64) -> Attempt<()> {
+    let origin: i64 = db
+        .prepare_cached("SELECT origin FROM drawers WHERE collection = ?1 AND id = ?2")?
+        .query_row(params![collection, holder], |row| row.get(0))?;
+    if !sources::is_of_another_machine(db, origin, source)? {
+        db.prepare_cached("UPDATE drawers SET origin = ?3 WHERE collection = ?1 AND id = ?2")?
+            .execute(params![collection, holder, source])?;
+    }
+    Ok(())
 }
 
 fn drawers(db: &Connection, source: i64) -> Attempt<Vec<(u64, String)>> {

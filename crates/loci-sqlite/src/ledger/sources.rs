@@ -1,13 +1,13 @@
 //! Rows of the ledger: read, written, touched.
 
-use loci_core::{LEFTOVERS, Result, SourceHash, SourceRecord, Stat};
+use loci_core::{LEFTOVERS, Machine, Result, SourceHash, SourceRecord, Stat};
 use rusqlite::{Connection, Row, params};
 
 use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
 
 pub(super) const COLUMNS: &str = "id, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns, hash, recipe,
-    mark, complete, revision";
+    mark, complete, revision, machine, host";
 
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, SourceRecord)> {
     let hash: Vec<u8> = row.get(11)?;
@@ -16,6 +16,10 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, SourceRecord)> {
         SourceRecord {
             name: row.get(1)?,
             section: row.get(2)?,
+            machine: Machine {
+                id: row.get(16)?,
+                host: row.get(17)?,
+            },
             kind: row.get(3)?,
             root: row.get(4)?,
             wing: row.get(5)?,
@@ -43,7 +47,7 @@ pub(super) fn each(
     collection.read("reading the ledger", |db, row| {
         let mut statement = db.sql.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND section <> {LEFTOVERS}
-             ORDER BY name, section"
+             ORDER BY name, section, machine"
         ))?;
         let mut rows = statement.query([row.id])?;
         while let Some(columns) = rows.next()? {
@@ -56,25 +60,29 @@ pub(super) fn each(
 pub(super) fn of_name(
     db: &Connection,
     collection: i64,
+    machine: &Machine,
     name: &str,
 ) -> Attempt<Vec<(i64, SourceRecord)>> {
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 ORDER BY section"
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND machine IN (?3, '') ORDER BY section"
     ))?;
-    let found = statement.query_map(params![collection, name], read)?;
+    let found = statement.query_map(params![collection, name, machine.id], read)?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// A row of this machine; else one of no known machine.
 pub(super) fn find(
     db: &Connection,
     collection: i64,
+    machine: &Machine,
     name: &str,
     section: u32,
 ) -> Attempt<Option<(i64, SourceRecord)>> {
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND section = ?3"
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND section = ?3
+             AND machine IN (?4, '') ORDER BY machine DESC LIMIT 1"
     ))?;
-    let mut rows = statement.query(params![collection, name, section])?;
+    let mut rows = statement.query(params![collection, name, section, machine.id])?;
     Ok(match rows.next()? {
         Some(columns) => Some(read(columns)?),
         None => None,
@@ -91,12 +99,18 @@ pub(super) fn by_id(db: &Connection, id: i64) -> Attempt<Option<SourceRecord>> {
     })
 }
 
-pub(super) fn under(db: &Connection, collection: i64, path: &str) -> Attempt<Vec<SourceRecord>> {
+pub(super) fn under(
+    db: &Connection,
+    collection: i64,
+    machine: &Machine,
+    path: &str,
+) -> Attempt<Vec<SourceRecord>> {
     let folder = path.trim_end_matches(std::path::MAIN_SEPARATOR);
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND section = 0
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name = ?2 AND section = 0 AND machine IN (?5, '')
          UNION ALL
-         SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name >= ?3 AND name < ?4 AND section = 0"
+         SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name >= ?3 AND name < ?4 AND section = 0
+             AND machine IN (?5, '')"
     ))?;
     // The separator, and the character behind it.
     let separator = std::path::MAIN_SEPARATOR;
@@ -106,7 +120,8 @@ pub(super) fn under(db: &Connection, collection: i64, path: &str) -> Attempt<Vec
             collection,
             path,
             format!("{folder}{separator}"),
-            format!("{folder}{behind}")
+            format!("{folder}{behind}"),
+            machine.id
         ],
         |row| Ok(read(row)?.1),
     )?;
@@ -116,23 +131,42 @@ pub(super) fn under(db: &Connection, collection: i64, path: &str) -> Attempt<Vec
 pub(super) fn with_hash(
     db: &Connection,
     collection: i64,
+    machine: &Machine,
     hash: &SourceHash,
 ) -> Attempt<Vec<SourceRecord>> {
     let mut statement = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND hash = ?2 AND section = 0 ORDER BY name LIMIT 100"
+        "SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND hash = ?2 AND section = 0
+             AND machine IN (?3, '') ORDER BY name LIMIT 100"
     ))?;
-    let found =
-        statement.query_map(params![collection, hash.as_slice()], |row| Ok(read(row)?.1))?;
+    let found = statement.query_map(params![collection, hash.as_slice(), machine.id], |row| {
+        Ok(read(row)?.1)
+    })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-pub(super) fn count_drawers(db: &Connection, collection: i64, name: &str) -> Attempt<u64> {
+pub(super) fn count_drawers(
+    db: &Connection,
+    collection: i64,
+    machine: &Machine,
+    name: &str,
+) -> Attempt<u64> {
     let mut statement = db.prepare_cached(
         "SELECT count(*) FROM drawers WHERE origin <> 0 AND origin IN
-             (SELECT id FROM sources WHERE collection = ?1 AND name = ?2)",
+             (SELECT id FROM sources WHERE collection = ?1 AND name = ?2 AND machine IN (?3, ''))",
     )?;
-    let count: i64 = statement.query_row(params![collection, name], |row| row.get(0))?;
+    let count: i64 =
+        statement.query_row(params![collection, name, machine.id], |row| row.get(0))?;
     Ok(count as u64)
+}
+
+/// Whether two rows belong to different machines that are both known. A drawer without a source has
+/// the row 0.
+pub(super) fn is_of_another_machine(db: &Connection, row: i64, own: i64) -> Attempt<bool> {
+    let mut statement = db.prepare_cached(
+        "SELECT 1 FROM sources a, sources b
+         WHERE a.id = ?1 AND b.id = ?2 AND a.machine NOT IN ('', b.machine)",
+    )?;
+    Ok(statement.exists([row, own])?)
 }
 
 pub(super) fn has_drawers(db: &Connection, id: i64) -> Attempt<bool> {
@@ -144,13 +178,14 @@ pub(super) fn has_drawers(db: &Connection, id: i64) -> Attempt<bool> {
 pub(super) fn text_hashes(
     db: &Connection,
     collection: i64,
+    machine: &Machine,
     name: &str,
 ) -> Attempt<Vec<SourceHash>> {
     let mut statement = db.prepare_cached(
         "SELECT content_hash FROM drawers WHERE origin <> 0 AND origin IN
-             (SELECT id FROM sources WHERE collection = ?1 AND name = ?2)",
+             (SELECT id FROM sources WHERE collection = ?1 AND name = ?2 AND machine IN (?3, ''))",
     )?;
-    let mut rows = statement.query(params![collection, name])?;
+    let mut rows = statement.query(params![collection, name, machine.id])?;
     let mut hashes = Vec::new();
     while let Some(columns) = rows.next()? {
         hashes.extend(SourceHash::try_from(
@@ -162,15 +197,27 @@ pub(super) fn text_hashes(
 
 /// The number of a row, made when it is missing. What it says is written by [`put`].
 pub(super) fn ensure(db: &Connection, collection: i64, record: &SourceRecord) -> Attempt<i64> {
-    if let Some((id, _)) = find(db, collection, &record.name, record.section)? {
+    if let Some((id, _)) = find(
+        db,
+        collection,
+        &record.machine,
+        &record.name,
+        record.section,
+    )? {
         return Ok(id);
     }
     db.prepare_cached(
         "INSERT INTO sources (collection, name, section, kind, root, wing, room, size, modified_ns, changed_ns, read_ns,
-                              hash, recipe, mark, complete, revision)
-         VALUES (?1, ?2, ?3, '', '', '', '', 0, 0, 0, 0, x'', '', '', 0, 0)",
+                              hash, recipe, mark, complete, revision, machine, host)
+         VALUES (?1, ?2, ?3, '', '', '', '', 0, 0, 0, 0, x'', '', '', 0, 0, ?4, ?5)",
     )?
-    .execute(params![collection, record.name, record.section])?;
+    .execute(params![
+        collection,
+        record.name,
+        record.section,
+        record.machine.id,
+        record.machine.host
+    ])?;
     Ok(db.last_insert_rowid())
 }
 
@@ -179,7 +226,7 @@ pub(super) fn put(db: &Connection, id: i64, record: &SourceRecord, revision: u64
     db.prepare_cached(
         "UPDATE sources SET name = ?2, section = ?3, kind = ?4, root = ?5, wing = ?6, room = ?7, size = ?8,
              modified_ns = ?9, changed_ns = ?10, read_ns = ?11, hash = ?12, recipe = ?13, mark = ?14, complete = ?15,
-             revision = ?16
+             revision = ?16, machine = ?17, host = ?18
          WHERE id = ?1",
     )?
     .execute(params![
@@ -198,8 +245,27 @@ pub(super) fn put(db: &Connection, id: i64, record: &SourceRecord, revision: u64
         record.recipe,
         record.mark,
         i64::from(record.complete),
-        revision as i64
+        revision as i64,
+        record.machine.id,
+        record.machine.host
     ])?;
+    Ok(())
+}
+
+/// Makes other machines read their sources of this name again. Drawers that one of them would have
+/// filed were there already, as this machine's, and are there no longer.
+pub(super) fn distrust_others(
+    db: &Connection,
+    collection: i64,
+    machine: &Machine,
+    name: &str,
+    revision: u64,
+) -> Attempt<()> {
+    db.prepare_cached(
+        "UPDATE sources SET hash = zeroblob(16), complete = 0, revision = ?4
+         WHERE collection = ?1 AND name = ?2 AND machine NOT IN (?3, '')",
+    )?
+    .execute(params![collection, name, machine.id, revision as i64])?;
     Ok(())
 }
 
@@ -223,7 +289,8 @@ pub(super) fn touch(collection: &SqliteCollection, records: &[SourceRecord]) -> 
         let row = collection.require(&db.sql, &head)?;
         let mut statement = db.sql.prepare_cached(
             "UPDATE sources SET size = ?4, modified_ns = ?5, changed_ns = ?6, read_ns = ?7
-             WHERE collection = ?1 AND name = ?2 AND section = 0 AND revision = ?3",
+             WHERE collection = ?1 AND name = ?2 AND section = 0 AND revision = ?3
+               AND machine IN (?8, '')",
         )?;
         for record in records {
             statement.execute(params![
@@ -233,7 +300,8 @@ pub(super) fn touch(collection: &SqliteCollection, records: &[SourceRecord]) -> 
                 record.stat.size as i64,
                 record.stat.modified_ns,
                 record.stat.changed_ns,
-                record.stat.read_ns
+                record.stat.read_ns,
+                record.machine.id
             ])?;
         }
         Ok(())

@@ -138,11 +138,17 @@ fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
         let source: i64 = columns.get(0)?;
         let taken: bool = db
             .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM sources WHERE name = ?2 AND section = ?3 AND id <> ?1
+                "SELECT EXISTS (SELECT 1 FROM sources WHERE name = ?2 AND section = ?3 AND id <> ?1 AND machine = ?5
                      AND collection = (SELECT collection FROM runs WHERE id = ?4))",
             )?
             .query_row(
-                params![source, before.name, before.section, run as i64],
+                params![
+                    source,
+                    before.name,
+                    before.section,
+                    run as i64,
+                    before.machine.id
+                ],
                 |row| row.get(0),
             )?;
         if taken {
@@ -368,20 +374,33 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
     let db = desk.db;
     let now = sources::by_id(db, source)?;
     if let Some(renamed) = now.as_ref().filter(|now| now.name != record.name) {
-        forgotten::rename(db, desk.writer.collection(), &renamed.name, &record.name)?;
+        let collection = desk.writer.collection();
+        let (from, to) = (&renamed.name, &record.name);
+        forgotten::rename(db, collection, &record.machine, from, to)?;
     }
     if now.is_none() {
         db.execute(
             "INSERT INTO sources (id, collection, name, section, kind, root, wing, room, size, modified_ns, changed_ns,
-                                  read_ns, hash, recipe, mark, complete, revision)
-             VALUES (?1, ?2, ?3, ?4, '', '', '', '', 0, 0, 0, 0, x'', '', '', 0, 0)",
-            params![source, desk.writer.collection(), record.name, record.section],
+                                  read_ns, hash, recipe, mark, complete, revision, machine, host)
+             VALUES (?1, ?2, ?3, ?4, '', '', '', '', 0, 0, 0, 0, x'', '', '', 0, 0, ?5, ?6)",
+            params![
+                source,
+                desk.writer.collection(),
+                record.name,
+                record.section,
+                record.machine.id,
+                record.machine.host
+            ],
         )?;
     }
     sources::put(db, source, record, revision)?;
-    if let Some((leftovers, _)) =
-        sources::find(db, desk.writer.collection(), &record.name, LEFTOVERS)?
-        && !sources::has_drawers(db, leftovers)?
+    if let Some((leftovers, _)) = sources::find(
+        db,
+        desk.writer.collection(),
+        &record.machine,
+        &record.name,
+        LEFTOVERS,
+    )? && !sources::has_drawers(db, leftovers)?
     {
         sources::remove(db, leftovers)?;
     }
@@ -430,6 +449,10 @@ impl Desk<'_> {
     /// Puts the source of a step back and removes the record of the step.
     fn finish(&mut self, step: &Step) -> Attempt<()> {
         let revision = self.writer.draw();
+        if let Some(now) = sources::by_id(self.db, step.source)? {
+            let collection = self.writer.collection();
+            sources::distrust_others(self.db, collection, &now.machine, &now.name, revision)?;
+        }
         match &step.before {
             Some(record) => put_back(self, step.source, record, revision)?,
             // What is left belongs to nobody's run; the next mine decides about it.
@@ -506,7 +529,7 @@ impl Desk<'_> {
             let place = forgotten::place_of_copy(self.db, kept.origin, kept.metadata.as_ref())?;
             let forgotten = match self.forgotten.take() {
                 Some(loaded) => loaded,
-                None => Book::load(self.db, self.writer.collection())?,
+                None => forgotten::load(self.db, self.writer.collection())?,
             };
             let must_not = forgotten.is_in(text, place);
             self.forgotten = Some(forgotten);

@@ -327,7 +327,7 @@ mod tests {
     fn questions_about_an_entity_and_the_facts_of_a_drawer_use_an_index() {
         let db = Connection::open_in_memory().unwrap();
         crate::store::connection::add_terms_function(&db).unwrap();
-        schema::migrate(&db, 0).unwrap();
+        schema::migrate(&db, 0, &loci_core::Machine::default()).unwrap();
         let named = || Some(vec!["x".to_owned()]);
         let of = |wanted: Wanted<'_>| statement(&wanted).unwrap().0;
         let entity = of(Wanted {

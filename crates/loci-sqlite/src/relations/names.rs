@@ -127,7 +127,7 @@ mod tests {
     fn damaged_names_hide_no_other_name() {
         let db = Connection::open_in_memory().unwrap();
         crate::store::connection::add_terms_function(&db).unwrap();
-        schema::migrate(&db, 0).unwrap();
+        schema::migrate(&db, 0, &loci_core::Machine::default()).unwrap();
         for (row, name) in ["Alice", "alice", "bob", "ALICE"].iter().enumerate() {
             let fact = loci_core::Fact {
                 subject: (*name).into(),

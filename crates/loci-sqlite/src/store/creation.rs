@@ -7,7 +7,7 @@
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use loci_core::{Error, Result};
+use loci_core::{Error, MachineSource, Result};
 use loci_files::own;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::renameat;
@@ -52,7 +52,7 @@ fn fill(path: &std::path::Path) -> Attempt<()> {
     sql.pragma_update(None, "secure_delete", true)?;
     add_terms_function(&sql)?;
     sql.execute_batch("BEGIN IMMEDIATE")?;
-    bring_up(&sql)?;
+    bring_up(&sql, &MachineSource::default())?;
     sql.execute_batch("COMMIT")?;
     sql.close().map_err(|(_, error)| error)?;
     Ok(())

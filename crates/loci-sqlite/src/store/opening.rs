@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use loci_core::{Durability, Error, Result};
+use loci_core::{Durability, Error, MachineSource, Result};
 use loci_files::palace::{self, RawAccess};
 use loci_files::{foreign, holders};
 use loci_salvage::WAL_INDEX_HEADER_BYTES;
@@ -88,7 +88,12 @@ impl State {
 
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
 /// shared lock alone.
-pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) -> Result<Opened> {
+pub(crate) fn ensure_ready(
+    place: &Place,
+    create: bool,
+    durability: Durability,
+    machine: &MachineSource,
+) -> Result<Opened> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
     // SQLite takes an empty file for a new database and removes the log beside it. So Loci looks at
@@ -148,7 +153,7 @@ pub(crate) fn ensure_ready(place: &Place, create: bool, durability: Durability) 
     }
     read.map_err(fail)?;
     // A migration may sort every drawer.
-    db.with_temporary_files(&place.directory, || prepare(&db, place, create))
+    db.with_temporary_files(&place.directory, || prepare(&db, place, create, machine))
         .map_err(fail)?;
     let state = State::read(&db.sql).map_err(fail)?;
     let dropped = dropped(&db.sql).map_err(fail)?;
@@ -384,7 +389,7 @@ fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Opened>
 }
 
 /// Creation, migration and the removal of duplicates; the creation lock is held.
-fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
+fn prepare(db: &Db, place: &Place, create: bool, machine: &MachineSource) -> Attempt<()> {
     let sql = &db.sql;
     State::read(sql)?.check_owner(place)?;
     schema_check::refuse_damaged(sql, &place.database)?;
@@ -412,7 +417,7 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
         }
     }
     sql.execute_batch("BEGIN IMMEDIATE")?;
-    match bring_up(sql) {
+    match bring_up(sql, machine) {
         Ok(()) => Ok(sql.execute_batch("COMMIT")?),
         Err(fault) => {
             let _ = sql.execute_batch("ROLLBACK");
@@ -422,10 +427,10 @@ fn prepare(db: &Db, place: &Place, create: bool) -> Attempt<()> {
 }
 
 /// Brings the schema to the current format, inside the caller's transaction.
-pub(super) fn bring_up(sql: &Connection) -> Attempt<()> {
+pub(super) fn bring_up(sql: &Connection, machine: &MachineSource) -> Attempt<()> {
     let format = schema::format(sql)?;
     if format < schema::FORMAT {
-        schema::migrate(sql, format)?;
+        schema::migrate(sql, format, &machine.machine())?;
     }
     let found = sql
         .query_row("SELECT 1 FROM palace WHERE id = 1", [], |_| Ok(()))

@@ -1,6 +1,7 @@
 //! The tables of the truth and the append-only list of migrations. docs/format.md says what each
 //! column means; both change in the same commit.
 
+use loci_core::Machine;
 use rusqlite::Connection;
 
 use crate::collection::passage;
@@ -8,6 +9,8 @@ use crate::fault::Attempt;
 
 /// Format written by this build. Migration `n` leads from format `n` to `n + 1`.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
+/// The first format that records the machine of a source.
+const FIRST_WITH_MACHINES: i64 = 7;
 /// Marks the file as a palace ("Loci").
 pub(crate) const APPLICATION_ID: i64 = 0x4C6F_6369;
 /// 4096 wastes a fifth of the file on 1.5 KB vectors.
@@ -19,7 +22,7 @@ struct Migration {
     fill: Option<fn(&Connection) -> Attempt<()>>,
 }
 
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration {
         sql: FIRST,
         fill: None,
@@ -42,6 +45,10 @@ const MIGRATIONS: [Migration; 6] = [
     },
     Migration {
         sql: SIXTH,
+        fill: None,
+    },
+    Migration {
+        sql: SEVENTH,
         fill: None,
     },
 ];
@@ -404,6 +411,30 @@ CREATE INDEX projects_remote ON projects (remote, collection) WHERE remote IS NO
 CREATE INDEX projects_first_commit ON projects (first_commit, collection) WHERE first_commit IS NOT NULL;
 ";
 
+/// The machine that mined a source. [`give_sources_to`] then gives the sources that are there to the
+/// machine that migrates.
+const SEVENTH: &str = "
+ALTER TABLE sources ADD COLUMN machine TEXT NOT NULL DEFAULT '';
+ALTER TABLE sources ADD COLUMN host TEXT NOT NULL DEFAULT '';
+DROP INDEX sources_name;
+CREATE UNIQUE INDEX sources_name ON sources (collection, name, section, machine);
+";
+
+/// Gives all sources to one machine, also those that an undo would bring back. For a palace whose
+/// format records no machines, inside the transaction that migrates it.
+fn give_sources_to(db: &Connection, machine: &Machine) -> Attempt<()> {
+    db.execute(
+        "UPDATE sources SET machine = ?1, host = ?2",
+        [&machine.id, &machine.host],
+    )?;
+    db.execute(
+        "UPDATE run_sources SET before = json_set(before, '$.machine', json_object('id', ?1, 'host', ?2))
+         WHERE before <> '' AND json_valid(before)",
+        [&machine.id, &machine.host],
+    )?;
+    Ok(())
+}
+
 fn fill_third(db: &Connection) -> Attempt<()> {
     ensure_forget_key(db)?;
     passage::rebuild(db)
@@ -449,8 +480,13 @@ pub(crate) fn has_mined_index(db: &Connection) -> Attempt<bool> {
 }
 
 /// Brings a database from `from` to [`FORMAT`]; the caller holds the creation lock and a write transaction.
-pub(crate) fn migrate(db: &Connection, from: i64) -> Attempt<()> {
-    advance(db, from, FORMAT)
+/// Sources from before formats that record machines become those of `machine`.
+pub(crate) fn migrate(db: &Connection, from: i64, machine: &Machine) -> Attempt<()> {
+    advance(db, from, FORMAT)?;
+    if (1..FIRST_WITH_MACHINES).contains(&from) && !machine.id.is_empty() {
+        give_sources_to(db, machine)?;
+    }
+    Ok(())
 }
 
 /// Makes the whole schema of a format in an empty database.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use loci_core::{History, Metric, Origin, ProjectRecord, SourceHash, SourceRecord, Stat};
+use loci_core::{History, Machine, Metric, Origin, ProjectRecord, SourceHash, SourceRecord, Stat};
 use loci_salvage::Value;
 
 use super::relations::FoundRelations;
@@ -288,12 +288,15 @@ impl Finds {
             Value::Text(mark),
             Value::Integer(complete),
             Value::Integer(_),
+            machine @ ..,
         ] = values
+            && let Some(machine) = machine_of(machine)
             && let Ok(section) = u32::try_from(*section)
         {
             let record = SourceRecord {
                 name: name.clone(),
                 section,
+                machine,
                 kind: kind.clone(),
                 root: root.clone(),
                 wing: wing.clone(),
@@ -337,6 +340,7 @@ impl Finds {
             origin: source.map(|source| Origin {
                 name: source.record.name.clone(),
                 section: source.record.section,
+                machine: source.record.machine.id.clone(),
             }),
         };
         if history.validate().is_ok() {
@@ -383,6 +387,18 @@ impl Finds {
             Verdict::Damaged
         };
         Some(((*newest).clone(), verdict))
+    }
+}
+
+/// The last columns of a source. Rows from before format 7 that were not changed since have none.
+fn machine_of(columns: &[Value]) -> Option<Machine> {
+    match columns {
+        [] => Some(Machine::default()),
+        [Value::Text(id), Value::Text(host)] => Some(Machine {
+            id: id.clone(),
+            host: host.clone(),
+        }),
+        _ => None,
     }
 }
 

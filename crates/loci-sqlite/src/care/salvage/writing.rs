@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loci_core::{
     Adopted, Backend, Batch, Collection, CollectionOptions, CountedSource, Durability,
     EmbedderIdentity, Existing, History, LEFTOVERS, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
-    Metadata, Metric, Outcome, OutcomeKind, PalaceRef, Result, SalvageReport,
+    Metadata, Metric, Outcome, OutcomeKind, PalaceRef, Result, SalvageReport, Origin,
 };
 use rusqlite::params;
 
@@ -163,7 +163,7 @@ struct Writer {
     /// Drawers that were read, whatever became of them.
     found: u64,
     /// Saved drawers by name and section of their source.
-    saved: HashMap<(String, u32), u64>,
+    saved: HashMap<Origin, u64>,
 }
 
 impl Writer {
@@ -234,8 +234,7 @@ impl Writer {
             .import_records(&batch, &histories, Existing::Keep)?;
         for (history, outcome) in histories.iter().zip(&result.outcomes) {
             if let (Some(origin), Outcome::Added) = (&history.origin, outcome) {
-                let origin = (origin.name.clone(), origin.section);
-                *self.saved.entry(origin).or_default() += 1;
+                *self.saved.entry(origin.clone()).or_default() += 1;
             }
         }
         report.saved += result.count(OutcomeKind::Added) as u64;
@@ -275,7 +274,11 @@ impl Writer {
                 Doubtful::All => true,
                 Doubtful::Named(names) => names.contains(&record.name),
             };
-            let origin = (record.name.clone(), record.section);
+            let origin = Origin {
+                name: record.name.clone(),
+                section: record.section,
+                machine: record.machine.id.clone(),
+            };
             let saved = self.saved.get(&origin).copied().unwrap_or_default();
             // One more than there are can never be here: the row is not trusted.
             sources.push(CountedSource {
@@ -286,7 +289,8 @@ impl Writer {
         // Sections before the head of their source.
         sources.sort_by(|a, b| {
             let key = |source: &CountedSource| (source.record.section == 0, source.record.section);
-            (a.record.name.as_str(), key(a)).cmp(&(b.record.name.as_str(), key(b)))
+            let (left, right) = (&a.record, &b.record);
+            (&left.name, &left.machine.id, key(a)).cmp(&(&right.name, &right.machine.id, key(b)))
         });
         for slice in sources.chunks(MAX_BATCH_RECORDS) {
             let adopted = ledger.adopt_sources(slice)?;

@@ -48,8 +48,8 @@ pub(super) fn lines_of(key: &[u8; 32], text: &str) -> Vec<Line> {
     lines
 }
 
-/// The name of a source; 0 stands for no source.
-pub(super) fn source_hash(key: &[u8; 32], name: &str) -> u64 {
+/// Keyed hash of the name of a source. 0 stands for no source.
+pub fn source_hash(key: &[u8; 32], name: &str) -> u64 {
     hash_of(key, &format!("source\0{name}")).max(1)
 }
 

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::Record;
 use super::line::{BEGINNING, Line, has_content};
-use super::record::Record;
 
 /// Other lines in a row that may stand between two lines of a text that was edited.
 const MOST_OTHERS: usize = 3;

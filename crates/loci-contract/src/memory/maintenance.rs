@@ -1,0 +1,222 @@
+//! Maintenance of palaces in memory. Nothing is derived, so nothing can disagree. New vectors of a
+//! re-embedding wait beside the old ones until all are there.
+
+use std::collections::BTreeMap;
+
+use loci_core::{
+    Batch, CollectionOptions, Embedder, EmbedderIdentity, Error, PalaceState, Rehearsal,
+    RehearsalStep, RepairReport, Result, Selection, VerifyReport,
+};
+
+use super::state::{Palace, State};
+use super::write::{self, Mode};
+use super::{ledger, search};
+
+/// Texts per call of the embedder.
+const SLICE: usize = 64;
+/// The collection of a self-test. No collection can have this name.
+const TRIAL: &str = "\u{1}trial";
+
+/// A re-embedding that is under way or was interrupted.
+#[derive(Clone)]
+pub(super) struct Fresh {
+    identity: EmbedderIdentity,
+    /// By record, with the text that was embedded.
+    vectors: BTreeMap<u64, (String, Vec<f32>)>,
+}
+
+pub(super) fn state_of(palace: &Palace) -> PalaceState {
+    PalaceState {
+        format: 0,
+        seq: palace.seq,
+        purge_pending: false,
+        facts: palace.facts.len() as u64,
+        links: palace.links.len() as u64,
+        damaged_drawers: 0,
+        damaged_relations: 0,
+        removed_duplicates: 0,
+        bytes: 0,
+        drift_files: 0,
+        set_aside: Vec::new(),
+        indexes: Vec::new(),
+        read_only: None,
+    }
+}
+
+fn drawers(palace: &Palace) -> u64 {
+    let states = palace.collections.values();
+    states.map(|state| state.drawers.len() as u64).sum()
+}
+
+pub(super) fn verify(palace: &Palace, deep: bool) -> VerifyReport {
+    VerifyReport {
+        drawers: drawers(palace),
+        deep,
+        ..VerifyReport::default()
+    }
+}
+
+pub(super) fn repair(palace: &Palace) -> RepairReport {
+    RepairReport {
+        drawers_before: drawers(palace),
+        drawers_after: drawers(palace),
+        ..RepairReport::default()
+    }
+}
+
+/// Takes up an earlier re-embedding with the same embedder. Gives the number of its vectors.
+pub(super) fn begin_reembedding(state: &mut State, identity: &EmbedderIdentity) -> Result<u64> {
+    if let Some(drawer) = state
+        .drawers
+        .values()
+        .find(|drawer| drawer.document.is_none() && drawer.embedding.is_some())
+    {
+        return Err(Error::invalid(
+            format!("drawer `{}`", drawer.id),
+            "has a vector and no text, so it cannot be embedded again",
+        ));
+    }
+    let begun = state
+        .fresh
+        .take()
+        .filter(|fresh| fresh.identity == *identity);
+    let fresh = begun.unwrap_or_else(|| Fresh {
+        identity: identity.clone(),
+        vectors: BTreeMap::new(),
+    });
+    let kept = fresh.vectors.len() as u64;
+    state.fresh = Some(fresh);
+    Ok(kept)
+}
+
+/// The next texts without a new vector, by record.
+pub(super) fn missing(state: &State) -> Vec<(u64, String)> {
+    let Some(fresh) = &state.fresh else {
+        return Vec::new();
+    };
+    let texts = state
+        .drawers
+        .iter()
+        .filter_map(|(record, drawer)| Some((*record, drawer.document.clone()?)));
+    texts
+        .filter(|(record, text)| {
+            let made = fresh.vectors.get(record);
+            made.is_none_or(|(embedded, _)| embedded != text)
+        })
+        .take(SLICE)
+        .collect()
+}
+
+pub(super) fn embed(
+    embedder: &dyn Embedder,
+    texts: &[(u64, String)],
+) -> Result<Vec<(u64, String, Vec<f32>)>> {
+    let borrowed: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+    let vectors = embedder.embed(&borrowed)?;
+    let dimension = embedder.identity().dimension;
+    if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
+        return Err(Error::Internal {
+            doing: "embedding".into(),
+            detail: "the embedder gave other vectors than it was asked for".into(),
+        });
+    }
+    let made = texts.iter().cloned().zip(vectors);
+    Ok(made
+        .map(|((record, text), vector)| (record, text, vector))
+        .collect())
+}
+
+/// Keeps new vectors. Gives how many drawers have one, and how many have a text.
+pub(super) fn keep_fresh(state: &mut State, made: Vec<(u64, String, Vec<f32>)>) -> (u64, u64) {
+    let with_text = state
+        .drawers
+        .values()
+        .filter(|drawer| drawer.document.is_some());
+    let total = with_text.count() as u64;
+    let Some(fresh) = &mut state.fresh else {
+        return (0, total);
+    };
+    for (record, text, vector) in made {
+        fresh.vectors.insert(record, (text, vector));
+    }
+    (fresh.vectors.len() as u64, total)
+}
+
+/// Puts the new vectors in the place of the old ones if none is missing; gives their number.
+pub(super) fn switch(palace: &mut Palace, name: &str) -> Result<Option<u64>> {
+    let seq = palace.seq + 1;
+    let state = palace.collection_mut(name)?;
+    if !missing(state).is_empty() {
+        return Ok(None);
+    }
+    let Some(fresh) = state.fresh.take() else {
+        return Ok(None);
+    };
+    let mut switched = 0;
+    for (record, (_, vector)) in fresh.vectors {
+        if let Some(drawer) = state.drawers.get_mut(&record) {
+            drawer.embedding = Some(vector);
+            drawer.seq = seq;
+            switched += 1;
+        }
+    }
+    state.dimension = Some(fresh.identity.dimension);
+    state.embedder = Some(fresh.identity);
+    state.seq = seq;
+    palace.seq = seq;
+    Ok(Some(switched))
+}
+
+/// Writes, reads, finds and forgets a drawer on a copy of the palace that is thrown away.
+pub(super) fn rehearse(palace: &Palace, text: &str, vector: &[f32]) -> Rehearsal {
+    let mut done = Vec::new();
+    let trouble = act(&mut palace.clone(), text, vector, &mut done).err();
+    Rehearsal { done, trouble }
+}
+
+fn act(
+    palace: &mut Palace,
+    text: &str,
+    vector: &[f32],
+    done: &mut Vec<RehearsalStep>,
+) -> Result<()> {
+    palace.create(TRIAL, &CollectionOptions::default());
+    let batch = Batch::new([TRIAL])
+        .documents([text])
+        .embeddings([vector.to_vec()]);
+    write::write(palace, TRIAL, &batch, None, Mode::Add)?;
+    done.push(RehearsalStep::Write);
+    let trial = Selection::ids([TRIAL]);
+    let is_there = |palace: &Palace| -> Result<bool> {
+        let found = palace.collection(TRIAL)?.select(&trial);
+        Ok(found
+            .iter()
+            .any(|drawer| drawer.document.as_deref() == Some(text)))
+    };
+    let is_found = |palace: &Palace| -> Result<bool> {
+        let state = palace.collection(TRIAL)?;
+        Ok(!search::by_words(state, text, 1, &Selection::all())
+            .hits
+            .is_empty())
+    };
+    expect(is_there(palace)?, "a drawer is not read as it was written")?;
+    done.push(RehearsalStep::Read);
+    expect(is_found(palace)?, "a drawer is not found by its words")?;
+    done.push(RehearsalStep::Find);
+    ledger::forget(palace, TRIAL, &trial)?;
+    let gone = !is_there(palace)? && !is_found(palace)?;
+    expect(gone, "a forgotten drawer is still there")?;
+    done.push(RehearsalStep::Forget);
+    done.push(RehearsalStep::Commit);
+    Ok(())
+}
+
+fn expect(holds: bool, what: &str) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Internal {
+        doing: "trying a write".into(),
+        detail: what.into(),
+    })
+}
