@@ -67,6 +67,16 @@ impl Warning {
             message: crate::quote::message_line(&message.into()),
         }
     }
+
+    /// A filter lets nothing through; names the collection and what it holds.
+    pub fn filter_excludes_all(collection: &str, drawers: u64) -> Self {
+        Self::new(
+            "filter_excludes_all",
+            format!(
+                "no drawer matches the filter; collection `{collection}` holds {drawers} drawer(s)"
+            ),
+        )
+    }
 }
 
 /// Answer to `query`: the outer list has one entry per query.
@@ -98,28 +108,6 @@ pub struct GetResult {
     /// Vectors; `None` unless asked for.
     pub embeddings: Option<Vec<Vec<f32>>>,
     /// What is missing from the answer.
-    pub warnings: Vec<Warning>,
-}
-
-/// One hit of a word search.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LexicalHit {
-    /// Id of the drawer.
-    pub id: String,
-    /// Its text.
-    pub document: String,
-    /// Its metadata.
-    pub metadata: Metadata,
-    /// Relevance; larger is better, comparable within one answer.
-    pub score: f64,
-}
-
-/// Answer to `lexical_search`, best first.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LexicalResult {
-    /// The hits.
-    pub hits: Vec<LexicalHit>,
-    /// What is missing from the answer or was done differently than usual.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,6 +1,8 @@
 //! The question as vectors: whose vectors a collection holds decides what it is embedded by and what is said.
 
-use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, ProbeVector, Result, Warning};
+use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, Result, Warning};
+
+use crate::evidence::ProbeVector;
 
 /// Code of the warning that another embedder than the collection's embedded the question.
 pub(crate) const STAND_IN_WARNING: &str = "compatible_embedder";

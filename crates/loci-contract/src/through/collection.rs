@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
     Batch, Changes, Collection, DeleteResult, EmbedderIdentity, FacetCounts, Fact, Get, GetResult,
-    Health, Include, Judge, LexicalResult, Link, MaintenanceKind, MaintenanceResult,
-    MaintenanceState, Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Related, Result,
-    Selection, WriteResult,
+    Health, Include, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef,
+    Query, QueryResult, Related, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::scribe::Scribe;
@@ -99,17 +98,12 @@ impl Collection for ThroughCollection {
         self.reader().get_recent(limit, selection, include)
     }
 
-    fn lexical_search(
+    fn with_view(
         &self,
-        query: &str,
-        k: usize,
-        selection: &Selection,
-    ) -> Result<LexicalResult> {
-        self.reader().lexical_search(query, k, selection)
-    }
-
-    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
-        self.reader().recall(probe, judge)
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        self.reader().with_view(request, work)
     }
 
     fn note_access(&self, records: &[u64]) {
