@@ -11,6 +11,7 @@ mod fingerprint;
 mod fitting;
 mod mirror;
 mod recency;
+mod restored_view;
 mod twins;
 
 use std::collections::HashMap;

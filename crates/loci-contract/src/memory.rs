@@ -161,6 +161,7 @@ impl Backend for MemoryBackend {
             Capability::MetadataFilters,
             Capability::RangeFilters,
             Capability::LexicalSearch,
+            Capability::Recall,
             Capability::RecencyOrder,
             Capability::MetadataFacets,
             Capability::ChangeFeed,

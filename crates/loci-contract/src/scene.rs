@@ -7,6 +7,7 @@ use loci_core::{
     GetResult, Include, MaintenanceKind, Metadata, MetadataPatch, Metric, PalaceRef, Query, Result,
     Selection, Warning,
 };
+use loci_recall::search_words;
 use serde_json::Value;
 
 use crate::Fixture;
@@ -154,7 +155,7 @@ pub(crate) fn nearest(collection: &dyn Collection, vector: [f32; 2], k: usize) -
 
 /// Ids of the hits of a word search among all drawers.
 pub(crate) fn worded(collection: &dyn Collection, words: &str) -> Vec<String> {
-    let found = collection.lexical_search(words, 10, &Selection::all());
+    let found = search_words(collection, words, 10, &Selection::all());
     found
         .expect("lexical search")
         .hits
@@ -204,10 +205,7 @@ pub(crate) fn errors_of_every_call(
             "get_recent",
             collection.get_recent(1, &all, Include::GET).err(),
         ),
-        (
-            "lexical_search",
-            collection.lexical_search("text", 1, &all).err(),
-        ),
+        ("with_view", search_words(collection, "text", 1, &all).err()),
         ("count", collection.count().err()),
         ("estimated_count", collection.estimated_count().err()),
         (

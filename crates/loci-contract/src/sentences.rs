@@ -27,6 +27,7 @@ pub mod registry;
 pub mod relations;
 pub mod uniqueness;
 pub mod upkeep;
+pub mod view;
 pub mod writes;
 
 /// One sentence of docs/contract.md.
@@ -389,6 +390,12 @@ macro_rules! __sentences {
             recall "16.4" s16_4_the_choice_comes_back_in_its_order_with_everything read;
             recall "16.5" s16_5_a_question_embedded_for_others_vectors_is_refused read;
             recall "16.6" s16_6_noting_an_access_changes_no_drawer read;
+            view "16.7" s16_7_a_view_answers_as_of_one_commit read;
+            view "16.8" s16_8_postings_count_how_often_each_drawer_holds_a_term read;
+            view "16.9" s16_9_a_common_term_is_not_listed_and_has_newest_drawers read;
+            view "16.10" s16_10_the_passages_of_a_source_come_in_order_and_within_limits read;
+            view "16.11" s16_11_a_record_that_is_not_there_is_answered_with_nothing read;
+            view "16.12" s16_12_the_error_of_the_work_is_the_error_of_the_call read;
             relations "17.1" s17_1_a_fact_comes_back_with_everything_it_was_given;
             relations "17.2" s17_2_a_fact_without_an_id_is_kept_under_its_key;
             relations "17.3" s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first;

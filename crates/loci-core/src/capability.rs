@@ -19,9 +19,9 @@ pub enum Capability {
     MetadataFilters,
     /// `$gt` and its kin.
     RangeFilters,
-    /// `lexical_search`.
+    /// `with_view` for a search by words: it lists postings.
     LexicalSearch,
-    /// `recall` and access counts.
+    /// `with_view` for a search by words and vectors, and access counts.
     Recall,
     /// `get_recent` orders by sequence number.
     RecencyOrder,

@@ -10,13 +10,14 @@ use crate::filter::{DocumentFilter, Filter};
 use crate::history::{Existing, History};
 use crate::ledger::Ledger;
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
+use crate::metadata::Metadata;
 use crate::project::Projects;
-use crate::recall::{Judge, Probe, RecallResult};
 use crate::relations::{Fact, Link, Related};
 use crate::result::{
-    Changes, DeleteResult, FacetCounts, GetResult, Health, Include, LexicalResult, QueryResult,
+    Changes, DeleteResult, FacetCounts, GetResult, Health, Include, QueryResult, Warning,
     WriteResult,
 };
+use crate::search_view::{SearchView, ViewRequest};
 
 /// How distances are measured; fixed when a collection is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize)]
@@ -151,6 +152,31 @@ impl Selection {
             && self.document.is_none()
             && self.period.is_none()
     }
+
+    /// Whether it holds a drawer of these values, by definition: what an index answers must be the
+    /// same.
+    pub fn holds(
+        &self,
+        id: &str,
+        document: Option<&str>,
+        metadata: &Metadata,
+        created_at: i64,
+    ) -> bool {
+        self.ids
+            .as_ref()
+            .is_none_or(|ids| ids.iter().any(|listed| listed == id))
+            && self
+                .filter
+                .as_ref()
+                .is_none_or(|filter| filter.matches(metadata, document))
+            && self
+                .document
+                .as_ref()
+                .is_none_or(|filter| filter.matches(document))
+            && self
+                .period
+                .is_none_or(|period| period.contains(metadata.authored_at().unwrap_or(created_at)))
+    }
 }
 
 /// Arguments of `query`.
@@ -274,13 +300,18 @@ pub trait Collection: Send + Sync {
         selection: &Selection,
         include: Include,
     ) -> Result<GetResult>;
-    /// The best drawers by words.
-    fn lexical_search(&self, query: &str, k: usize, selection: &Selection)
-    -> Result<LexicalResult>;
-
-    /// Lets `judge` choose among what both arms find; all of it, and the chosen drawers, as of one commit.
-    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
-        let _ = (probe, judge);
+    /// Lets `work` read the collection as of one commit; returns what is missing from what it read.
+    /// `loci-recall` searches through it.
+    ///
+    /// `work` runs inside the backend's read transaction, so it must be quick and do no I/O of its
+    /// own. A backend that has to read again calls it again from the start. Its error is the error
+    /// of the call.
+    fn with_view(
+        &self,
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        let _ = (request, work);
         Err(Error::UnsupportedCapability {
             capability: "recall".into(),
             reason: format!("the backend of collection `{}` cannot search", self.name()),

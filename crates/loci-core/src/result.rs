@@ -82,28 +82,6 @@ pub struct GetResult {
     pub warnings: Vec<Warning>,
 }
 
-/// One hit of a word search.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LexicalHit {
-    /// Id of the drawer.
-    pub id: String,
-    /// Its text.
-    pub document: String,
-    /// Its metadata.
-    pub metadata: Metadata,
-    /// Relevance; larger is better, comparable within one answer.
-    pub score: f64,
-}
-
-/// Answer to `lexical_search`, best first.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LexicalResult {
-    /// The hits.
-    pub hits: Vec<LexicalHit>,
-    /// What is missing from the answer or was done differently than usual.
-    pub warnings: Vec<Warning>,
-}
-
 /// What a write did with one record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

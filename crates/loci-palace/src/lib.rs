@@ -4,12 +4,12 @@
 //! several contract calls: export, import, status. Never talks to a store by itself.
 //!
 //! ```
-//! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection};
+//! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection, search_words};
 //! let directory = tempfile::tempdir()?;
 //! let palace = Palace::open(&directory.path().join("palace"), &OpenOptions::create())?;
 //! let drawers = palace.collection("drawers", true)?;
 //! drawers.add(&Batch::new(["a"]).documents(["Alice moved to Lyon."]))?;
-//! let found = drawers.lexical_search("where is Lyon", 5, &Selection::all())?;
+//! let found = search_words(&*drawers, "where is Lyon", 5, &Selection::all())?;
 //! assert_eq!(found.hits[0].id, "a");
 //! palace.close()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -87,8 +87,8 @@ pub use loci_mine::{
     Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
-    Answer, ArmEntry, Explanation, Hit, MAX_HITS, MatchedVia, Parts, Request, Stage, Step,
-    TermInfo, Verdict, WhyNot, count_tokens, date_of,
+    Answer, ArmEntry, Explanation, Hit, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts,
+    Request, Stage, Step, TermInfo, Verdict, WhyNot, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};

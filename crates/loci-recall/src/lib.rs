@@ -1,13 +1,19 @@
 //! From a question to hits.
 //!
-//! A collection gives what its lexical and its semantic arm find ([`loci_core::Findings`]); this crate scores it, explains
-//! the score, and says what is missing. It opens no file and knows no backend.
+//! A collection gives rows and postings as of one commit ([`loci_core::SearchView`]). This crate decides
+//! which terms are searched, collects what both arms find, scores it, explains the score, and reports
+//! what is missing. It opens no file and knows no backend.
 #![forbid(unsafe_code)]
 
 mod answer;
+mod bm25;
+mod board;
 mod budget;
+mod evidence;
 mod explain;
+mod lexical;
 mod rank;
+mod recall;
 mod score;
 mod search;
 mod similarity;
@@ -15,12 +21,18 @@ mod vectors;
 mod verdict;
 mod weights;
 mod why_not;
+mod words;
 
 pub use answer::{Answer, Hit, Request};
 pub use budget::count_tokens;
+pub use evidence::{
+    Evidence, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm, SourceEvidence,
+};
 pub use explain::{ArmEntry, Explanation, Step, TermInfo};
 pub use rank::MatchedVia;
+pub use recall::{RecallResult, recall};
 pub use score::{Parts, date_of, start_of, today};
 pub use search::{MAX_HITS, MAX_QUERY_BYTES, search};
 pub use verdict::Verdict;
 pub use why_not::{Stage, WhyNot, why_not};
+pub use words::{LexicalHit, LexicalResult, search_words};

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use loci_core::{Evidence, Findings, Judge, MAX_DEPTH, Metric, Placed};
+use loci_core::Metric;
 use loci_embed::{StaticEmbedder, TokenId};
 use loci_text::when::When;
 
+use crate::evidence::{Evidence, Findings, Judge, MAX_DEPTH, Placed};
 use crate::explain::SHOWN;
 use crate::score::{Parts, Scorer, similarity};
 use crate::similarity::Similarity;

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use jiff::civil::Date;
-use loci_core::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
-use loci_core::{Evidence, Findings, Metric};
+use loci_core::Metric;
 use loci_text::when::When;
 use serde::Serialize;
 
+use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
+use crate::evidence::{Evidence, Findings};
 use crate::weights::{
     AFTER_TERMS, BEFORE_TERMS, DATE, DATE_ALONE, DATE_DAYS, DATE_WITH_ONE, LABEL, SOURCE_B,
     SOURCE_K1, UNDATED,

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Collection, Embedder, Error, Judge, Kinship, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled,
-    Result, Warning,
+    Collection, Embedder, Error, Judge, Kinship, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled, Result, Warning, quoted, quoted_unless_plain,
 };
 use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
 
 use crate::answer::{Answer, Hit, Request};
 use crate::budget::{Budget, Fit, count_tokens, cut_around};
+use crate::evidence::{Judge, MAX_DEPTH, Probe, ProbeVector};
 use crate::explain::explain;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
+use crate::recall::recall;
 use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
@@ -164,7 +165,7 @@ impl<'a> Run<'a> {
             context: CONTEXT,
             dates: when::find(self.query, request.today).is_some(),
         };
-        let result = collection.recall(&probe, judge)?;
+        let result = recall(collection, &probe, judge)?;
         self.warnings.extend(result.warnings);
         Ok(result.drawers)
     }

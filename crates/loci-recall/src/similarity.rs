@@ -1,10 +1,10 @@
 //! MaxSim over static token vectors: for each token of the question, the best match among the tokens of a passage or, for
 //! less, of its neighbours.
 
-use loci_core::Findings;
-use loci_core::bm25::rarity;
 use loci_embed::{StaticEmbedder, TokenId};
 
+use crate::bm25::rarity;
+use crate::evidence::Findings;
 use crate::weights::{AFTER_TOKENS, BEFORE_TOKENS};
 
 /// A token of the question.

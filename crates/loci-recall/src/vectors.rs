@@ -1,6 +1,8 @@
 //! The question as vectors: whose vectors a collection holds decides what it is embedded by and what is said.
 
-use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, ProbeVector, Result, Warning};
+use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, Result, Warning};
+
+use crate::evidence::ProbeVector;
 
 /// The question as a vector for each space that can be searched. If the embedder
 /// fails, a warning says so and there is no vector.

@@ -1,9 +1,9 @@
 //! Whether the answer is in memory at all: a probability, fitted on the tuning half of LoCoMo by asking each question of
 //! its own conversation and of others (docs/benchmarks.md).
 
-use loci_core::Findings;
 use serde::Serialize;
 
+use crate::evidence::Findings;
 use crate::rank::Ranked;
 use crate::score::is_extension;
 

@@ -3,7 +3,7 @@
 //! Every part of a score is a share of what the question could attain, so parts can be added and mean the same in a palace
 //! of any size.
 
-/// BM25 of a whole source; that of a passage is the backends' matter, too: [`loci_core::bm25`].
+/// BM25 of a whole source; the numbers for a passage are in [`crate::bm25`].
 pub(crate) const SOURCE_K1: f32 = 1.2;
 pub(crate) const SOURCE_B: f32 = 0.75;
 

@@ -1,12 +1,10 @@
 //! Why a drawer is not among the hits: where it fell out, and what would bring it in.
 
-use loci_core::{
-    Collection, Embedder, Filter, Findings, Get, Include, Judge, MAX_DEPTH, Period, Result,
-    Selection, quoted,
-};
+use loci_core::{Collection, Embedder, Filter, Get, Include, Period, Result, Selection, quoted};
 use serde::Serialize;
 
 use crate::answer::Request;
+use crate::evidence::{Findings, Judge, MAX_DEPTH};
 use crate::rank::{Ranked, depth_for};
 use crate::score::Parts;
 use crate::search::{MAX_HITS, Run, search};

@@ -1,18 +1,18 @@
 //! A collection of the SQLite backend: the contract's calls, each in a module of its own.
 
 mod history;
-mod lexical;
 pub(crate) mod meta;
 pub(crate) mod other;
 pub(crate) mod passage;
+mod postings;
 mod query;
 pub(crate) mod read;
-mod recall;
 pub(crate) mod record;
 pub(crate) mod remove;
 pub(crate) mod rows;
 pub(crate) mod rowset;
 pub(crate) mod usage;
+mod view;
 pub(crate) mod write;
 pub(crate) mod writer;
 
@@ -20,11 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
-    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Kinship,
-    LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
-    Metric, Probe, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult,
-    validate_facts, validate_links,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error, Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Kinship, LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Probe, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, validate_facts, validate_links, SearchView, ViewRequest, Warning,
 };
 
 use rusqlite::Connection;
@@ -230,17 +226,12 @@ impl Collection for SqliteCollection {
         read::get_recent(self, limit, selection, include)
     }
 
-    fn lexical_search(
+    fn with_view(
         &self,
-        query: &str,
-        k: usize,
-        selection: &Selection,
-    ) -> Result<LexicalResult> {
-        lexical::search(self, query, k, selection)
-    }
-
-    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
-        recall::recall(self, probe, judge)
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        view::with_view(self, request, work)
     }
 
     fn note_access(&self, records: &[u64]) {
@@ -392,7 +383,7 @@ mod plans {
 
     use super::*;
     use crate::SqliteBackend;
-    use crate::collection::{lexical, rowset};
+    use crate::collection::{postings, rowset};
     use crate::index::live::TAIL_SQL;
 
     fn plan(store: &Store, sql: &str) -> String {
@@ -450,7 +441,7 @@ mod plans {
             let plan = plan(&store, sql);
             assert_eq!(plan, expected, "{sql}");
         }
-        let plan = plan(&store, lexical::NEWEST);
+        let plan = plan(&store, postings::NEWEST);
         assert!(
             plan.starts_with("SCAN postings VIRTUAL TABLE INDEX"),
             "{plan}"

@@ -6,7 +6,7 @@
 
 use loci_palace::{
     Collection, DEFAULT_COLLECTION, ErrorKind, Filter, Include, KeyTest, LexicalHit, MetaValue,
-    Palace, Result, Selection,
+    Palace, Result, Selection, search_words,
 };
 
 use super::input::Input;
@@ -41,9 +41,7 @@ pub(super) fn recall(
         said(hit, "wing").is_none_or(|there| there == wing)
             && (own.is_none() || said(hit, "source_file").as_deref() != own)
     };
-    let mut hits = collection
-        .lexical_search(words, CROWD, &Selection::all())?
-        .hits;
+    let mut hits = search_words(collection.as_ref(), words, CROWD, &Selection::all())?.hits;
     let is_crowded = hits.len() >= CROWD;
     hits.retain(admits);
     if hits.is_empty() && is_crowded {

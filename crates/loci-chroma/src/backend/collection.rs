@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder,
-    EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query,
-    QueryResult, RecallResult, Result, Selection, Warning, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult, MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query, QueryResult, RecallResult, Result, Selection, Warning, WriteResult, SearchView, ViewRequest,
 };
 
 use super::OpenPalace;
 use super::mirror::Mirror;
+use super::restored_view::RestoredView;
 use super::twins::restore;
 
 pub(super) struct ChromaCollection {
@@ -199,34 +197,20 @@ impl Collection for ChromaCollection {
         })
     }
 
-    fn lexical_search(
+    fn with_view(
         &self,
-        query: &str,
-        k: usize,
-        selection: &Selection,
-    ) -> Result<LexicalResult> {
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
         self.read(|view| {
-            let mut answer = view.collection.lexical_search(query, k, selection)?;
-            if let Some(parts) = view.parts() {
-                for hit in &mut answer.hits {
-                    restore(parts, &hit.id, &mut hit.metadata);
-                }
-            }
-            answer.warnings.extend(view.warnings());
-            Ok(answer)
-        })
-    }
-
-    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
-        self.read(|view| {
-            let mut answer = view.collection.recall(probe, judge)?;
-            if let Some(parts) = view.parts() {
-                for drawer in &mut answer.drawers {
-                    restore(parts, &drawer.id, &mut drawer.metadata);
-                }
-            }
-            answer.warnings.extend(view.warnings());
-            Ok(answer)
+            let mut warnings = match view.parts() {
+                None => view.collection.with_view(request, work)?,
+                Some(parts) => view.collection.with_view(request, &mut |inner| {
+                    work(&mut RestoredView { inner, parts })
+                })?,
+            };
+            warnings.extend(view.warnings());
+            Ok(warnings)
         })
     }
 

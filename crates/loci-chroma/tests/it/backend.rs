@@ -6,10 +6,9 @@ use std::sync::{Arc, Barrier};
 use loci_chroma::ChromaBackend;
 use loci_contract::memory::{Written, WrittenCollection, WrittenDrawer};
 use loci_core::{
-    Advice, Backend, Collection, CollectionOptions, EmbedderIdentity, Error, Findings, Get,
-    GetResult, Include, Judge, Metadata, Metric, PalaceRef, Period, Probe, Query, RecallResult,
-    Result, Selection, Warning,
+    Advice, Backend, Collection, CollectionOptions, EmbedderIdentity, Error, Findings, Get, GetResult, Include, Judge, Metadata, Metric, PalaceRef, Period, Probe, Query, RecallResult, Result, Selection, Warning,
 };
+use loci_recall::{Findings, Judge, Probe, RecallResult, recall, search_words};
 use loci_sqlite::SqliteBackend;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -140,20 +139,20 @@ fn recalled(collection: &dyn Collection) -> RecallResult {
         context: 0,
         dates: false,
     };
-    collection.recall(&probe, &mut Everything).unwrap()
+    recall(collection, &probe, &mut Everything).unwrap()
 }
 
 /// Warnings of every call that has some.
 fn warnings(collection: &dyn Collection) -> Vec<(&'static str, Vec<Warning>)> {
     let all = Selection::all();
     let recent = collection.get_recent(5, &all, Include::GET).unwrap();
-    let lexical = collection.lexical_search("quagga", 5, &all).unwrap();
+    let lexical = search_words(collection, "quagga", 5, &all).unwrap();
     let query = Query::vector(vec![1.0, 0.0]);
     vec![
         ("get", everything(collection).warnings),
         ("get_recent", recent.warnings),
         ("query", collection.query(&query).unwrap().warnings),
-        ("lexical_search", lexical.warnings),
+        ("search_words", lexical.warnings),
         ("recall", recalled(collection).warnings),
     ]
 }
@@ -358,7 +357,7 @@ fn twins_are_all_there_with_the_metadata_that_they_have() {
     assert_eq!(found.warnings, []);
     let all = Selection::all();
     let query = notes.query(&Query::vector(vec![1.0, 5.0])).unwrap();
-    let lexical = notes.lexical_search("quagga", 10, &all).unwrap();
+    let lexical = search_words(&*notes, "quagga", 10, &all).unwrap();
     let recent = notes.get_recent(10, &all, Include::GET).unwrap();
     let recall = recalled(&*notes).drawers;
     let shown = query.ids[0]

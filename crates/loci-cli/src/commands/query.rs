@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use loci_palace::{Collection, Metadata, Metric, Query, Selection, Warning};
+use loci_palace::{Collection, Metadata, Metric, Query, Selection, Warning, search_words};
 use serde::Serialize;
 
 use crate::args::QueryArguments;
@@ -66,7 +66,7 @@ pub(crate) fn by_words(
     k: usize,
     selection: &Selection,
 ) -> Result<(Vec<Hit>, Vec<Warning>)> {
-    let result = collection.lexical_search(words, k, selection)?;
+    let result = search_words(collection, words, k, selection)?;
     let hits = result.hits.into_iter().map(|hit| Hit {
         id: hit.id,
         text: hit.document,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use loci_core::rows::Rows;
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact, Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, PalaceRef, Query, QueryInput, QueryResult, Related, Result, Selection, WriteResult, Existing, History,
-    validate_facts, validate_links, validate_vector,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact, Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, PalaceRef, Query, QueryInput, QueryResult, Related, Result, Selection, WriteResult, Existing, History, validate_facts, validate_links, validate_vector, SearchView, ViewRequest, Warning,
 };
 
 use super::ledger::Vectors;
@@ -46,6 +46,14 @@ impl MemoryCollection {
     pub(super) fn read<T>(&self, read: impl FnOnce(&State) -> Result<T>) -> Result<T> {
         let mut store = lock(&self.store);
         read(self.palace(&mut store)?.collection(&self.name)?)
+    }
+
+    /// A copy of the drawers, so that whoever reads it sees one state and holds no lock.
+    fn rows(&self) -> Result<Rows> {
+        let mut store = lock(&self.store);
+        let palace = self.palace(&mut store)?;
+        let state = palace.collection(&self.name)?;
+        Ok(search::rows(palace, &self.name, state))
     }
 
     /// Runs `change` on a copy of the palace and keeps the copy if it succeeds.
@@ -113,16 +121,6 @@ impl MemoryCollection {
             }),
         }
     }
-}
-
-fn check_k(k: usize) -> Result<()> {
-    if k == 0 || k > MAX_RESULTS {
-        return Err(Error::invalid(
-            "k",
-            format!("{k} is not in 1 to {MAX_RESULTS}"),
-        ));
-    }
-    Ok(())
 }
 
 impl Collection for MemoryCollection {
@@ -230,37 +228,15 @@ impl Collection for MemoryCollection {
     }
 
     fn query(&self, query: &Query) -> Result<QueryResult> {
-        self.read(|state| {
-            check_k(query.k)?;
-            if query.input.is_empty() {
-                return Err(Error::invalid("query", "needs at least one text or vector"));
-            }
-            let vectors = self.query_vectors(&query.input)?;
-            for vector in &vectors {
-                validate_vector("query vector", vector)?;
-                state.check_dimension(&self.name, vector.len())?;
-            }
-            let (selection, include) = (&query.selection, query.include);
-            Ok(search::nearest(
-                (self.name(), state),
-                &vectors,
-                query.k,
-                selection,
-                include,
-            ))
-        })
+        let rows = self.rows()?;
+        if query.input.is_empty() {
+            return Err(Error::invalid("query", "needs at least one text or vector"));
+        }
+        rows.query(&self.query_vectors(&query.input)?, query)
     }
 
     fn get(&self, get: &Get) -> Result<GetResult> {
-        self.read(|state| {
-            let page: Vec<_> = state
-                .select(&get.selection)
-                .into_iter()
-                .skip(get.offset)
-                .take(get.limit.unwrap_or(usize::MAX))
-                .collect();
-            Ok(search::fields(&page, get.include))
-        })
+        Ok(self.rows()?.get(get))
     }
 
     fn get_recent(
@@ -269,24 +245,15 @@ impl Collection for MemoryCollection {
         selection: &Selection,
         include: Include,
     ) -> Result<GetResult> {
-        self.read(|state| {
-            let mut drawers = state.select(selection);
-            drawers.sort_by_key(|drawer| std::cmp::Reverse(drawer.seq));
-            drawers.truncate(limit);
-            Ok(search::fields(&drawers, include))
-        })
+        self.read(|state| Ok(search::recent(state, limit, selection, include)))
     }
 
-    fn lexical_search(
+    fn with_view(
         &self,
-        query: &str,
-        k: usize,
-        selection: &Selection,
-    ) -> Result<LexicalResult> {
-        self.read(|state| {
-            check_k(k)?;
-            Ok(search::by_words((self.name(), state), query, k, selection))
-        })
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        self.rows()?.with_view(request, work)
     }
 
     fn count(&self) -> Result<u64> {
@@ -298,7 +265,7 @@ impl Collection for MemoryCollection {
     }
 
     fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
-        self.read(|state| Ok(search::facets(state, key, selection, limit)))
+        Ok(self.rows()?.facet_counts(key, selection, limit))
     }
 
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {

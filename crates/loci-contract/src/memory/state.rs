@@ -170,14 +170,6 @@ impl State {
             .count() as u64
     }
 
-    /// The selected drawers in the order of insertion.
-    pub(super) fn select(&self, selection: &Selection) -> Vec<&Drawer> {
-        self.drawers
-            .values()
-            .filter(|drawer| drawer.is_in(selection))
-            .collect()
-    }
-
     pub(super) fn record_of(&self, id: &str) -> Option<u64> {
         self.drawers
             .iter()
@@ -228,21 +220,7 @@ impl State {
 impl Drawer {
     pub(super) fn is_in(&self, selection: &Selection) -> bool {
         let document = self.document.as_deref();
-        selection
-            .ids
-            .as_ref()
-            .is_none_or(|ids| ids.contains(&self.id))
-            && selection
-                .filter
-                .as_ref()
-                .is_none_or(|filter| filter.matches(&self.metadata, document))
-            && selection
-                .document
-                .as_ref()
-                .is_none_or(|filter| filter.matches(document))
-            && selection.period.is_none_or(|period| {
-                period.contains(self.metadata.authored_at().unwrap_or(self.created_at))
-            })
+        selection.holds(&self.id, document, &self.metadata, self.created_at)
     }
 
     /// What a mined drawer is unique by: wing, source file, text, start line with part.

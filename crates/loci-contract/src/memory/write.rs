@@ -56,8 +56,9 @@ pub(super) fn write(
     }
     let mut result = WriteResult::default();
     let mut dropped = Vec::new();
+    let now = loci_core::clock::now_ms();
     for (at, id) in batch.ids.iter().enumerate() {
-        let applied = apply(palace, &mut state, batch, at, embedded, mode)?;
+        let applied = apply(palace, &mut state, batch, at, embedded, mode, now)?;
         if applied.dropped_vector {
             dropped.push(id.clone());
         }
@@ -87,6 +88,7 @@ fn apply(
     at: usize,
     embedded: Option<&Embedded>,
     mode: Mode,
+    now: i64,
 ) -> Result<Applied> {
     let id = &batch.ids[at];
     let record = state.record_of(id);
@@ -104,8 +106,8 @@ fn apply(
         metadata: loci_core::Metadata::default(),
         embedding: None,
         seq: 0,
-        created_at: loci_core::clock::now_ms(),
-        updated_at: 0,
+        created_at: now,
+        updated_at: now,
         origin: 0,
     });
     if let Some(patch) = batch.metadata(at) {
@@ -144,7 +146,7 @@ fn apply(
     palace.seq += 1;
     state.seq = palace.seq;
     drawer.seq = palace.seq;
-    drawer.updated_at = loci_core::clock::now_ms();
+    drawer.updated_at = now;
     let dropped_vector =
         drawer.embedding.is_none() && old.as_ref().is_some_and(|old| old.embedding.is_some());
     let record = record.unwrap_or_else(|| {

@@ -3,6 +3,7 @@
 mod built;
 
 use loci_core::{Batch, Capability, Collection, Error, Filter, Include, Query, Selection};
+use loci_recall::search_words;
 use serde_json::{Value, json};
 
 use crate::Fixture;
@@ -307,7 +308,7 @@ pub fn s8_16_a_filter_means_the_same_in_every_call(fixture: &dyn Fixture) {
     let query = Query::vector(vec![1.0, 0.0]).selection(selection.clone());
     assert_eq!(collection.query(&query).unwrap().ids, [expected]);
     if !lacks(fixture, Capability::LexicalSearch) {
-        let found = collection.lexical_search("words", 10, &selection).unwrap();
+        let found = search_words(&*collection, "words", 10, &selection).unwrap();
         let mut found: Vec<_> = found.hits.into_iter().map(|hit| hit.id).collect();
         found.sort_unstable();
         assert_eq!(found, expected);

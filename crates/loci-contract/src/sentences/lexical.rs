@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use loci_core::{Batch, Capability, Collection, Selection};
+use loci_recall::search_words;
 use serde_json::json;
 
 use crate::Fixture;
@@ -27,9 +28,7 @@ pub fn s10_1_a_hit_carries_id_text_and_metadata(fixture: &dyn Fixture) {
     };
     let batch = drawer("a", "The quagga grazes.", &json!({"wing": "w"}));
     collection.add(&batch).unwrap();
-    let found = collection
-        .lexical_search("quagga", 10, &Selection::all())
-        .unwrap();
+    let found = search_words(&*collection, "quagga", 10, &Selection::all()).unwrap();
     assert_eq!(found.hits.len(), 1);
     assert_eq!(found.hits[0].id, "a");
     assert_eq!(found.hits[0].document, "The quagga grazes.");
@@ -68,9 +67,7 @@ pub fn s10_5_hits_come_best_first_and_a_larger_score_is_better(fixture: &dyn Fix
     ) else {
         return;
     };
-    let found = collection
-        .lexical_search("okapi quagga lemur", 10, &Selection::all())
-        .unwrap();
+    let found = search_words(&*collection, "okapi quagga lemur", 10, &Selection::all()).unwrap();
     assert_eq!(found.hits.len(), 3);
     assert!(found.hits.iter().all(|hit| hit.score.is_finite()));
     assert!(
@@ -120,15 +117,11 @@ pub fn s10_7_any_text_is_valid_input(fixture: &dyn Fixture) {
         "{",
         "[quagga]:",
     ] {
-        let found = collection.lexical_search(odd, 10, &Selection::all());
+        let found = search_words(&*collection, odd, 10, &Selection::all());
         assert!(found.is_ok(), "{odd:?} gave {found:?}");
     }
     let long = "quagga ".repeat(20_000);
-    assert!(
-        collection
-            .lexical_search(&long, 10, &Selection::all())
-            .is_ok()
-    );
+    assert!(search_words(&*collection, &long, 10, &Selection::all()).is_ok());
     assert_eq!(worded(&*collection, "(quagga* OR \"nothing"), ["0"]);
 }
 
@@ -137,9 +130,7 @@ pub fn s10_8_a_query_without_words_answers_empty_with_a_warning(fixture: &dyn Fi
         return;
     };
     for query in ["", "   ", "...", "?!", "\n\t", "\"\""] {
-        let found = collection
-            .lexical_search(query, 10, &Selection::all())
-            .unwrap();
+        let found = search_words(&*collection, query, 10, &Selection::all()).unwrap();
         assert!(found.hits.is_empty(), "{query:?}");
         assert!(warned(&found.warnings, "empty_query"), "{query:?}");
     }
@@ -161,14 +152,10 @@ pub fn s10_10_filters_apply_inside_the_search(fixture: &dyn Fixture) {
     let rare = drawer("rare", text, &json!({"wing": "rare"}));
     collection.add(&rare).unwrap();
     let selection = matching(&json!({"wing": "rare"}));
-    let found = collection
-        .lexical_search("quagga okapi", 1, &selection)
-        .unwrap();
+    let found = search_words(&*collection, "quagga okapi", 1, &selection).unwrap();
     assert_eq!(found.hits.len(), 1);
     assert_eq!(found.hits[0].id, "rare");
-    let by_id = collection
-        .lexical_search("quagga", 5, &Selection::ids(["7", "rare"]))
-        .unwrap();
+    let by_id = search_words(&*collection, "quagga", 5, &Selection::ids(["7", "rare"])).unwrap();
     assert_eq!(by_id.hits.len(), 2);
 }
 
@@ -179,7 +166,7 @@ pub fn s10_11_a_filter_that_excludes_everything_warns_with_the_number_of_drawers
         return;
     };
     let selection = matching(&json!({"wing": "none"}));
-    let found = collection.lexical_search("quagga", 10, &selection).unwrap();
+    let found = search_words(&*collection, "quagga", 10, &selection).unwrap();
     assert!(found.hits.is_empty());
     let said = found
         .warnings
@@ -193,9 +180,7 @@ pub fn s10_12_at_most_k_hits_come_back_and_k_if_there_are(fixture: &dyn Fixture)
         return;
     };
     for k in [1, 5, 20, 100] {
-        let found = collection
-            .lexical_search("quagga", k, &Selection::all())
-            .unwrap();
+        let found = search_words(&*collection, "quagga", k, &Selection::all()).unwrap();
         assert_eq!(found.hits.len(), k.min(20));
     }
 }

@@ -1,6 +1,7 @@
 //! Chapter 1: palaces and backends.
 
 use loci_core::{Batch, Capability, Error, Include, Selection};
+use loci_recall::search_words;
 use serde_json::json;
 
 use crate::scene::{
@@ -284,19 +285,19 @@ pub fn s1_15_everything_survives_the_instance(fixture: &dyn Fixture) {
 
 fn recall(collection: &dyn loci_core::Collection) -> Option<Error> {
     struct Nothing;
-    impl loci_core::Judge for Nothing {
-        fn shortlist(&mut self, _: &loci_core::Findings) -> Vec<usize> {
+    impl loci_recall::Judge for Nothing {
+        fn shortlist(&mut self, _: &loci_recall::Findings) -> Vec<usize> {
             Vec::new()
         }
-        fn narrow(&mut self, _: &loci_core::Findings) -> Vec<usize> {
+        fn narrow(&mut self, _: &loci_recall::Findings) -> Vec<usize> {
             Vec::new()
         }
-        fn choose(&mut self, _: &loci_core::Findings) -> Vec<u64> {
+        fn choose(&mut self, _: &loci_recall::Findings) -> Vec<u64> {
             Vec::new()
         }
     }
     let all = Selection::all();
-    let probe = loci_core::Probe {
+    let probe = loci_recall::Probe {
         query: "word",
         vectors: Vec::new(),
         selection: &all,
@@ -305,7 +306,7 @@ fn recall(collection: &dyn loci_core::Collection) -> Option<Error> {
         context: 0,
         dates: false,
     };
-    collection.recall(&probe, &mut Nothing).err()
+    loci_recall::recall(collection, &probe, &mut Nothing).err()
 }
 
 pub fn s1_16_a_call_whose_capability_is_not_named_is_unsupported(fixture: &dyn Fixture) {
@@ -315,7 +316,7 @@ pub fn s1_16_a_call_whose_capability_is_not_named_is_unsupported(fixture: &dyn F
     for (capability, error) in [
         (
             Capability::LexicalSearch,
-            collection.lexical_search("word", 1, &all).err(),
+            search_words(&*collection, "word", 1, &all).err(),
         ),
         (
             Capability::RecencyOrder,

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use loci_core::{
-    Batch, Capability, Collection, Error, Findings, Get, Judge, Period, Probe, ProbeVector,
-    RecallResult, Selection,
-};
+use loci_core::{Batch, Capability, Collection, Error, Get, Period, Selection};
+use loci_recall::{Findings, Judge, Probe, ProbeVector, RecallResult, recall};
 use serde_json::json;
 
 use crate::Fixture;
@@ -56,7 +54,7 @@ fn ask(
         context: 1,
         dates: true,
     };
-    let result = collection.recall(&probe, &mut judge).unwrap();
+    let result = recall(collection, &probe, &mut judge).unwrap();
     (result, judge.seen)
 }
 
@@ -187,7 +185,7 @@ pub fn s16_4_the_choice_comes_back_in_its_order_with_everything(fixture: &dyn Fi
         dates: false,
     };
     let mut judge = Reversed(Vec::new());
-    let result = collection.recall(&probe, &mut judge).unwrap();
+    let result = recall(&*collection, &probe, &mut judge).unwrap();
     let records: Vec<u64> = result.drawers.iter().map(|drawer| drawer.record).collect();
     assert_eq!(records, judge.0);
     assert_eq!(records.len(), 3);
@@ -223,7 +221,7 @@ pub fn s16_5_a_question_embedded_for_others_vectors_is_refused(fixture: &dyn Fix
         context: 0,
         dates: false,
     };
-    let refused = collection.recall(&probe, &mut Everything::default());
+    let refused = recall(&*collection, &probe, &mut Everything::default());
     assert!(matches!(refused, Err(Error::EmbedderMismatch { .. })));
 }
 

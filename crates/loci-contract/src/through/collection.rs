@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity,
-    FacetCounts, Fact, Get, GetResult, Health, Include, Judge, LexicalResult, Link,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Probe, Query,
-    QueryResult, RecallResult, Related, Result, Selection, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, FacetCounts, Fact, Get, GetResult, Health, Include, Judge, LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, SearchView, ViewRequest, Warning,
 };
 
 use super::scribe::Scribe;
@@ -113,17 +110,12 @@ impl Collection for ThroughCollection {
         self.reader().get_recent(limit, selection, include)
     }
 
-    fn lexical_search(
+    fn with_view(
         &self,
-        query: &str,
-        k: usize,
-        selection: &Selection,
-    ) -> Result<LexicalResult> {
-        self.reader().lexical_search(query, k, selection)
-    }
-
-    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
-        self.reader().recall(probe, judge)
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        self.reader().with_view(request, work)
     }
 
     fn note_access(&self, records: &[u64]) {

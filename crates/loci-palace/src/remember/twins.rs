@@ -4,6 +4,7 @@
 use loci_core::{
     Collection, Error, Include, Metadata, Metric, Query, QueryInput, Result, Selection, Warning,
 };
+use loci_recall::search_words;
 
 use super::{Twin, wing_of};
 use crate::palace::Memory;
@@ -125,9 +126,7 @@ impl<'a> TwinSearch<'a> {
 
     /// Drawers of the same words, for those that have no vector.
     fn add_by_words(&mut self, text: &str, twins: &mut Vec<Twin>) -> Result<()> {
-        let found = self
-            .collection
-            .lexical_search(text, TOLD, &Selection::all())?;
+        let found = search_words(self.collection, text, TOLD, &Selection::all())?;
         for hit in found.hits {
             let known = twins.iter().any(|twin| twin.id == hit.id);
             if !known && same_words(text, &hit.document) {

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing,
-    FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Ledger, LexicalResult,
-    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query,
-    QueryResult, RecallResult, Related, Result, Selection, WriteResult,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Ledger, LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, SearchView, ViewRequest, Warning,
 };
 
 use super::{Policy, Tally, mask_batch, mask_fact, mask_link, merge};
@@ -112,17 +109,12 @@ impl Collection for MaskingCollection {
         self.inner.get_recent(limit, selection, include)
     }
 
-    fn lexical_search(
+    fn with_view(
         &self,
-        query: &str,
-        k: usize,
-        selection: &Selection,
-    ) -> Result<LexicalResult> {
-        self.inner.lexical_search(query, k, selection)
-    }
-
-    fn recall(&self, probe: &Probe<'_>, judge: &mut dyn Judge) -> Result<RecallResult> {
-        self.inner.recall(probe, judge)
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        self.inner.with_view(request, work)
     }
 
     fn note_access(&self, records: &[u64]) {

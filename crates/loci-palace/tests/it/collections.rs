@@ -27,9 +27,7 @@ fn a_word_common_in_one_collection_is_found_in_another() {
         .add(&Batch::new(["s1", "s2"]).documents(["common ground", "common sense"]))
         .unwrap();
     add_common(&palace, "big");
-    let found = small
-        .lexical_search("common", 5, &Selection::all())
-        .unwrap();
+    let found = loci_palace::search_words(&*small, "common", 5, &Selection::all()).unwrap();
     assert_eq!(found.hits.len(), 2, "warnings: {:?}", found.warnings);
 }
 
@@ -42,9 +40,8 @@ fn a_rare_word_beside_a_common_one_still_finds_its_drawer() {
         .add(&Batch::new(["rare"]).documents(["common zyzzyva"]))
         .unwrap();
     add_common(&palace, "big");
-    let found = drawers
-        .lexical_search("zyzzyva common", 10, &Selection::all())
-        .unwrap();
+    let found =
+        loci_palace::search_words(&*drawers, "zyzzyva common", 10, &Selection::all()).unwrap();
     assert_eq!(found.hits.len(), 10);
     assert_eq!(found.hits[0].id, "rare", "warnings: {:?}", found.warnings);
 }

@@ -61,9 +61,7 @@ fn a_palace_of_format_1_opens_with_everything_it_held() {
         .query(&Query::vector(vec![1.0; 8]).k(3).selection(alice))
         .unwrap();
     assert_eq!(found.ids.concat().len(), 3);
-    let words = drawers
-        .lexical_search("changed text", 1, &Selection::all())
-        .unwrap();
+    let words = loci_palace::search_words(&*drawers, "changed text", 1, &Selection::all()).unwrap();
     assert_eq!(words.hits[0].id, "d7");
     let verified = palace.verify(true).unwrap();
     assert!(verified.ok(), "{:?}", verified.findings);
@@ -97,9 +95,7 @@ fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() 
         .map(|record| record.name)
         .collect();
     assert_eq!(names, ["post:ana", "post:bo"]);
-    let heading = post
-        .lexical_search("letters", 10, &Selection::all())
-        .unwrap();
+    let heading = loci_palace::search_words(&*post, "letters", 10, &Selection::all()).unwrap();
     assert_eq!(heading.hits.len(), 5);
     let runs = palace.runs("post", 10).unwrap();
     assert_eq!(runs.len(), 2);
@@ -115,9 +111,8 @@ fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() 
     assert_eq!((imported.added, imported.skipped), (0, 1), "{imported:?}");
     let undone = palace.undo("post", runs[0].id).unwrap();
     assert_eq!(undone.left, 0, "{undone:?}");
-    let texts = post
-        .lexical_search("quince medlar shed", 10, &Selection::all())
-        .unwrap();
+    let texts =
+        loci_palace::search_words(&*post, "quince medlar shed", 10, &Selection::all()).unwrap();
     assert_eq!(texts.hits.len(), 1);
     let verified = palace.verify(true).unwrap();
     assert!(verified.ok(), "{:?}", verified.findings);

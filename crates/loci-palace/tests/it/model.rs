@@ -244,9 +244,9 @@ impl World {
             }
             Step::Words(words, scope) => {
                 let find = |collection: &dyn Collection| {
-                    let found = collection
-                        .lexical_search(words, 100, &selection(scope))
-                        .unwrap();
+                    let found =
+                        loci_palace::search_words(collection, words, 100, &selection(scope))
+                            .unwrap();
                     let mut ids: Vec<String> = found.hits.into_iter().map(|hit| hit.id).collect();
                     ids.sort();
                     ids
@@ -518,7 +518,7 @@ fn a_long_lived_process_verifies_clean_after_others_wrote() {
     };
     let (ours, theirs) = (open(&first), open(&second));
     for number in 0..60 {
-        ours.lexical_search("fox", 5, &Selection::all()).unwrap();
+        loci_palace::search_words(&*ours, "fox", 5, &Selection::all()).unwrap();
         let ids = [format!("{number}")];
         theirs.add(&Batch::new(ids).documents(["a fox"])).unwrap();
         let report = first.verify(&palace, true).unwrap();

@@ -292,11 +292,9 @@ fn a_word_that_is_common_in_one_collection_and_rare_in_another_finds_k_in_both()
             matching(&json!({"n": {"$in": [0, 11]}})),
         );
         assert_eq!(ids(&answer), ["small0", "small11"].into(), "{question}");
-        let words = palace
-            .collection("big", false)
-            .unwrap()
-            .lexical_search(question, 10, &matching(&json!({"n": 1})))
-            .unwrap();
+        let big = palace.collection("big", false).unwrap();
+        let words =
+            loci_palace::search_words(&*big, question, 10, &matching(&json!({"n": 1}))).unwrap();
         assert_eq!(words.hits.len(), 1, "{question}: {:?}", words.warnings);
     }
 }

@@ -70,9 +70,7 @@ fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
     note(
         "words",
         drawers().and_then(|drawers| {
-            drawers
-                .lexical_search("word", 5, &Selection::all())
-                .map(|_| ())
+            loci_palace::search_words(&*drawers, "word", 5, &Selection::all()).map(|_| ())
         }),
     );
     note(

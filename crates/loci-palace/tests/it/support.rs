@@ -401,9 +401,9 @@ pub(crate) fn check(palace: &Palace, name: &str, model: &Model, rng: &mut Rng, d
         model.check_hits(vector, k, group, &answer.ids[0], &answer.distances[0]);
     };
     let words = |text: &str| -> Vec<String> {
-        let found = collection
-            .lexical_search(text, 10, &loci_palace::Selection::all())
-            .unwrap();
+        let found =
+            loci_palace::search_words(&*collection, text, 10, &loci_palace::Selection::all())
+                .unwrap();
         found.hits.into_iter().map(|hit| hit.id).collect()
     };
     let unique = |row: &Row| {

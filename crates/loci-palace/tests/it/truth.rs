@@ -279,9 +279,9 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             .unwrap();
         assert_eq!(near.ids[0].len(), 20, "{name}");
         assert!(!near.ids[0].contains(&"a77".to_owned()), "{name}");
-        let words = collection
-            .lexical_search("common", 20, &loci_palace::Selection::all())
-            .unwrap();
+        let words =
+            loci_palace::search_words(&*collection, "common", 20, &loci_palace::Selection::all())
+                .unwrap();
         assert_eq!(words.hits.len(), 20, "{name}");
         // A change of the others works; repair sets the bad one aside and the rest verifies.
         let op = Op::Update {
@@ -333,9 +333,9 @@ fn a_damaged_drawer_can_be_deleted_and_leaves_nothing_behind() {
     if delete.run(&palace, collection.as_ref()).is_ok() {
         let mut model = scene.model.clone();
         model.apply(&delete);
-        let words = collection
-            .lexical_search(&word, 5, &loci_palace::Selection::all())
-            .unwrap();
+        let words =
+            loci_palace::search_words(&*collection, &word, 5, &loci_palace::Selection::all())
+                .unwrap();
         assert!(words.hits.is_empty());
         palace.repair().unwrap();
         check(&palace, "drawers", &model, &mut Rng(5), true);

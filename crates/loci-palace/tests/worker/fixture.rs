@@ -278,9 +278,7 @@ fn posted(palace: &Palace) {
         ),
     ]);
     let collection = palace.collection("post", false).unwrap();
-    let found = collection
-        .lexical_search("shed", 1, &Selection::all())
-        .unwrap();
+    let found = loci_palace::search_words(&*collection, "shed", 1, &Selection::all()).unwrap();
     let outcome = palace
         .forget("post", &Selection::ids([found.hits[0].id.clone()]))
         .unwrap();

@@ -232,11 +232,8 @@ impl Request {
                 query,
                 k,
             } => {
-                let found = palace.collection(collection, false)?.lexical_search(
-                    query,
-                    *k,
-                    &Selection::all(),
-                )?;
+                let drawers = palace.collection(collection, false)?;
+                let found = loci_palace::search_words(&*drawers, query, *k, &Selection::all())?;
                 Ok(json!({
                     "ids": found.hits.iter().map(|hit| &hit.id).collect::<Vec<_>>(),
                     "warnings": warnings(&found.warnings),

@@ -6,9 +6,10 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::collection::meta::CollectionRow;
+use crate::collection::other;
+use crate::collection::passage::{self, Passage};
 use crate::collection::read::fetch;
 use crate::collection::record::{find_key, labels};
-use crate::collection::{other, passage};
 use crate::fault::Attempt;
 use loci_core::{FindingKind, VerifyReport};
 
@@ -96,8 +97,8 @@ fn judge(
             format!("the vector has {} bytes", bytes.len()),
         )));
     }
-    let passage = passage::expected(collection.id, stored.text.as_deref(), &metadata);
-    if !passage.is_stored(db, collection.id, row)? {
+    let passage = Passage::derive(collection.id, stored.text.as_deref(), &metadata);
+    if !passage::is_stored(db, collection.id, row, &passage)? {
         return Ok(Some((
             "passages",
             id,

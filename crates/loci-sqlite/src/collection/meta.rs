@@ -92,10 +92,15 @@ impl CollectionRow {
         }
     }
 
+    /// The dimension of its vectors, once it is known.
+    pub(crate) fn vector_dimension(&self) -> Option<usize> {
+        let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
+        self.dimension.or(pinned)
+    }
+
     /// Refuses vectors of another length.
     pub(crate) fn check_dimension(&self, got: usize) -> Attempt<()> {
-        let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
-        match self.dimension.or(pinned) {
+        match self.vector_dimension() {
             Some(expected) if expected != got => Err(Error::DimensionMismatch {
                 collection: self.name.clone(),
                 expected,

@@ -2,7 +2,7 @@
 //! them, and compared only with query vectors of that embedder. They are derived from the text and carry a checksum
 //! of their own.
 
-use loci_core::{EmbedderIdentity, Error};
+use loci_core::{EmbedderIdentity, Error, ForeignVectors};
 use loci_index::{QueryVector, TopK};
 use rusqlite::{Connection, OptionalExtension, params};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -87,23 +87,21 @@ pub(crate) fn checksum(row: u64, bytes: &[u8]) -> i64 {
     xxh3_64_with_seed(bytes, row) as i64
 }
 
-/// How many vectors of other embedders a collection has, and how many of them are `identity`'s.
-pub(crate) fn count(
-    db: &Connection,
-    collection: i64,
-    identity: Option<&EmbedderIdentity>,
-) -> Attempt<(u64, u64)> {
-    let own = match identity {
-        Some(identity) => find_embedder(db, &to_json(identity)?)?,
-        None => None,
-    };
-    let counts = db
-        .prepare_cached(
-            "SELECT count(*), coalesce(sum(embedder = ?2), 0) FROM other_vectors WHERE collection = ?1",
-        )?
-        .query_row(params![collection, own], |row| {
-            Ok((row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64))
-        })?;
+/// How many vectors of each other embedder a collection has.
+pub(crate) fn counts(db: &Connection, collection: i64) -> Attempt<Vec<ForeignVectors>> {
+    let mut statement = db.prepare_cached(
+        "SELECT count(*), (SELECT identity FROM embedders WHERE id = embedder)
+         FROM other_vectors INDEXED BY other_vectors_order WHERE collection = ?1 GROUP BY embedder",
+    )?;
+    let mut rows = statement.query([collection])?;
+    let mut counts = Vec::new();
+    while let Some(columns) = rows.next()? {
+        let identity = columns.get_ref(1)?.as_str().ok();
+        counts.push(ForeignVectors {
+            embedder: identity.and_then(|json| serde_json::from_str(json).ok()),
+            vectors: columns.get::<_, i64>(0)? as u64,
+        });
+    }
     Ok(counts)
 }
 

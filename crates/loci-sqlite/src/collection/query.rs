@@ -47,7 +47,7 @@ pub(crate) fn query(
         return Err(Error::invalid("query", "needs at least one text or vector"));
     }
     let (vectors, embedded_for) = vectors_of(collection, &query.input)?;
-    with_view(collection, "querying vectors", |reading, damaged| {
+    with_index(collection, "querying vectors", |reading, damaged| {
         for vector in &vectors {
             reading.row.check_dimension(vector.len())?;
         }
@@ -106,9 +106,9 @@ impl Reading<'_> {
     }
 }
 
-/// Runs `work` with the collection's view as of one commit, and sees to what turned up on the way: damaged rows, an index
-/// that failed its check, one that is due. Gives what is to be said about it, too.
-pub(crate) fn with_view<T>(
+/// Runs `work` with the collection's index as of one commit. Then handles what turned up on the way:
+/// damaged rows, an index that failed its check, one that is due. Returns the warnings about it, too.
+pub(crate) fn with_index<T>(
     collection: &SqliteCollection,
     doing: &str,
     work: impl FnOnce(&Reading<'_>, &mut Damaged) -> Attempt<T>,
@@ -257,17 +257,17 @@ fn missing_vectors(db: &Connection, row: &CollectionRow) -> Attempt<Option<Warni
     if without == 0 {
         return Ok(None);
     }
-    let (others, _) = other::count(db, row.id, None)?;
+    let others = other::counts(db, row.id)?;
     Ok(Some(Warning::WithoutVector {
         collection: row.name.clone(),
         drawers: without,
-        other_embedder: others,
+        other_embedder: others.iter().map(|other| other.vectors).sum(),
         model: None,
     }))
 }
 
-/// Says that a filter lets nothing through, and what there is.
-pub(crate) fn excludes_all(row: &CollectionRow, set: Option<&RowSet>) -> Option<Warning> {
+/// Reports that a filter lets nothing through, and what there is.
+fn excludes_all(row: &CollectionRow, set: Option<&RowSet>) -> Option<Warning> {
     set.filter(|set| set.len(row.drawers) == 0)
         .map(|_| Warning::FilterExcludesAll {
             collection: row.name.clone(),

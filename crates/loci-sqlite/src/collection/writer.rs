@@ -244,10 +244,10 @@ impl<'a> Writer<'a> {
         if terms_changed {
             self.terms -= passage::delete(self.db, old.row)?;
             self.insert_search_side(old.row, text, change.prepared, &metadata)?;
-        } else if !place.update_place(self.db, old.row)? {
-            let passage = passage::expected(self.collection.id, text, &metadata);
-            passage.insert(self.db, self.collection.id, old.row)?;
-            self.terms += passage.terms;
+        } else if !passage::update_place(self.db, old.row, &place)? {
+            let passage = Passage::derive(self.collection.id, text, &metadata);
+            passage::insert(self.db, self.collection.id, old.row, &passage)?;
+            self.terms += i64::from(passage.length);
         }
         if text_changed || vector_changed {
             other::remove(self.db, old.row)?;
@@ -289,8 +289,8 @@ impl<'a> Writer<'a> {
         };
         let prepared = again.as_ref().or(prepared).filter(|_| text.is_some());
         let passage = Passage::of(self.collection.id, text, prepared, metadata);
-        passage.insert(self.db, self.collection.id, row)?;
-        self.terms += passage.terms;
+        passage::insert(self.db, self.collection.id, row, &passage)?;
+        self.terms += i64::from(passage.length);
         insert_postings(
             self.db,
             row,

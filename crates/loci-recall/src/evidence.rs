@@ -1,10 +1,6 @@
-//! What a search needs of a collection: the raw findings of both arms under one selection, and then the
-//! drawers that were chosen from them, in one read transaction. How findings are judged is not said here.
+//! What is known of drawers when they are ranked.
 
-use crate::collection::Selection;
-use crate::embedder::EmbedderIdentity;
-use crate::metadata::Metadata;
-use crate::warning::Warning;
+use loci_core::{EmbedderIdentity, Selection};
 
 /// Drawers per arm that a probe may ask for.
 pub const MAX_DEPTH: usize = 10_000;
@@ -28,13 +24,13 @@ pub struct Probe<'a> {
     pub dates: bool,
 }
 
-/// A query vector and whose vectors it is to be compared with.
+/// A query vector and the vectors it is compared with.
 #[derive(Debug, Clone)]
 pub struct ProbeVector {
-    /// `None` for the collection's own vectors, else those marked with this embedder.
+    /// `None` for the collection's own vectors, else those of this embedder.
     pub space: Option<EmbedderIdentity>,
-    /// Who made the collection's own vectors when the question was embedded. If somebody else has since, the search is
-    /// refused with `EmbedderMismatch`.
+    /// The embedder of the collection's own vectors when the question was embedded. If the collection
+    /// has another one when it is searched, the search fails with `EmbedderMismatch`.
     pub pinned: Option<EmbedderIdentity>,
     /// The vector.
     pub vector: Vec<f32>,
@@ -43,7 +39,7 @@ pub struct ProbeVector {
 /// A term of the question and how common it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbedTerm {
-    /// The term as the postings hold it.
+    /// The term as the postings hold it, with `*` for longer ones that begin with it.
     pub term: String,
     /// The word of the question it came from.
     pub word: String,
@@ -65,17 +61,17 @@ pub struct Placed {
 /// What is known of one drawer when it is judged.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
-    /// Its number.
+    /// Its record.
     pub record: u64,
-    /// Whether it may be chosen: it is in the selection, and an arm found it or a near neighbour. Other evidence is
-    /// there for context only.
+    /// Whether it may be chosen: it is in the selection, and an arm found it or a near neighbour. Other
+    /// evidence is there for context only.
     pub admitted: bool,
     /// Its place in the lexical arm.
     pub lexical: Option<Placed>,
     /// Its place in the semantic arm, among the vectors of its space.
     pub semantic: Option<Placed>,
-    /// Its distance to the question. Known for what the semantic arm found and, if it has a vector that can be compared,
-    /// for the shortlist.
+    /// Its distance to the question. Known for what the semantic arm found and, if it has a vector that
+    /// can be compared, for the shortlist.
     pub distance: Option<f32>,
     /// Which of the probe's vectors it was compared with.
     pub space: usize,
@@ -91,7 +87,8 @@ pub struct Evidence {
     pub source: Option<u64>,
     /// Its date, in milliseconds since 1970.
     pub authored_at: i64,
-    /// Whether that is the date of its content rather than the day it was added. Only found out if the probe asks.
+    /// Whether that is the date of its content rather than the day it was added. Only read if the
+    /// probe asks for dates.
     pub dated: bool,
     /// Drawers before it in its source, the nearest first: positions in the findings.
     pub before: Vec<usize>,
@@ -137,33 +134,8 @@ pub struct Findings {
     pub sources: Vec<SourceEvidence>,
 }
 
-/// A drawer that was chosen.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recalled {
-    /// Its number.
-    pub record: u64,
-    /// Its id.
-    pub id: String,
-    /// Its text.
-    pub document: String,
-    /// Its metadata.
-    pub metadata: Metadata,
-    /// When it was added, in milliseconds since 1970.
-    pub created_at: i64,
-    /// When it was last changed, in milliseconds since 1970.
-    pub updated_at: i64,
-}
-
-/// Answer to `recall`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RecallResult {
-    /// The chosen drawers, in the order of the choice. A damaged one is left out and said.
-    pub drawers: Vec<Recalled>,
-    /// What is missing from the answer.
-    pub warnings: Vec<Warning>,
-}
-
-/// Decides what a search gives back. Called inside the read transaction, so it must be quick and do no I/O.
+/// Decides which drawers a search returns. Called inside the read transaction, so it must be quick and
+/// do no I/O.
 pub trait Judge {
     /// Positions of the evidence that deserves a closer look: its distances are computed next.
     fn shortlist(&mut self, findings: &Findings) -> Vec<usize>;

@@ -1,0 +1,203 @@
+//! What a backend derives of a drawer when it writes it, so that a search can rank it without
+//! reading its text.
+//!
+//! Every backend derives the same from the same text and metadata: equal drawers get equal scores,
+//! whatever stores them. How the values are stored is the backend's matter.
+
+use loci_text::{IndexTerms, Tokenizer};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::metadata::{MetaValue, Metadata};
+
+/// Tokens of a text that are looked at, and different ones that are kept.
+const READ_TOKENS: usize = 8_192;
+const KEPT_TOKENS: usize = 1_024;
+
+/// The search side of one drawer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Passage {
+    /// Number of its source, if it has one. Nothing of the source's name can be read from it.
+    pub source: Option<u64>,
+    /// Where it begins in its source.
+    pub line: i64,
+    /// When it was said or written, if its metadata has a date. A drawer without one counts as of
+    /// the moment it was added.
+    pub authored_at: Option<i64>,
+    /// Number of its terms.
+    pub length: u32,
+    /// Terms of the name of who speaks, joined by spaces.
+    pub label: String,
+    /// Different WordPiece tokens, ascending.
+    pub tokens: Vec<u16>,
+}
+
+/// The part of a [`Passage`] that takes time to derive. A backend makes it before its transaction
+/// begins.
+#[derive(Debug, Clone, Default)]
+pub struct Prepared {
+    /// The context it was prepared with.
+    pub context: String,
+    /// The terms of the text and of the context, joined by spaces: what the postings hold.
+    pub joined: String,
+    length: u32,
+    tokens: Vec<u16>,
+}
+
+impl Prepared {
+    /// Derives terms and tokens of a text and its [`context`].
+    pub fn of(text: &str, context: String) -> Self {
+        let IndexTerms { joined, count } = terms(text, &context);
+        Self {
+            joined,
+            length: u32::try_from(count).unwrap_or(u32::MAX),
+            tokens: tokens(text, &context),
+            context,
+        }
+    }
+}
+
+impl Passage {
+    /// The passage of a text that was prepared. `collection` tells the sources of one collection
+    /// from those of another. A drawer without text has neither terms nor tokens.
+    pub fn of(
+        collection: i64,
+        text: Option<&str>,
+        prepared: Option<&Prepared>,
+        metadata: &Metadata,
+    ) -> Self {
+        let speaker = metadata
+            .get_str("speaker")
+            .or_else(|| text.and_then(loci_text::opening_label));
+        Self {
+            source: source(collection, metadata),
+            line: line(metadata),
+            authored_at: metadata.authored_at(),
+            length: prepared.map_or(0, |prepared| prepared.length),
+            label: speaker.map_or_else(String::new, |name| loci_text::index_terms(name).joined),
+            tokens: prepared.map_or_else(Vec::new, |prepared| prepared.tokens.clone()),
+        }
+    }
+
+    /// The passage of a drawer, derived in one step.
+    pub fn derive(collection: i64, text: Option<&str>, metadata: &Metadata) -> Self {
+        let prepared = text.map(|text| Prepared::of(text, context(metadata)));
+        Self::of(collection, text, prepared.as_ref(), metadata)
+    }
+}
+
+/// What a mined drawer is found by beside its text: the name of its file and the headings above it.
+/// Other drawers have none. An exchange of a conversation has no file name, because such files are
+/// named by a number.
+pub fn context(metadata: &Metadata) -> String {
+    let mined = ["start_line", "end_line"]
+        .iter()
+        .all(|key| matches!(metadata.get(key), Some(MetaValue::Int(_))));
+    let Some(file) = metadata.get_str("source_file").filter(|_| mined) else {
+        return String::new();
+    };
+    let heading = metadata.get_str("heading").unwrap_or_default();
+    if metadata.get("exchange").is_some() {
+        return heading.to_owned();
+    }
+    let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{name}\n{heading}")
+}
+
+/// The terms that the postings hold of a drawer: those of its text, then those of its [`context`].
+pub fn terms(text: &str, context: &str) -> IndexTerms {
+    let mut terms = loci_text::index_terms(text);
+    if !context.is_empty() {
+        let beside = loci_text::index_terms(context);
+        if !beside.joined.is_empty() {
+            if !terms.joined.is_empty() {
+                terms.joined.push(' ');
+            }
+            terms.joined.push_str(&beside.joined);
+        }
+        terms.count += beside.count;
+    }
+    terms
+}
+
+fn source(collection: i64, metadata: &Metadata) -> Option<u64> {
+    let file = metadata.get_str("source_file").unwrap_or_default();
+    if file.is_empty() {
+        return None;
+    }
+    let wing = metadata.get_str("wing").unwrap_or_default();
+    let name = format!("{collection}\0{wing}\0{file}");
+    Some(xxh3_64(name.as_bytes()) | 1)
+}
+
+fn line(metadata: &Metadata) -> i64 {
+    use MetaValue::{Bool, Float, Int, List, Str};
+    match metadata.get("start_line") {
+        Some(Int(line)) => *line,
+        Some(Float(line)) => *line as i64,
+        Some(Str(line)) => line.parse().unwrap_or(0),
+        Some(Bool(_) | List(_)) | None => 0,
+    }
+}
+
+fn tokens(text: &str, context: &str) -> Vec<u16> {
+    let mut ids = Vec::new();
+    Tokenizer::builtin().encode_up_to(text, READ_TOKENS, &mut ids);
+    if !context.is_empty() {
+        Tokenizer::builtin().encode_up_to(context, READ_TOKENS, &mut ids);
+    }
+    let mut seen = vec![false; usize::from(u16::MAX) + 1];
+    ids.retain(|id| {
+        seen.get_mut(usize::from(*id))
+            .is_some_and(|seen| !std::mem::replace(seen, true))
+    });
+    ids.truncate(KEPT_TOKENS);
+    ids.sort_unstable();
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(json: &serde_json::Value) -> Metadata {
+        Metadata::from_json(json).unwrap()
+    }
+
+    #[test]
+    fn only_a_mined_drawer_is_found_by_its_file_name_and_headings() {
+        let mined = serde_json::json!({
+            "source_file": "/notes/boiler.md", "start_line": 1, "end_line": 2, "heading": "Repairs"
+        });
+        assert_eq!(context(&meta(&mined)), "boiler.md\nRepairs");
+        let added = serde_json::json!({"source_file": "/notes/boiler.md", "heading": "Repairs"});
+        assert_eq!(context(&meta(&added)), "");
+    }
+
+    #[test]
+    fn a_source_is_told_apart_by_collection_wing_and_file() {
+        let of = |collection, wing: &str, file: &str| {
+            let metadata = meta(&serde_json::json!({"wing": wing, "source_file": file}));
+            Passage::derive(collection, None, &metadata).source
+        };
+        let one = of(1, "w", "f");
+        assert!(one.is_some());
+        assert_eq!(one, of(1, "w", "f"));
+        for other in [of(2, "w", "f"), of(1, "v", "f"), of(1, "w", "g")] {
+            assert_ne!(one, other);
+        }
+        assert_eq!(of(1, "w", ""), None);
+    }
+
+    #[test]
+    fn a_passage_counts_the_terms_of_text_and_context() {
+        let metadata = meta(&serde_json::json!({
+            "source_file": "a.md", "start_line": 7, "end_line": 9, "speaker": "Ann Lee"
+        }));
+        let passage = Passage::derive(1, Some("the quagga sleeps"), &metadata);
+        let joined = terms("the quagga sleeps", &context(&metadata)).joined;
+        assert_eq!(passage.length as usize, joined.split(' ').count());
+        assert_eq!((passage.line, passage.label.as_str()), (7, "ann lee"));
+        assert!(passage.tokens.is_sorted() && !passage.tokens.is_empty());
+        assert_eq!(Passage::derive(1, None, &metadata).length, 0);
+    }
+}

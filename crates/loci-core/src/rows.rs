@@ -1,0 +1,216 @@
+//! A collection as plain rows in memory, read by brute force.
+//!
+//! What the contract means in the fewest lines, and a start for a small read-only backend: read your
+//! records into [`Row`]s, and [`Rows`] answers `get`, `query`, `facet_counts` and searches
+//! ([`Rows::with_view`]). It keeps no index on disk and never writes.
+//!
+//! ```
+//! use loci_core::rows::{Row, Rows};
+//! use loci_core::{Get, Metric, Selection};
+//! let row = Row { record: 1, id: "a".into(), document: Some("Lyon".into()), ..Row::default() };
+//! let rows = Rows::new("drawers", Metric::Cosine, vec![row]);
+//! assert_eq!(rows.get(&Get::new(Selection::all())).ids, ["a"]);
+//! ```
+
+mod nearest;
+mod postings;
+mod view;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use self::postings::Derived;
+use crate::collection::{Get, Metric, Selection};
+use crate::embedder::EmbedderIdentity;
+use crate::error::Result;
+use crate::metadata::{MetaValue, Metadata};
+use crate::result::{FacetCounts, GetResult, Include, Warning};
+use crate::search_view::{SearchView, ViewRequest};
+
+/// One drawer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Its number: unique in the palace, in the order of insertion, never used again.
+    pub record: u64,
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub document: Option<String>,
+    /// Its metadata.
+    pub metadata: Metadata,
+    /// Its vector.
+    pub vector: Option<Vec<f32>>,
+    /// When it was added, in milliseconds since 1970.
+    pub created_at: i64,
+    /// When it was last changed, in milliseconds since 1970.
+    pub updated_at: i64,
+}
+
+/// The drawers of one collection.
+///
+/// What a search needs is derived when the first view is opened, and kept: hold on to the value for as
+/// long as the rows do not change.
+#[derive(Debug)]
+pub struct Rows {
+    name: String,
+    metric: Metric,
+    dimension: Option<usize>,
+    embedder: Option<EmbedderIdentity>,
+    /// By record.
+    rows: Vec<Row>,
+    /// Records and texts of other collections of the palace.
+    beside: Vec<Row>,
+    derived: OnceLock<Derived>,
+}
+
+impl Rows {
+    /// A collection of these rows, in any order.
+    pub fn new(name: impl Into<String>, metric: Metric, mut rows: Vec<Row>) -> Self {
+        rows.sort_by_key(|row| row.record);
+        Self {
+            name: name.into(),
+            metric,
+            dimension: None,
+            embedder: None,
+            rows,
+            beside: Vec::new(),
+            derived: OnceLock::new(),
+        }
+    }
+
+    /// With vectors of this dimension, also if it holds none.
+    #[must_use]
+    pub fn dimension(mut self, dimension: Option<usize>) -> Self {
+        self.dimension = dimension;
+        self
+    }
+
+    /// With the embedder that made its vectors.
+    #[must_use]
+    pub fn embedder(mut self, embedder: Option<EmbedderIdentity>) -> Self {
+        self.embedder = embedder;
+        self
+    }
+
+    /// Beside the rows of the other collections of its palace. How rare a word is counts over the whole
+    /// palace.
+    #[must_use]
+    pub fn beside(mut self, others: Vec<Row>) -> Self {
+        self.beside = others;
+        self
+    }
+
+    /// The selected rows in the order of insertion.
+    pub fn select(&self, selection: &Selection) -> Vec<&Row> {
+        self.rows
+            .iter()
+            .filter(|row| row.is_in(selection))
+            .collect()
+    }
+
+    /// [`crate::Collection::get`].
+    pub fn get(&self, get: &Get) -> GetResult {
+        let page: Vec<&Row> = self
+            .select(&get.selection)
+            .into_iter()
+            .skip(get.offset)
+            .take(get.limit.unwrap_or(usize::MAX))
+            .collect();
+        fields(&page, get.include)
+    }
+
+    /// [`crate::Collection::facet_counts`]. Values that are equally frequent are in the order of their
+    /// JSON texts.
+    pub fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> FacetCounts {
+        let mut result = FacetCounts::default();
+        let mut counts: BTreeMap<String, (MetaValue, u64)> = BTreeMap::new();
+        for row in self.select(selection) {
+            let values = match row.metadata.get(key) {
+                None => {
+                    result.missing += 1;
+                    continue;
+                }
+                Some(MetaValue::List(items)) => items.clone(),
+                Some(scalar) => vec![scalar.clone()],
+            };
+            let distinct: BTreeMap<String, MetaValue> = values
+                .into_iter()
+                .map(|value| (serde_json::to_string(&value).unwrap_or_default(), value))
+                .collect();
+            for (text, value) in distinct {
+                counts.entry(text).or_insert((value, 0)).1 += 1;
+            }
+        }
+        result.values = counts.into_values().collect();
+        result
+            .values
+            .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        result.more = result.values.len().saturating_sub(limit) as u64;
+        result.values.truncate(limit);
+        result
+    }
+
+    /// [`crate::Collection::with_view`].
+    pub fn with_view(
+        &self,
+        request: &ViewRequest<'_>,
+        work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+    ) -> Result<Vec<Warning>> {
+        work(&mut view::RowsView::new(self, request.selection))?;
+        Ok(Vec::new())
+    }
+
+    /// The dimension of its vectors, once it is known.
+    fn vector_dimension(&self) -> Option<usize> {
+        let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
+        let first = || self.rows.iter().find_map(|row| row.vector.as_ref());
+        let known = self.dimension.or(pinned);
+        known.or_else(|| first().map(Vec::len))
+    }
+
+    fn vectors(&self) -> usize {
+        let with = self.rows.iter().filter(|row| row.vector.is_some());
+        with.count()
+    }
+
+    fn derived(&self) -> &Derived {
+        self.derived
+            .get_or_init(|| Derived::of(&self.rows, &self.beside))
+    }
+
+    fn find(&self, record: u64) -> Option<&Row> {
+        let at = self.rows.binary_search_by_key(&record, |row| row.record);
+        self.rows.get(at.ok()?)
+    }
+}
+
+impl Row {
+    /// Whether a selection holds it.
+    pub fn is_in(&self, selection: &Selection) -> bool {
+        let document = self.document.as_deref();
+        selection.holds(&self.id, document, &self.metadata, self.created_at)
+    }
+}
+
+/// The fields of these rows that were asked for.
+pub fn fields(rows: &[&Row], include: Include) -> GetResult {
+    let each = rows.iter();
+    GetResult {
+        ids: each.clone().map(|row| row.id.clone()).collect(),
+        documents: each
+            .clone()
+            .filter(|_| include.documents)
+            .map(|row| row.document.clone().unwrap_or_default())
+            .collect(),
+        metadatas: each
+            .clone()
+            .filter(|_| include.metadatas)
+            .map(|row| row.metadata.clone())
+            .collect(),
+        embeddings: include.embeddings.then(|| {
+            each.map(|row| row.vector.clone().unwrap_or_default())
+                .collect()
+        }),
+        warnings: Vec::new(),
+    }
+}

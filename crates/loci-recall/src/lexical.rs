@@ -1,0 +1,319 @@
+//! The lexical arm: BM25 over the postings that a backend lists, under the same selection as every
+//! other arm.
+
+use loci_core::{Postings, Result, SearchView, Statistics, TermQuery, Warning, quoted_list};
+use loci_text::TermKind;
+
+use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
+use crate::evidence::ProbedTerm;
+
+/// A term that stands in more than this share of the drawers does not choose candidates while others
+/// can; nor does one that stands in more drawers than the upper bound, whatever the share.
+const COMMON_SHARE: u64 = 10;
+const COMMON_LEAST: u64 = 2_000;
+const COMMON_MOST: u64 = 20_000;
+/// Drawers of a common term that are ranked at least when nothing else can choose.
+const NEWEST_LEAST: usize = 2_000;
+/// Different terms of a query that are used at most.
+const MAX_TERMS: usize = 128;
+/// How much a longer term counts that begins like one of the query's, and a part of a compound word.
+const PREFIX_WEIGHT: f32 = 0.5;
+const PART_WEIGHT: f32 = 0.5;
+/// Shortest beginning that is extended, in bytes.
+const PREFIX_BYTES: usize = 3;
+
+/// The terms of a question, before their postings are read.
+pub(crate) struct Question {
+    /// What the postings are asked, one for each entry of `words`.
+    pub(crate) terms: Vec<TermQuery>,
+    /// The word that each term came from, and its weight.
+    words: Vec<(String, f32)>,
+    only_stop_words: bool,
+    /// A term that more drawers hold is too common to choose candidates.
+    pub(crate) common: usize,
+}
+
+impl Question {
+    pub(crate) fn new(query: &str, statistics: &Statistics, warnings: &mut Vec<Warning>) -> Self {
+        let asked = loci_text::query_terms(query, MAX_TERMS);
+        if asked.left_out > 0 {
+            warnings.push(Warning::ManyWords {
+                searched: MAX_TERMS,
+                left_out: asked.left_out,
+            });
+        }
+        let common = (statistics.palace_drawers / COMMON_SHARE).clamp(COMMON_LEAST, COMMON_MOST);
+        let mut question = Self {
+            terms: Vec::with_capacity(asked.terms.len()),
+            words: Vec::with_capacity(asked.terms.len()),
+            only_stop_words: asked.only_stop_words,
+            common: common as usize,
+        };
+        for term in asked.terms {
+            let weight = match term.kind {
+                TermKind::Part => PART_WEIGHT,
+                _ => 1.0,
+            };
+            question.ask(&term.term, &term.word, weight, false);
+            if term.prefix && (term.term.len() >= PREFIX_BYTES || !term.term.is_ascii()) {
+                question.ask(&term.term, &term.word, weight * PREFIX_WEIGHT, true);
+            }
+        }
+        question
+    }
+
+    fn ask(&mut self, term: &str, word: &str, weight: f32, longer: bool) {
+        self.terms.push(TermQuery {
+            term: term.to_owned(),
+            longer,
+        });
+        self.words.push((word.to_owned(), weight));
+    }
+}
+
+/// One mention of a term of the question: the record, which term, how often.
+type Mention = (u64, usize, u32);
+
+/// What the postings hold of a question.
+pub(crate) struct Lexical {
+    pub(crate) terms: Vec<ProbedTerm>,
+    pub(crate) only_stop_words: bool,
+    /// Drawers of the palace.
+    pub(crate) drawers: u64,
+    /// Mean number of terms of a drawer of the collection.
+    pub(crate) mean_length: f32,
+    /// By record, also records outside the selection and of other collections.
+    mentions: Vec<Mention>,
+    /// Positions of terms that are too common, and what the postings were asked.
+    common: Vec<(usize, TermQuery)>,
+}
+
+impl Lexical {
+    /// Takes in the postings of every term of a question.
+    pub(crate) fn new(
+        question: Question,
+        postings: Vec<Postings>,
+        statistics: &Statistics,
+    ) -> Self {
+        let drawers = statistics.drawers.max(1);
+        let mut arm = Self {
+            terms: Vec::with_capacity(question.terms.len()),
+            only_stop_words: question.only_stop_words,
+            drawers: statistics.palace_drawers,
+            mean_length: (statistics.terms as f32 / drawers as f32).max(1.0),
+            mentions: Vec::new(),
+            common: Vec::new(),
+        };
+        let asked = question.terms.into_iter().zip(question.words);
+        for ((query, (word, weight)), postings) in asked.zip(postings) {
+            let at = arm.terms.len();
+            let drawers = match &postings {
+                Postings::Listed(records) => records.len() as u64,
+                Postings::TooCommon { drawers } => *drawers,
+            };
+            if query.longer && drawers == 0 {
+                continue;
+            }
+            arm.terms.push(ProbedTerm {
+                term: if query.longer {
+                    format!("{}*", query.term)
+                } else {
+                    query.term.clone()
+                },
+                word,
+                weight,
+                drawers,
+            });
+            match postings {
+                Postings::Listed(records) => {
+                    let mentions = records.into_iter();
+                    arm.mentions
+                        .extend(mentions.map(|(record, count)| (record, at, count)));
+                }
+                Postings::TooCommon { .. } => arm.common.push((at, query)),
+            }
+        }
+        arm.mentions.sort_unstable();
+        arm
+    }
+
+    /// Adds the newest drawers of common terms if rarer terms do not give `wanted` candidates.
+    pub(crate) fn add_newest(
+        &mut self,
+        view: &mut dyn SearchView,
+        wanted: usize,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
+        // If other collections have postings, too, a record cannot be counted as one of this
+        // collection without looking it up.
+        let alone = self.drawers <= view.statistics().drawers;
+        if self.common.is_empty() || (alone && self.admitted(view) >= wanted) {
+            return Ok(());
+        }
+        let limit = wanted.max(NEWEST_LEAST);
+        let (places, queries): (Vec<usize>, Vec<TermQuery>) = self.common.drain(..).unzip();
+        let mut cut: Vec<&str> = Vec::new();
+        for (at, records) in places.into_iter().zip(view.newest(&queries, limit)?) {
+            let word = self.terms.get(at).map(|term| term.word.as_str());
+            if let Some(word) = word.filter(|word| records.len() == limit && !cut.contains(word)) {
+                cut.push(word);
+            }
+            self.mentions
+                .extend(records.into_iter().map(|record| (record, at, 1)));
+        }
+        if !cut.is_empty() {
+            let words = cut.into_iter().map(str::to_owned).collect();
+            warnings.push(Warning::CommonWords { limit, words });
+        }
+        self.mentions.sort_unstable();
+        Ok(())
+    }
+
+    /// Records that the selection holds, as far as that is known without looking them up.
+    fn admitted(&self, view: &dyn SearchView) -> usize {
+        self.by_record()
+            .filter(|(record, _)| view.admits(*record))
+            .count()
+    }
+
+    fn by_record(&self) -> impl Iterator<Item = (u64, &[Mention])> {
+        self.mentions
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter_map(|same| Some((same.first()?.0, same)))
+    }
+
+    /// Terms of a record, and how often it holds them.
+    pub(crate) fn of(&self, record: u64) -> impl Iterator<Item = (usize, u32)> + '_ {
+        let start = self.mentions.partition_point(|mention| mention.0 < record);
+        self.mentions
+            .iter()
+            .skip(start)
+            .take_while(move |mention| mention.0 == record)
+            .map(|(_, term, count)| (*term, *count))
+    }
+
+    /// The best records of the selection, best first. Lengths are read only of records that can still
+    /// be among them.
+    pub(crate) fn best(&self, view: &mut dyn SearchView, limit: usize) -> Result<Vec<(u64, f32)>> {
+        let weights: Vec<f32> = self
+            .terms
+            .iter()
+            .map(|term| term.weight * rarity(self.drawers, term.drawers))
+            .collect();
+        let score = |same: &[Mention], length: f32| -> f32 {
+            same.iter()
+                .map(|(_, term, count)| {
+                    let weight = weights.get(*term).copied().unwrap_or_default();
+                    let mean = self.mean_length;
+                    let share = saturation(*count as f32, PASSAGE_K1, PASSAGE_B, length, mean);
+                    weight * (PASSAGE_K1 + 1.0) * share
+                })
+                .sum()
+        };
+        let mut bounds: Vec<(f32, u64, &[Mention])> = self
+            .by_record()
+            .filter(|(record, _)| view.admits(*record))
+            .map(|(record, same)| (score(same, 0.0), record, same))
+            .collect();
+        bounds.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // Sorting after every so many records keeps the floor close enough.
+        let full = 2 * limit.max(32);
+        let mut best: Vec<(u64, f32)> = Vec::new();
+        let mut floor = f32::NEG_INFINITY;
+        let mut rest = bounds.as_slice();
+        loop {
+            let reach = rest.partition_point(|(bound, ..)| *bound > floor);
+            let (chunk, after) = rest.split_at(reach.min(full - best.len()));
+            if chunk.is_empty() {
+                break;
+            }
+            rest = after;
+            let records: Vec<u64> = chunk.iter().map(|(_, record, _)| *record).collect();
+            for ((_, record, same), length) in chunk.iter().zip(view.lengths(&records)?) {
+                best.extend(length.map(|length| (*record, score(same, length as f32))));
+            }
+            if best.len() >= full {
+                sort_by_score(&mut best);
+                best.truncate(limit);
+                floor = best.last().map_or(floor, |last| last.1);
+            }
+        }
+        sort_by_score(&mut best);
+        best.truncate(limit);
+        Ok(best)
+    }
+}
+
+fn sort_by_score(ranked: &mut [(u64, f32)]) {
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+}
+
+#[cfg(test)]
+mod tests {
+    use loci_core::rows::{Row, Rows};
+    use loci_core::{CandidateQuery, Metric, Selection, ViewRequest};
+
+    use super::*;
+
+    /// Ranks texts for a query; `limit` of them.
+    fn ranked(texts: &[String], query: &str, limit: usize) -> (Vec<(u64, f32)>, Vec<Warning>) {
+        let row = |(at, text): (usize, &String)| Row {
+            record: at as u64 + 1,
+            id: at.to_string(),
+            document: Some(text.clone()),
+            ..Row::default()
+        };
+        let rows = texts.iter().enumerate().map(row).collect();
+        let rows = Rows::new("drawers", Metric::Cosine, rows);
+        let (mut best, mut warnings) = (Vec::new(), Vec::new());
+        let request = ViewRequest {
+            selection: &Selection::all(),
+            vectors: false,
+        };
+        rows.with_view(&request, &mut |view| {
+            let question = Question::new(query, view.statistics(), &mut warnings);
+            let query = CandidateQuery {
+                terms: &question.terms,
+                common: question.common,
+                vectors: &[],
+                near: 0,
+            };
+            let postings = view.candidates(&query)?.postings;
+            let mut arm = Lexical::new(question, postings, view.statistics());
+            arm.add_newest(view, limit, &mut warnings)?;
+            best = arm.best(view, limit)?;
+            Ok(())
+        })
+        .unwrap();
+        (best, warnings)
+    }
+
+    #[test]
+    fn the_best_are_the_first_of_a_full_ranking() {
+        let text = |n: usize| {
+            let (a, b) = ("quagga ".repeat(n % 5), "okapi ".repeat(n % 3));
+            format!("{a}{b}{}", "filler ".repeat(n % 41))
+        };
+        let texts: Vec<String> = (0..700).map(text).collect();
+        let (all, _) = ranked(&texts, "quagga okapi", texts.len());
+        assert!(all.len() > 500);
+        for limit in [1, 10, 33, 100] {
+            let (best, _) = ranked(&texts, "quagga okapi", limit);
+            assert_eq!(best, all[..limit], "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_common_word_chooses_the_newest_drawers_and_the_cut_is_reported() {
+        let mut texts = vec!["common ground".to_owned(); 2_500];
+        texts[0] = "common quagga".into();
+        let (best, warnings) = ranked(&texts, "common", 10);
+        assert_eq!(best.len(), 10);
+        assert!(best.iter().all(|(record, _)| *record > 500), "{best:?}");
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings[0].code, "common_words");
+        let (best, warnings) = ranked(&texts, "common quagga", 1);
+        assert_eq!(best[0].0, 1);
+        assert_eq!(warnings, []);
+    }
+}

@@ -1,0 +1,349 @@
+//! What a search reads of a collection, inside one read transaction.
+
+use std::collections::HashSet;
+
+use loci_core::{
+    CandidateQuery, Candidates, Error, PassageSummary, Recalled, Result, SearchView, SourceLimits,
+    SourcePassages, SpaceVector, Statistics, Surroundings, TermQuery, ViewRequest, Warning,
+};
+use loci_index::QueryVector;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::meta::CollectionRow;
+use super::query::{Reading, with_index};
+use super::read::Damaged;
+use super::rowset::RowSet;
+use super::{SqliteCollection, other, postings};
+use crate::fault::{Attempt, Fault};
+use crate::store::connection::Db;
+
+/// [`loci_core::Collection::with_view`]. Only a view for vectors brings the index up to date.
+pub(crate) fn with_view(
+    collection: &SqliteCollection,
+    request: &ViewRequest<'_>,
+    work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
+) -> Result<Vec<Warning>> {
+    if request.vectors {
+        let ((), warnings) = with_index(collection, "searching", |reading, damaged| {
+            let (db, row) = (reading.db, reading.row);
+            View::open(collection, db, row, Some(reading), request, damaged)?.run(work)
+        })?;
+        return Ok(warnings);
+    }
+    collection.read("searching words", |db, row| {
+        let mut damaged = Damaged::default();
+        View::open(collection, db, row, None, request, &mut damaged)?.run(work)?;
+        Ok(damaged.into_warning().into_iter().collect())
+    })
+}
+
+struct View<'a> {
+    db: &'a Db,
+    row: &'a CollectionRow,
+    /// Nothing if the view was opened without vectors.
+    reading: Option<&'a Reading<'a>>,
+    set: Option<RowSet>,
+    statistics: Statistics,
+    damaged: &'a mut Damaged,
+    /// The first fault that a call ran into.
+    fault: Option<Fault>,
+}
+
+impl<'a> View<'a> {
+    fn open(
+        collection: &'a SqliteCollection,
+        db: &'a Db,
+        row: &'a CollectionRow,
+        reading: Option<&'a Reading<'a>>,
+        request: &ViewRequest<'_>,
+        damaged: &'a mut Damaged,
+    ) -> Attempt<Self> {
+        let set = collection.evaluator(db, row).selection(request.selection)?;
+        let palace_drawers: i64 = db
+            .sql
+            .prepare_cached("SELECT coalesce(sum(drawers), 0) FROM collections")?
+            .query_row([], |columns| columns.get(0))?;
+        let statistics = Statistics {
+            palace_drawers: palace_drawers as u64,
+            drawers: row.drawers,
+            terms: row.terms,
+            vectors: row.vectors,
+            in_scope: set.as_ref().map_or(row.drawers, |set| set.len(row.drawers)),
+            metric: row.metric,
+            dimension: row.vector_dimension(),
+            embedder: row.embedder.clone(),
+            foreign: match reading {
+                Some(_) => other::counts(&db.sql, row.id)?,
+                None => Vec::new(),
+            },
+        };
+        Ok(Self {
+            db,
+            row,
+            reading,
+            set,
+            statistics,
+            damaged,
+            fault: None,
+        })
+    }
+
+    /// The fault of a call is the fault of the transaction, whatever `work` makes of the error.
+    fn run(mut self, work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>) -> Attempt<()> {
+        let result = work(&mut self);
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(result?),
+        }
+    }
+
+    /// Keeps a fault and answers with an error that ends the work.
+    fn keep<T>(&mut self, result: Attempt<T>) -> Result<T> {
+        result.map_err(|fault| {
+            let error = Error::Internal {
+                doing: "searching".into(),
+                detail: format!("{fault:?}"),
+            };
+            self.fault.get_or_insert(fault);
+            error
+        })
+    }
+
+    fn find_candidates(&mut self, query: &CandidateQuery<'_>) -> Attempt<Candidates> {
+        let postings = postings::read(self.db, query.terms, query.common)?;
+        let mut nearest = Vec::with_capacity(query.vectors.len());
+        for vector in query.vectors {
+            let set = self.set.as_ref();
+            let found = match (&vector.space, self.reading) {
+                (None, Some(reading)) => {
+                    reading.nearest(&vector.vector, query.near, set, self.damaged)?
+                }
+                (None, None) => {
+                    return Err(Error::Internal {
+                        doing: "searching".into(),
+                        detail: "the view was opened without vectors".into(),
+                    }
+                    .into());
+                }
+                (Some(embedder), _) => other::nearest(
+                    &self.db.sql,
+                    self.row,
+                    embedder,
+                    &vector.vector,
+                    query.near,
+                    set,
+                    self.damaged,
+                )?,
+            };
+            nearest.push(found);
+        }
+        Ok(Candidates { postings, nearest })
+    }
+
+    fn read_surroundings(&self, records: &[u64], limits: SourceLimits) -> Attempt<Surroundings> {
+        let mut found = Surroundings::default();
+        let mut seen = HashSet::new();
+        let mut read = 0;
+        let mut statement = self.db.sql.prepare_cached(
+            "SELECT row, terms, authored_at, label, source FROM passages
+             WHERE row = ?1 AND collection = ?2",
+        )?;
+        for record in records {
+            let mut rows = statement.query(params![*record as i64, self.row.id])?;
+            let passage = rows.next()?.map(summary).transpose()?;
+            let source = passage.as_ref().and_then(|passage| passage.source);
+            found.passages.push(passage);
+            let Some(source) = source.filter(|_| read < limits.total) else {
+                continue;
+            };
+            if seen.insert(source) {
+                let passages = members(&self.db.sql, source, limits.per_source)?;
+                read += passages.len();
+                found.sources.push(SourcePassages { source, passages });
+            }
+        }
+        Ok(found)
+    }
+
+    fn read_distances(
+        &self,
+        vectors: &[SpaceVector],
+        records: &[u64],
+    ) -> Attempt<Vec<Option<(usize, f32)>>> {
+        let mut distances: Vec<Option<(usize, f32)>> = vec![None; records.len()];
+        for (at, vector) in vectors.iter().enumerate() {
+            let query = QueryVector::new(self.row.metric, &vector.vector);
+            let mut statement = self.db.sql.prepare_cached(match &vector.space {
+                None => "SELECT vector FROM vectors WHERE row = ?1 AND ?2 IS NULL",
+                Some(_) => other::ONE_SQL,
+            })?;
+            let identity = vector.space.as_ref().map(other::to_json).transpose()?;
+            let unknown = distances.iter_mut().zip(records);
+            for (found, record) in unknown.filter(|(found, _)| found.is_none()) {
+                let mut rows = statement.query(params![*record as i64, identity])?;
+                if let Some(columns) = rows.next()? {
+                    let bytes = columns.get_ref(0)?.as_blob().unwrap_or_default();
+                    *found = query
+                        .distance_to_bytes(bytes)
+                        .filter(|distance| !distance.is_nan())
+                        .map(|distance| (at, distance));
+                }
+            }
+        }
+        Ok(distances)
+    }
+
+    /// One value for each record.
+    fn each<T>(
+        &self,
+        sql: &str,
+        records: &[u64],
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Attempt<Vec<Option<T>>> {
+        let mut statement = self.db.sql.prepare_cached(sql)?;
+        records
+            .iter()
+            .map(|record| {
+                Ok(statement
+                    .query_row([*record as i64], |columns| read(columns))
+                    .optional()?)
+            })
+            .collect()
+    }
+
+    fn fetch_one(&mut self, record: u64) -> Attempt<Option<Recalled>> {
+        let Some(drawer) = self.damaged.fetch(&self.db.sql, record)? else {
+            return Ok(None);
+        };
+        let (created_at, updated_at) = self
+            .db
+            .sql
+            .prepare_cached("SELECT created_at, updated_at FROM drawers WHERE row = ?1")?
+            .query_row([record as i64], |columns| {
+                Ok((moment(columns, 0)?, moment(columns, 1)?))
+            })?;
+        Ok(Some(Recalled {
+            record,
+            id: drawer.id,
+            document: drawer.text,
+            metadata: drawer.metadata,
+            created_at,
+            updated_at,
+        }))
+    }
+}
+
+impl SearchView for View<'_> {
+    fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    fn admits(&self, record: u64) -> bool {
+        self.set.as_ref().is_none_or(|set| set.contains(record))
+    }
+
+    fn candidates(&mut self, query: &CandidateQuery<'_>) -> Result<Candidates> {
+        let found = self.find_candidates(query);
+        self.keep(found)
+    }
+
+    fn newest(&mut self, terms: &[TermQuery], limit: usize) -> Result<Vec<Vec<u64>>> {
+        let (db, collection) = (&self.db.sql, self.row.id);
+        let newest =
+            |term| postings::newest(db, collection, term, limit, |record| self.admits(record));
+        let found = terms.iter().map(newest).collect();
+        self.keep(found)
+    }
+
+    fn lengths(&mut self, records: &[u64]) -> Result<Vec<Option<u32>>> {
+        let collection = self.row.id;
+        let found = self.each(
+            "SELECT terms, collection FROM passages WHERE row = ?1",
+            records,
+            |columns| {
+                let own = columns.get_ref(1)?.as_i64() == Ok(collection);
+                length(columns, 0).map(|length| own.then_some(length))
+            },
+        );
+        self.keep(found)
+            .map(|found| found.into_iter().map(Option::flatten).collect())
+    }
+
+    fn surroundings(&mut self, records: &[u64], limits: SourceLimits) -> Result<Surroundings> {
+        let found = self.read_surroundings(records, limits);
+        self.keep(found)
+    }
+
+    fn created_at(&mut self, records: &[u64]) -> Result<Vec<Option<i64>>> {
+        let sql = "SELECT created_at FROM drawers WHERE row = ?1";
+        let found = self.each(sql, records, |columns| moment(columns, 0));
+        self.keep(found)
+    }
+
+    fn distances(
+        &mut self,
+        vectors: &[SpaceVector],
+        records: &[u64],
+    ) -> Result<Vec<Option<(usize, f32)>>> {
+        let found = self.read_distances(vectors, records);
+        self.keep(found)
+    }
+
+    fn tokens(&mut self, records: &[u64]) -> Result<Vec<Vec<u16>>> {
+        let sql = "SELECT tokens FROM passages WHERE row = ?1";
+        let found = self.each(sql, records, |columns| {
+            let bytes = columns.get_ref(0)?.as_blob().unwrap_or_default();
+            let (tokens, _) = bytes.as_chunks::<2>();
+            let tokens = tokens.iter().map(|token| u16::from_le_bytes(*token));
+            Ok(tokens.collect())
+        });
+        self.keep(found)
+            .map(|found| found.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    fn fetch(&mut self, records: &[u64]) -> Result<Vec<Recalled>> {
+        let mut drawers = Vec::with_capacity(records.len());
+        for record in records {
+            let fetched = self.fetch_one(*record);
+            drawers.extend(self.keep(fetched)?);
+        }
+        Ok(drawers)
+    }
+}
+
+/// Passages of a source in order.
+fn members(db: &Connection, source: u64, limit: usize) -> Attempt<Vec<PassageSummary>> {
+    let mut statement = db.prepare_cached(MEMBERS_SQL)?;
+    let mut rows = statement.query(params![source as i64, limit as i64])?;
+    let mut members = Vec::new();
+    while let Some(columns) = rows.next()? {
+        members.push(summary(columns)?);
+    }
+    Ok(members)
+}
+
+/// Derived columns are read as they are: a damaged passage costs rank, not the answer.
+fn summary(columns: &Row<'_>) -> Attempt<PassageSummary> {
+    let source = columns.get_ref(4)?.as_i64().unwrap_or_default();
+    Ok(PassageSummary {
+        record: columns.get::<_, i64>(0)? as u64,
+        length: length(columns, 1)?,
+        authored_at: moment(columns, 2)?,
+        label: columns.get_ref(3)?.as_str().unwrap_or_default().to_owned(),
+        source: (source != 0).then_some(source as u64),
+    })
+}
+
+fn length(columns: &Row<'_>, at: usize) -> rusqlite::Result<u32> {
+    let length = columns.get_ref(at)?.as_i64().unwrap_or_default();
+    Ok(length.clamp(0, i64::from(u32::MAX)) as u32)
+}
+
+fn moment(columns: &Row<'_>, at: usize) -> rusqlite::Result<i64> {
+    Ok(columns.get_ref(at)?.as_i64().unwrap_or_default())
+}
+
+/// Entirely from the index, in order.
+pub(crate) const MEMBERS_SQL: &str =
+    "SELECT row, terms, authored_at, label, source FROM passages INDEXED BY passages_source
+     WHERE source = ?1 AND source <> 0 ORDER BY line, row LIMIT ?2";
