@@ -63,8 +63,8 @@ pub use json::{
 };
 pub use ledger::{
     Adopted, CountedSource, Counts, Filed, LEFTOVERS, Ledger, MAX_MARK_BYTES,
-    MAX_SOURCE_NAME_BYTES, Piece, RunKind, RunRecord, RunState, SourceChange, SourceHash, Machine, MachineSource,
-    SourceRecord, Stat, TextPlace, Undone,
+    MAX_SOURCE_NAME_BYTES, Machine, MachineSource, Piece, RunKind, RunRecord, RunState,
+    SourceChange, SourceHash, SourceRecord, Stat, TextPlace, Undone,
 };
 pub use maintenance::{
     Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,

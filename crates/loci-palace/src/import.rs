@@ -15,8 +15,8 @@ use std::time::Duration;
 use loci_core::clock::new_id;
 use loci_core::{
     Batch, Collection, CollectionOptions, Error, ErrorKind, Existing, Get, History, Include,
-    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Metadata, Metric, Outcome, OutcomeKind, Machine,
-    Result, Selection, Warning, quoted,
+    LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Machine, Metadata, Metric, Outcome,
+    OutcomeKind, Result, Selection, Warning, quoted,
 };
 use serde::Serialize;
 

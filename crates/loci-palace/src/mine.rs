@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Capability, Error, Filter, KeyTest, Ledger, Result, RunKind, RunRecord, RunState, Undone, Warning, Machine,
+    Capability, Error, Filter, KeyTest, Ledger, Machine, Result, RunKind, RunRecord, RunState,
+    Undone, Warning,
 };
 use loci_mine::watch::{Pace, Stir};
 use loci_mine::{

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection, VerifyReport, Warning, validate_collection_name, Kinship, MachineSource,
+    Embedder, Error, ForgetOutcome, Health, Kinship, MachineSource, PalaceRef, PalaceState,
+    ReembedProgress, Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored,
+    Result, Selection, VerifyReport, Warning, validate_collection_name,
 };
 use rusqlite::params;
 

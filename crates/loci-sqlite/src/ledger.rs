@@ -15,7 +15,8 @@ mod sources;
 mod undo;
 
 use loci_core::{
-    Adopted, CountedSource, Filed, Ledger, Result, RunKind, RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone, Machine,
+    Adopted, CountedSource, Filed, Ledger, Machine, Result, RunKind, RunRecord, RunState,
+    SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
 };
 
 pub(crate) use self::adopting::imported_origin;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult, MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query, QueryResult, RecallResult, Result, Selection, Warning, WriteResult, SearchView, ViewRequest,
+    Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder,
+    EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query,
+    QueryResult, RecallResult, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::OpenPalace;

@@ -5,7 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use loci_core::rows::Rows;
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error, FacetCounts, Fact, Get, GetResult, Health, Include, LexicalResult, Link, LinkEnd, MAX_RESULTS, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome, PalaceRef, Query, QueryInput, QueryResult, Related, Result, Selection, WriteResult, Existing, History, validate_facts, validate_links, validate_vector, SearchView, ViewRequest, Warning,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
+    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, LexicalResult, Link,
+    LinkEnd, MAX_RESULTS, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
+    Metric, Outcome, PalaceRef, Query, QueryInput, QueryResult, Related, Result, SearchView,
+    Selection, ViewRequest, Warning, WriteResult, validate_facts, validate_links, validate_vector,
 };
 
 use super::ledger::Vectors;

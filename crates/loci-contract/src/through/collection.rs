@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, FacetCounts, Fact, Get, GetResult, Health, Include, Judge, LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Probe, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, SearchView, ViewRequest, Warning,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity,
+    FacetCounts, Fact, Get, GetResult, Health, Include, Judge, LexicalResult, Link,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Probe, Query,
+    QueryResult, RecallResult, Related, Result, SearchView, Selection, ViewRequest, Warning,
+    WriteResult,
 };
 
 use super::scribe::Scribe;

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Ledger, LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query, QueryResult, RecallResult, Related, Result, Selection, WriteResult, SearchView, ViewRequest, Warning,
+    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing,
+    FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Ledger, LexicalResult,
+    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query,
+    QueryResult, RecallResult, Related, Result, SearchView, Selection, ViewRequest, Warning,
+    WriteResult,
 };
 
 use super::{Policy, Tally, mask_batch, mask_fact, mask_link, merge};

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use loci_core::{
-    Adopted, Collection as _, CountedSource, Error, Filed, Ledger, Result, RunKind, RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone, Machine,
+    Adopted, Collection as _, CountedSource, Error, Filed, Ledger, Machine, Result, RunKind,
+    RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
 };
 
 use super::collection::MaskingCollection;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use loci_core::{
-    Advice, Capability, Collection, Error, Filter, Leaving, Ledger, MinedGroup, Moved, Project, Machine,
-    ProjectRecord, Projects, Result, Selection, WingClaim,
+    Advice, Capability, Collection, Error, Filter, Leaving, Ledger, Machine, MinedGroup, Moved,
+    Project, ProjectRecord, Projects, Result, Selection, WingClaim,
 };
 use loci_mine::place::{Chosen, FoundProject, Places, locate_conversation};
 use serde::Serialize;

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use loci_core::ledger::matching::{PieceKey, inverse, match_pieces, patch_to};
 use loci_core::{
-    Counts, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result, SourceChange, SourceRecord, Error,
+    Counts, Error, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result,
+    SourceChange, SourceRecord,
 };
 use rusqlite::{Connection, params};
 

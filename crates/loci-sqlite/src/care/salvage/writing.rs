@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loci_core::{
     Adopted, Backend, Batch, Collection, CollectionOptions, CountedSource, Durability,
     EmbedderIdentity, Existing, History, LEFTOVERS, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,
-    Metadata, Metric, Outcome, OutcomeKind, PalaceRef, Result, SalvageReport, Origin,
+    Metadata, Metric, Origin, Outcome, OutcomeKind, PalaceRef, Result, SalvageReport,
 };
 use rusqlite::params;
 
