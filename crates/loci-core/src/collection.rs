@@ -14,10 +14,10 @@ use crate::metadata::Metadata;
 use crate::project::Projects;
 use crate::relations::{Fact, Link, Related};
 use crate::result::{
-    Changes, DeleteResult, FacetCounts, GetResult, Health, Include, QueryResult, Warning,
-    WriteResult,
+    Changes, DeleteResult, FacetCounts, GetResult, Health, Include, QueryResult, WriteResult,
 };
 use crate::search_view::{SearchView, ViewRequest};
+use crate::warning::Warning;
 
 /// How distances are measured; fixed when a collection is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize)]

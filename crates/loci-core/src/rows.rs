@@ -24,8 +24,9 @@ use crate::collection::{Get, Metric, Selection};
 use crate::embedder::EmbedderIdentity;
 use crate::error::Result;
 use crate::metadata::{MetaValue, Metadata};
-use crate::result::{FacetCounts, GetResult, Include, Warning};
+use crate::result::{FacetCounts, GetResult, Include};
 use crate::search_view::{SearchView, ViewRequest};
+use crate::warning::Warning;
 
 /// One drawer.
 #[derive(Debug, Clone, Default, PartialEq)]

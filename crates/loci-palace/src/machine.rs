@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use loci_core::{Error, Machine, Result};
+use loci_files::{foreign, own};
 
 use crate::config::{name_in_variable, state_directory};
 
@@ -46,7 +47,11 @@ fn find() -> Result<Machine> {
         return Ok(named(&name));
     }
     let host = host_name();
-    if let Some(id) = fs::read_to_string(SYSTEM).ok().as_deref().and_then(hashed) {
+    if let Some(id) = foreign::read_to_string(Path::new(SYSTEM))
+        .ok()
+        .as_deref()
+        .and_then(hashed)
+    {
         return Ok(Machine { id, host });
     }
     let directory = state_directory()
@@ -85,10 +90,10 @@ fn kept_in(directory: &Path) -> Result<String> {
     }
     fs::create_dir_all(directory).map_err(fail)?;
     let drawn = uuid::Uuid::new_v4().simple().to_string();
-    let unfinished = directory.join(format!("{KEPT}.{}.tmp", std::process::id()));
+    let unfinished = directory.join(format!("{KEPT}.{drawn}.tmp"));
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&unfinished).map_err(fail)?;
+    options.write(true).mode(0o600);
+    let mut file = own::create_with(&unfinished, &options).map_err(fail)?;
     file.write_all(drawn.as_bytes())
         .and_then(|()| file.sync_all())
         .map_err(fail)?;
@@ -102,7 +107,7 @@ fn kept_in(directory: &Path) -> Result<String> {
 }
 
 fn kept_at(path: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(path) {
+    match own::read_to_string(path) {
         Ok(text) => match hashed(&text) {
             Some(id) => Ok(Some(id)),
             None => Err(Error::io(
@@ -162,7 +167,7 @@ mod tests {
         let mode = fs::metadata(state.join(KEPT)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(&state).unwrap().count(), 1);
-        fs::write(state.join(KEPT), "").unwrap();
+        own::write(&state.join(KEPT), "").unwrap();
         assert!(kept_in(&state).is_err());
     }
 }

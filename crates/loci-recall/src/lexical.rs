@@ -1,7 +1,7 @@
 //! The lexical arm: BM25 over the postings that a backend lists, under the same selection as every
 //! other arm.
 
-use loci_core::{Postings, Result, SearchView, Statistics, TermQuery, Warning, quoted_list};
+use loci_core::{Postings, Result, SearchView, Statistics, TermQuery, Warning};
 use loci_text::TermKind;
 
 use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(best.len(), 10);
         assert!(best.iter().all(|(record, _)| *record > 500), "{best:?}");
         assert_eq!(warnings.len(), 1);
-        assert_eq!(warnings[0].code, "common_words");
+        assert_eq!(warnings[0].code(), "common_words");
         let (best, warnings) = ranked(&texts, "common quagga", 1);
         assert_eq!(best[0].0, 1);
         assert_eq!(warnings, []);

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{
-    Collection, Embedder, Error, Judge, Kinship, MAX_DEPTH, Metric, Probe, ProbeVector, Recalled,
-    Result, Warning, quoted, quoted_unless_plain,
-};
+use loci_core::{Collection, Embedder, Error, Kinship, Metric, Recalled, Result, Warning};
 use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
 

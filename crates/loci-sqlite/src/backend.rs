@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, Error, ForgetOutcome, Health, Kinship, MachineSource, PalaceRef, PalaceState,
-    ReembedProgress, Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored,
-    Result, Selection, VerifyReport, Warning, validate_collection_name,
+    Embedder, Error, ForgetOutcome, Health, MachineSource, PalaceRef, PalaceState, ReembedProgress,
+    Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection,
+    VerifyReport, Warning, validate_collection_name,
 };
 use rusqlite::params;
 
@@ -54,6 +54,10 @@ impl SqliteBackend {
             closed: AtomicBool::new(false),
             stores: Mutex::default(),
         }
+    }
+
+    pub(crate) fn machine(&self) -> &MachineSource {
+        &self.machine
     }
 
     /// The machine that gets the sources of a palace whose format records no machines, when this

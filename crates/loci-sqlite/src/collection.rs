@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 use loci_core::{
     Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
-    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Kinship,
-    LexicalResult, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
-    Metric, Probe, Query, QueryResult, RecallResult, Related, Result, SearchView, Selection,
-    ViewRequest, Warning, WriteResult, validate_facts, validate_links,
+    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Kinship, Link,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Query,
+    QueryResult, Related, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
+    validate_facts, validate_links,
 };
 
 use rusqlite::Connection;

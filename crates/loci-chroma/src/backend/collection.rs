@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{
     Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder,
-    EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, Judge, LexicalResult,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Probe, Query,
-    QueryResult, RecallResult, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
+    EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, MaintenanceKind,
+    MaintenanceResult, MaintenanceState, MetaValue, Metric, Query, QueryResult, Result, SearchView,
+    Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::OpenPalace;

@@ -6,9 +6,8 @@ use std::sync::{Arc, Barrier};
 use loci_chroma::ChromaBackend;
 use loci_contract::memory::{Written, WrittenCollection, WrittenDrawer};
 use loci_core::{
-    Advice, Backend, Collection, CollectionOptions, EmbedderIdentity, Error, Findings, Get,
-    GetResult, Include, Judge, Metadata, Metric, PalaceRef, Period, Probe, Query, RecallResult,
-    Result, Selection, Warning,
+    Advice, Backend, Collection, CollectionOptions, EmbedderIdentity, Error, Get, GetResult,
+    Include, Metadata, Metric, PalaceRef, Period, Query, Result, Selection, Warning,
 };
 use loci_recall::{Findings, Judge, Probe, RecallResult, recall, search_words};
 use loci_sqlite::SqliteBackend;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use loci_core::rows::Rows;
 use loci_core::{
     Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
-    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, LexicalResult, Link,
-    LinkEnd, MAX_RESULTS, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus,
-    Metric, Outcome, PalaceRef, Query, QueryInput, QueryResult, Related, Result, SearchView,
-    Selection, ViewRequest, Warning, WriteResult, validate_facts, validate_links, validate_vector,
+    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Link, LinkEnd,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Outcome,
+    PalaceRef, Query, QueryInput, QueryResult, Related, Result, SearchView, Selection, ViewRequest,
+    Warning, WriteResult, validate_facts, validate_links,
 };
 
 use super::ledger::Vectors;

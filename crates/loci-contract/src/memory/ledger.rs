@@ -13,7 +13,7 @@ use loci_core::ledger::forgotten::{Book, NewRecord, Record};
 use loci_core::ledger::matching::text_hash;
 use loci_core::{
     Adopted, CountedSource, Error, Filed, LEFTOVERS, Ledger, Machine, MetadataPatch, Result,
-    RunRecord, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
+    RunKind, RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
 };
 
 pub(super) use self::adopting::origin_row;
@@ -279,13 +279,13 @@ impl Ledger for MemoryCollection {
         })
     }
 
-    fn begin_run(&self, kind: &str, roots: &[String]) -> Result<u64> {
+    fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64> {
         self.change(|palace| {
             palace.runs += 1;
             let run = RunRecord {
                 id: palace.runs,
-                kind: kind.into(),
-                state: "running".into(),
+                kind: kind.clone(),
+                state: RunState::Running,
                 roots: roots.to_vec(),
                 summary: serde_json::json!({}),
                 started_at: now_ms(),
@@ -298,11 +298,11 @@ impl Ledger for MemoryCollection {
         })
     }
 
-    fn end_run(&self, run: u64, state: &str, summary: &serde_json::Value) -> Result<()> {
+    fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()> {
         self.change(|palace| {
             let mined = &mut palace.collection_mut(&self.name)?.mined;
             if let Some(run) = mined.runs.get_mut(&run) {
-                run.state = state.into();
+                run.state = state.clone();
                 run.summary = summary.clone();
                 run.finished_at = Some(now_ms());
             }

@@ -8,8 +8,8 @@ mod sources;
 use std::sync::Arc;
 
 use loci_core::{
-    Capability, Collection, Counts, Filed, Ledger, Machine, Piece, SourceChange, SourceHash,
-    SourceRecord,
+    Capability, Collection, Counts, Filed, Ledger, Machine, Piece, RunKind, SourceChange,
+    SourceHash, SourceRecord,
 };
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn ledger(collection: &dyn Collection) -> &dyn Ledger {
 
 fn begin(collection: &dyn Collection) -> u64 {
     ledger(collection)
-        .begin_run("mine", &["/notes".into()])
+        .begin_run(&RunKind::Mine, &["/notes".into()])
         .unwrap()
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loci_core::{
     Backend, Batch, Capability, DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd,
-    Metadata, RehearsalStep, RepairOptions, Result, Selection,
+    Metadata, RehearsalStep, RepairOptions, Result, RunKind, Selection,
 };
 
 use crate::scene::{DRAWERS, embedding, everything, ids, lacks, open, plain, refused, worded};
@@ -290,7 +290,7 @@ pub fn s20_9_a_palace_that_was_closed_opens_with_its_ledger(fixture: &dyn Fixtur
     let collection = open(fixture, &palace, DRAWERS, &plain()).unwrap();
     let run = collection
         .ledger()
-        .map(|ledger| ledger.begin_run("mine", &[]).unwrap());
+        .map(|ledger| ledger.begin_run(&RunKind::Mine, &[]).unwrap());
     backend.close_palace(&palace).unwrap();
     assert!(collection.count().is_err());
     let again = open(fixture, &palace, DRAWERS, &plain()).unwrap();

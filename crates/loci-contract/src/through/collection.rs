@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
     Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity,
-    FacetCounts, Fact, Get, GetResult, Health, Include, Judge, LexicalResult, Link,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Probe, Query,
-    QueryResult, RecallResult, Related, Result, SearchView, Selection, ViewRequest, Warning,
-    WriteResult,
+    FacetCounts, Fact, Get, GetResult, Health, Include, Link, MaintenanceKind, MaintenanceResult,
+    MaintenanceState, Metric, PalaceRef, Query, QueryResult, Related, Result, SearchView,
+    Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::scribe::Scribe;

@@ -4,7 +4,8 @@ use super::{Row, Rows, fields};
 use crate::batch::{MAX_RESULTS, validate_vector};
 use crate::collection::{Metric, Query};
 use crate::error::{Error, Result};
-use crate::result::{QueryResult, Warning};
+use crate::result::QueryResult;
+use crate::warning::Warning;
 
 impl Rows {
     /// [`crate::Collection::query`] by these vectors. The input of `query` is not read: whoever has an

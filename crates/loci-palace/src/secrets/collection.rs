@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use loci_core::{
     Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing,
-    FacetCounts, Fact, Get, GetResult, Health, History, Include, Judge, Ledger, LexicalResult,
-    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Probe, Projects, Query,
-    QueryResult, RecallResult, Related, Result, SearchView, Selection, ViewRequest, Warning,
-    WriteResult,
+    FacetCounts, Fact, Get, GetResult, Health, History, Include, Ledger, Link, MaintenanceKind,
+    MaintenanceResult, MaintenanceState, Metric, Projects, Query, QueryResult, Related, Result,
+    SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::{Policy, Tally, mask_batch, mask_fact, mask_link, merge};

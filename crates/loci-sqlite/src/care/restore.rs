@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Advice, Durability, Error, PalaceRef, Restored, Result};
+use loci_core::{Advice, Error, PalaceRef, Restored, Result};
 use loci_files::{foreign, own};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -63,7 +63,7 @@ pub(crate) fn restore(
     drop(lock);
     drop(restoring);
     // A palace of an older format is migrated by the process that uses it first.
-    if is_current && let Err(error) = build_indexes(&place, backend.durability()) {
+    if is_current && let Err(error) = build_indexes(&place, backend) {
         tracing::warn!(%error, "the restored palace has no index yet; answers stay exact");
     }
     Ok(Restored { drawers, set_aside })
@@ -71,8 +71,13 @@ pub(crate) fn restore(
 
 /// Builds the index of every collection that needs one. A backup holds none, so the first search
 /// would read every vector, and its process would build the index before it ends.
-fn build_indexes(place: &Place, durability: Durability) -> Result<()> {
-    let store = Store::open(&place.directory, false, durability)?;
+fn build_indexes(place: &Place, backend: &SqliteBackend) -> Result<()> {
+    let store = Store::open(
+        &place.directory,
+        false,
+        backend.durability(),
+        backend.machine(),
+    )?;
     let names: Vec<String> = store.read("listing collections", |db| {
         let head = Head::read(&db.sql)?;
         let rows = CollectionRow::all(&db.sql, &head)?;

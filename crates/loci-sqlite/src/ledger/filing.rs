@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use loci_core::ledger::matching::{PieceKey, inverse, match_pieces, patch_to};
 use loci_core::{
-    Counts, Error, Filed, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Piece, Result,
-    SourceChange, SourceRecord,
+    Counts, Filed, Kinship, LEFTOVERS, MetadataPatch, Outcome, Piece, Result, SourceChange,
+    SourceRecord,
 };
 use rusqlite::{Connection, params};
 

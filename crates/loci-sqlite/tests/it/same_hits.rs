@@ -94,7 +94,7 @@ fn filled(backend: &dyn Backend, palace: &PalaceRef) -> Arc<dyn Collection> {
         .get_collection(palace, "drawers", true, &options)
         .unwrap();
     let added = collection.add(&drawers("d", 200)).unwrap();
-    assert!(added.count("added") > 150);
+    assert!(added.count(loci_core::OutcomeKind::Added) > 150);
     collection
         .add(&Batch::new(["bare"]).metadatas([Metadata::default()]))
         .unwrap();
@@ -174,7 +174,7 @@ fn requests() -> Vec<Request> {
 }
 
 fn codes(warnings: &[Warning]) -> Vec<&str> {
-    warnings.iter().map(|warning| warning.code).collect()
+    warnings.iter().map(|warning| warning.code()).collect()
 }
 
 fn assert_same(what: &str, ours: &[(String, f64)], theirs: &[(String, f64)]) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use loci_core::ledger::matching::{PieceKey, inverse, match_pieces, patch_to, text_hash};
 use loci_core::{
     Batch, Counts, EmbedderIdentity, Error, Filed, LEFTOVERS, Metadata, MetadataPatch, Outcome,
-    Piece, Result, SourceChange, SourceRecord,
+    Piece, Result, RunState, SourceChange, SourceRecord,
 };
 
 use super::{Kept, SLICE, no_run};
@@ -35,7 +35,7 @@ pub(super) fn file(
         if mined
             .runs
             .get(&run)
-            .is_none_or(|run| run.state != "running")
+            .is_none_or(|run| run.state != RunState::Running)
         {
             return Err(Error::Busy {
                 what: format!("mining: run {run} is not under way in this palace"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use loci_core::ledger::forgotten::place_of;
-use loci_core::{Error, LEFTOVERS, Outcome, Result, Undone};
+use loci_core::{Error, LEFTOVERS, Outcome, Result, RunState, Undone};
 
 use super::filing::{self, Vectors, patch_of};
 use super::{KEPT_RUNS, Kept, Mined, no_run};
@@ -93,7 +93,7 @@ pub(super) fn undo(collection: &MemoryCollection, run: u64) -> Result<Undone> {
             }
         }
         if let Some(run) = palace.collection_mut(name)?.mined.runs.get_mut(&run) {
-            run.state = "undone".into();
+            run.state = RunState::Undone;
         }
         Ok(undone)
     })
@@ -101,7 +101,7 @@ pub(super) fn undo(collection: &MemoryCollection, run: u64) -> Result<Undone> {
 
 fn refuse_if_impossible(mined: &Mined, run: u64) -> Result<()> {
     let record = mined.runs.get(&run).ok_or_else(|| no_run(run))?;
-    if record.state == "undone" {
+    if record.state == RunState::Undone {
         return Err(Error::invalid(format!("run {run}"), "is undone already"));
     }
     let own = || mined.steps.values().filter(|step| step.run == run);

@@ -204,8 +204,8 @@ pub fn s19_9_filed_texts_are_found_by_words_and_vectors(fixture: &dyn Fixture) {
     let run = begin(&*collection);
     file(&*collection, run, "/notes/a.md", &["a heron by the river"]);
     let id = texts(&*collection)[0].1.clone();
-    assert_eq!(worded(&*collection, "heron"), [id.clone()]);
-    assert_eq!(nearest(&*collection, [1.0, 0.0], 1), [id.clone()]);
+    assert_eq!(worded(&*collection, "heron"), [id.as_str()]);
+    assert_eq!(nearest(&*collection, [1.0, 0.0], 1), [id.as_str()]);
     collection.delete(&Selection::ids([id])).unwrap();
     assert_eq!(
         ledger(&*collection)

@@ -1,6 +1,6 @@
 //! Runs and their undo.
 
-use loci_core::{Batch, Error, Selection};
+use loci_core::{Batch, Error, RunKind, RunState, Selection};
 use serde_json::json;
 
 use super::{begin, counts, file, ledger, mined, only_texts, texts};
@@ -14,8 +14,10 @@ pub fn s19_19_runs_are_numbered_and_listed_newest_first(fixture: &dyn Fixture) {
     let first = begin(&*collection);
     file(&*collection, first, "/notes/a.md", &["red"]);
     let ledger = ledger(&*collection);
-    ledger.end_run(first, "done", &json!({"files": 1})).unwrap();
-    let second = ledger.begin_run("sync", &[]).unwrap();
+    ledger
+        .end_run(first, &RunState::Done, &json!({"files": 1}))
+        .unwrap();
+    let second = ledger.begin_run(&RunKind::Sync, &[]).unwrap();
     assert!(second > first);
     let runs = ledger.runs(10).unwrap();
     let brief: Vec<_> = runs
@@ -42,7 +44,7 @@ pub fn s19_20_only_a_run_that_is_under_way_files(fixture: &dyn Fixture) {
         ledger.file(run + 7, std::slice::from_ref(&change)),
         Error::Busy { .. }
     );
-    ledger.end_run(run, "done", &json!({})).unwrap();
+    ledger.end_run(run, &RunState::Done, &json!({})).unwrap();
     refused!(ledger.file(run, &[change]), Error::Busy { .. });
     assert_eq!(collection.count().unwrap(), 0);
 }
@@ -83,7 +85,10 @@ pub fn s19_21_undo_restores_what_a_run_added_changed_and_removed(fixture: &dyn F
             .unwrap(),
         []
     );
-    assert_eq!(ledger(&*collection).runs(1).unwrap()[0].state, "undone");
+    assert_eq!(
+        ledger(&*collection).runs(1).unwrap()[0].state,
+        RunState::Undone
+    );
 }
 
 pub fn s19_22_undo_leaves_what_somebody_changed_or_deleted_since(fixture: &dyn Fixture) {
