@@ -105,7 +105,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::RepairChroma => {
             "`loci repair --chroma PATH` finds the vectors where they are".into()
         }
-        Advice::KeepChromaVectors => "without `--rename-only` the vectors are kept, and \
+        Advice::KeepChromaVectors => "without `--rename-only` they are kept, and \
              `loci repair --chroma PATH` brings them back"
             .into(),
         _ => return None,

@@ -404,3 +404,22 @@ impl Error {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_with_advice_is_that_error_in_every_other_respect() {
+        let plain = || Error::Full {
+            path: "palace".into(),
+        };
+        let advised = plain().advise(Advice::BackUp).advise(Advice::ListRuns);
+        assert_eq!(advised.advice(), Some(Advice::ListRuns));
+        assert!(matches!(advised.plain(), Error::Full { .. }));
+        assert_eq!(advised.to_string(), plain().to_string());
+        assert_eq!(advised.kind(), plain().kind());
+        assert_eq!(advised.code(), plain().code());
+        assert_eq!(advised.help(), plain().help());
+    }
+}

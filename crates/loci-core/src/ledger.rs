@@ -457,3 +457,22 @@ pub trait Ledger: Send + Sync {
     /// Whether anything was ever forgotten here.
     fn has_forgotten(&self) -> Result<bool>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_newer_version_is_read_and_written_as_it_is() {
+        let words = ["running", "done", "stopped", "failed", "undoing", "undone"];
+        for word in words {
+            let state = RunState::from(word.to_owned());
+            assert!(!matches!(state, RunState::Other(_)), "{word}");
+            assert_eq!(serde_json::to_value(&state).unwrap(), word);
+        }
+        let kind: RunKind = serde_json::from_value("replay".into()).unwrap();
+        assert_eq!(kind, RunKind::Other("replay".into()));
+        assert_eq!(serde_json::to_value(&kind).unwrap(), "replay");
+        assert_eq!(format!("{:5}|", RunKind::Mine), "mine |");
+    }
+}

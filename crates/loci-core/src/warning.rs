@@ -18,6 +18,9 @@ mod samples;
 /// Names of a list that a sentence quotes at most.
 const MAX_NAMES: usize = 8;
 
+/// Entries of a list in the JSON of a warning at most.
+const MAX_LISTED: usize = 100;
+
 /// Defines the warnings as a table: each row has the stable code, the variant and its data.
 macro_rules! warnings {
     ($(
@@ -763,11 +766,12 @@ impl Warning {
                 "this palace keeps no facts and links; they were left out".into()
             }
             Self::SourceDamaged { findings, more, .. } => {
-                let mut named = findings.join("; ");
-                if *more > 0 {
-                    named.push_str(&format!("; and {more} more"));
-                }
-                format!("the source is damaged: {named}")
+                let named = findings.join("; ");
+                let more = match more {
+                    0 => String::new(),
+                    more => format!("; and {more} more"),
+                };
+                format!("the source is damaged: {named}{more}")
             }
             Self::SourceChanged { path } => format!(
                 "{} was written to while it was read; run the import again",
@@ -856,10 +860,13 @@ impl Serialize for Warning {
     }
 }
 
-/// Adds one field. A value that JSON cannot hold, such as a path that is not Unicode, is `null`;
+/// Adds one field, a list cut to the first [`MAX_LISTED`]. A value that JSON cannot hold, such as a path that is not Unicode, is `null`;
 /// the sentence shows it.
 fn insert(data: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
-    let value = serde_json::to_value(value).unwrap_or_default();
+    let mut value = serde_json::to_value(value).unwrap_or_default();
+    if let Value::Array(list) = &mut value {
+        list.truncate(MAX_LISTED);
+    }
     data.insert(name.to_owned(), value);
 }
 

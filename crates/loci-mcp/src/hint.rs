@@ -1,6 +1,8 @@
 //! What an agent can do about a warning or an error. It names tools of this server, never a shell
 //! command: an agent's user may not have the command line.
 
+use std::fmt::Write as _;
+
 use loci_palace::{Advice, Error, Warning, message_line};
 use serde_json::{Value, json};
 
@@ -93,9 +95,9 @@ fn general(advice: &Advice) -> Option<String> {
 pub(crate) fn lines(warnings: &[Warning], tools: Tools) -> String {
     let mut text = String::new();
     for warning in warnings {
-        text.push_str(&format!("warning: {}\n", message_line(&warning.message())));
+        let _ = writeln!(text, "warning: {}", message_line(&warning.message()));
         if let Some(hint) = warning.advice().and_then(|advice| words(&advice, tools)) {
-            text.push_str(&format!("hint: {}\n", message_line(&hint)));
+            let _ = writeln!(text, "hint: {}", message_line(&hint));
         }
     }
     text

@@ -46,7 +46,8 @@ pub(crate) fn refuse_among_other_files(directory: &Path) -> Result<()> {
     Err(Error::invalid(
         format!("palace `{}`", path_text(directory)),
         format!(
-            "this directory is not a palace, and it holds other files: {}{more}",
+            "this directory is not a palace, and it holds other files: {}{more}; name a new or empty \
+             directory, or create a palace in this one on purpose",
             named.join(", ")
         ),
     )

@@ -208,7 +208,7 @@ fn conditions(collection: &dyn Collection, selection: &Selection) -> Result<Opti
             include: Include::NONE,
             ..Get::new(only)
         })?;
-        counts.push((name.to_string(), found.ids.len() as u64));
+        counts.push((name, found.ids.len() as u64));
     }
     Ok(Some(Warning::ConditionsExcludeEachOther {
         conditions: counts,

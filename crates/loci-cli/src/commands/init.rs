@@ -1,8 +1,6 @@
 //! `loci init`: a palace with a collection in it.
 
-use loci_palace::{
-    CollectionOptions, Error, ErrorKind, ForeignKind, Metric, recognise, shell_quoted,
-};
+use loci_palace::{Advice, CollectionOptions, Error, ErrorKind, ForeignKind, Metric, recognise};
 use serde_json::json;
 
 use crate::args::{InitArguments, MetricArgument};
@@ -34,11 +32,11 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
     {
         return Err(Error::UnsupportedCapability {
             capability: "making a palace here".into(),
-            reason: format!(
-                "this is a ChromaDB directory, which Loci only reads; `loci import {}` brings it into a palace of Loci",
-                shell_quoted(directory)
-            ),
+            reason: "this is a ChromaDB directory, which Loci only reads".into(),
         }
+        .advise(Advice::Import {
+            path: Some(directory.to_owned()),
+        })
         .into());
     }
     let known = palace.collections()?;

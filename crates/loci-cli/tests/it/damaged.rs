@@ -35,7 +35,12 @@ fn ids(export: &str) -> Vec<String> {
 fn warns(ran: &Ran) -> bool {
     ran.stderr
         .starts_with("warning: 1 damaged drawer(s) left out (`bad`)")
-        && ran.stderr.lines().count() == 1
+        && ran.stderr.lines().count() == 2
+        && ran
+            .stderr
+            .lines()
+            .nth(1)
+            .is_some_and(|hint| hint.starts_with("hint: ") && hint.contains("`loci repair`"))
 }
 
 #[test]

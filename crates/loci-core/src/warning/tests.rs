@@ -54,3 +54,13 @@ fn the_text_of_a_warning_is_the_same_with_and_without_a_value_between() {
         assert_eq!(direct, through);
     }
 }
+
+#[test]
+fn a_list_in_the_json_of_a_warning_is_bounded() {
+    let json = serde_json::to_value(Warning::NoSuchName {
+        name: "Alise".into(),
+        near: vec!["Alice".into(); 100_000],
+    })
+    .unwrap();
+    assert_eq!(json["data"]["near"].as_array().unwrap().len(), MAX_LISTED);
+}

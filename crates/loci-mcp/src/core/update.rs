@@ -108,7 +108,7 @@ fn answer(collection: &str, id: &str, outcome: &Outcome, warnings: &[Warning]) -
         "id": id,
         "collection": collection,
         "outcome": outcome.as_str(),
-        "warnings": hint::warnings(&warnings, Tools::Loci),
+        "warnings": hint::warnings(warnings, Tools::Loci),
     });
     Answer::new(structured, text).links(vec![DrawerLink {
         collection: collection.to_owned(),

@@ -37,7 +37,7 @@ fn add(palace: &Palace, collection: &dyn Collection, rows: &[(&str, &str)]) {
 }
 
 fn codes(warnings: &[Warning]) -> BTreeSet<&str> {
-    warnings.iter().map(|warning| warning.code()).collect()
+    warnings.iter().map(loci_palace::Warning::code).collect()
 }
 
 fn sql(path: &Path) -> rusqlite::Connection {
@@ -323,7 +323,17 @@ fn an_embedder_of_another_space_is_refused_by_both_names_with_the_way_out() {
         let said = format!("{error} {:?}", error.help());
         assert!(said.contains("theirs"), "{said}");
         assert!(said.contains("static") || said.contains("ours"), "{said}");
-        assert!(said.contains("reembed"), "the way out is missing: {said}");
+        assert!(
+            said.contains("embed all texts again"),
+            "the way out is missing: {said}"
+        );
+        assert!(
+            matches!(
+                error.advice(),
+                Some(loci_palace::Advice::UsePinnedEmbedder { pinned }) if pinned.contains("theirs")
+            ),
+            "{error:?}"
+        );
     }
     assert_eq!(contents(&palace, "drawers"), before);
 }

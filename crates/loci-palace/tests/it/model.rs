@@ -287,8 +287,14 @@ impl World {
             (Ok(a), Ok(b)) => {
                 assert_eq!(b.outcomes, a.outcomes);
                 assert_eq!(
-                    b.warnings.iter().map(|w| w.code()).collect::<Vec<_>>(),
-                    a.warnings.iter().map(|w| w.code()).collect::<Vec<_>>()
+                    b.warnings
+                        .iter()
+                        .map(loci_palace::Warning::code)
+                        .collect::<Vec<_>>(),
+                    a.warnings
+                        .iter()
+                        .map(loci_palace::Warning::code)
+                        .collect::<Vec<_>>()
                 );
                 self.numbers.push((a.seq, b.seq));
             }

@@ -88,7 +88,7 @@ fn codes(report: &RescueReport) -> Vec<&str> {
     report
         .warnings
         .iter()
-        .map(|warning| warning.code())
+        .map(loci_palace::Warning::code)
         .collect()
 }
 

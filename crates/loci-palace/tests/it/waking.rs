@@ -32,7 +32,10 @@ fn told(palace: &Palace, wing: Option<&str>, agent: Option<&str>, budget: usize)
 }
 
 fn codes(told: &WakeUp) -> Vec<&str> {
-    told.warnings.iter().map(|warning| warning.code()).collect()
+    told.warnings
+        .iter()
+        .map(loci_palace::Warning::code)
+        .collect()
 }
 
 #[test]
