@@ -58,7 +58,7 @@ pub struct Rows {
     dimension: Option<usize>,
     embedder: Option<EmbedderIdentity>,
     /// By record.
-    rows: Vec<Row>,
+    own: Vec<Row>,
     /// Records and texts of other collections of the palace.
     beside: Vec<Row>,
     derived: OnceLock<Derived>,
@@ -73,7 +73,7 @@ impl Rows {
             metric,
             dimension: None,
             embedder: None,
-            rows,
+            own: rows,
             beside: Vec::new(),
             derived: OnceLock::new(),
         }
@@ -103,7 +103,7 @@ impl Rows {
 
     /// The selected rows in the order of insertion.
     pub fn select(&self, selection: &Selection) -> Vec<&Row> {
-        self.rows
+        self.own
             .iter()
             .filter(|row| row.is_in(selection))
             .collect()
@@ -164,24 +164,24 @@ impl Rows {
     /// The dimension of its vectors, once it is known.
     fn vector_dimension(&self) -> Option<usize> {
         let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
-        let first = || self.rows.iter().find_map(|row| row.vector.as_ref());
+        let first = || self.own.iter().find_map(|row| row.vector.as_ref());
         let known = self.dimension.or(pinned);
         known.or_else(|| first().map(Vec::len))
     }
 
     fn vectors(&self) -> usize {
-        let with = self.rows.iter().filter(|row| row.vector.is_some());
+        let with = self.own.iter().filter(|row| row.vector.is_some());
         with.count()
     }
 
     fn derived(&self) -> &Derived {
         self.derived
-            .get_or_init(|| Derived::of(&self.rows, &self.beside))
+            .get_or_init(|| Derived::of(&self.own, &self.beside))
     }
 
     fn find(&self, record: u64) -> Option<&Row> {
-        let at = self.rows.binary_search_by_key(&record, |row| row.record);
-        self.rows.get(at.ok()?)
+        let at = self.own.binary_search_by_key(&record, |row| row.record);
+        self.own.get(at.ok()?)
     }
 }
 

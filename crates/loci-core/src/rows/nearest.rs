@@ -27,7 +27,7 @@ impl Rows {
             ..QueryResult::default()
         };
         if self.vectors() > 0 && selected.is_empty() {
-            let drawers = self.rows.len() as u64;
+            let drawers = self.own.len() as u64;
             result.warnings.push(Warning::FilterExcludesAll {
                 collection: self.name.clone(),
                 drawers,

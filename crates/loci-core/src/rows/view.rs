@@ -25,8 +25,8 @@ impl<'a> RowsView<'a> {
         Self {
             admitted: selected.iter().map(|row| row.record).collect(),
             statistics: Statistics {
-                palace_drawers: (rows.rows.len() + rows.beside.len()) as u64,
-                drawers: rows.rows.len() as u64,
+                palace_drawers: (rows.own.len() + rows.beside.len()) as u64,
+                drawers: rows.own.len() as u64,
                 terms: rows.derived().terms,
                 vectors: rows.vectors() as u64,
                 in_scope: selected.len() as u64,
