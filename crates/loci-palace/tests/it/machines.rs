@@ -117,7 +117,7 @@ fn one_path_on_two_machines_is_two_sources() {
     scene.write("shed.md", text("shed"));
     scene.delete("roses.md");
     assert_eq!(sync(&desk, &scene, true).removed, 1);
-    assert_eq!(rows(&scene, "roses.md"), ["laptop 1"]);
+    assert_eq!(rows(&scene, "roses.md"), ["laptop 0"]);
     assert_eq!(sync(&laptop, &scene, true).removed, 1);
     assert_eq!(contents(&desk, DRAWERS).len(), 0);
 }

@@ -236,7 +236,7 @@ impl Finds {
                     self.projects.insert(row, (*collection, record));
                 }
             }
-            _ if values.len() == 17 => self.take_source(row, values),
+            _ if matches!(values.len(), 17 | 19) => self.take_source(row, values),
             _ => self.relations.take(row, values),
         }
     }
