@@ -3,8 +3,8 @@
 //! Text that was recalled is data. For models it stands in a fence; passages that read like orders are flagged in both shapes.
 
 use loci_palace::{
-    Collection, Fence, Get, GetResult, MetaValue, Metadata, ORDERS, Palace, RECALLED, Result,
-    Selection, Warning, date_of, instruction_like, quoted_unless_plain, single_line,
+    Collection, Fence, Get, GetResult, Include, MetaValue, Metadata, ORDERS, Palace, RECALLED,
+    Result, Selection, Warning, date_of, instruction_like, quoted_unless_plain, single_line,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -167,6 +167,23 @@ pub(crate) fn of_result(
             metadata,
         })
         .collect()
+}
+
+/// How many drawers of a collection a selection admits.
+pub(crate) fn count(
+    collection: &dyn Collection,
+    selection: &Selection,
+    warnings: &mut Vec<Warning>,
+) -> Result<usize> {
+    if selection.is_all() {
+        return Ok(collection.count()? as usize);
+    }
+    let found = collection.get(&Get {
+        include: Include::NONE,
+        ..Get::new(selection.clone())
+    })?;
+    warnings.extend(found.warnings);
+    Ok(found.ids.len())
 }
 
 /// The name of a drawer for `resources/read`.

@@ -34,20 +34,21 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
     let selection = input::selection(&arguments.filter)?;
     let collections = session.existing()?.scope(arguments.collection.as_deref())?;
     let mut warnings = Vec::new();
-    let mut totals = counts(&collections, &selection)?;
-    let mut drawers = Vec::new();
+    let mut rows = selected(&collections, &selection)?;
+    let (mut drawers, mut totals) = (Vec::new(), Vec::new());
     // The total and the page are two reads. If another process wrote in between, both are read again.
     for _ in 0..ATTEMPTS {
         drawers = if arguments.recent {
             recent(&collections, &selection, arguments, &mut warnings)?
         } else {
-            in_order(&collections, &totals, &selection, arguments, &mut warnings)?
+            in_order(&collections, &rows, &selection, arguments, &mut warnings)?
         };
-        let now = counts(&collections, &selection)?;
-        if now == totals {
+        totals = counts(&collections, &selection, &mut warnings)?;
+        let now = selected(&collections, &selection)?;
+        if now == rows {
             break;
         }
-        totals = now;
+        rows = now;
     }
     warnings.dedup();
     let answer = Answer {
@@ -62,10 +63,42 @@ pub(crate) fn run(arguments: &ListArguments, session: &Session<'_>) -> Result<Re
         .exit_if(answer.drawers.is_empty(), Exit::Nothing))
 }
 
-fn counts(collections: &[Arc<dyn Collection>], selection: &Selection) -> Result<Vec<usize>> {
-    let count =
-        |collection: &Arc<dyn Collection>| Ok(collection.count_selected(selection)? as usize);
+/// Drawers of the selection in each collection, damaged ones included. Reads none of them.
+fn selected(collections: &[Arc<dyn Collection>], selection: &Selection) -> Result<Vec<usize>> {
+    let count = |collection: &Arc<dyn Collection>| -> Result<usize> {
+        Ok(collection.count_selected(selection)? as usize)
+    };
     collections.iter().map(count).collect()
+}
+
+/// Drawers that can be read. With a filter, every selected drawer is read: damage is reported also
+/// where the page does not reach it.
+fn counts(
+    collections: &[Arc<dyn Collection>],
+    selection: &Selection,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<usize>> {
+    collections
+        .iter()
+        .map(|collection| count(collection.as_ref(), selection, warnings))
+        .collect()
+}
+
+fn count(
+    collection: &dyn Collection,
+    selection: &Selection,
+    warnings: &mut Vec<Warning>,
+) -> Result<usize> {
+    if selection.is_all() {
+        return Ok(collection.count()? as usize);
+    }
+    let get = Get {
+        include: Include::NONE,
+        ..Get::new(selection.clone())
+    };
+    let result = collection.get(&get)?;
+    warnings.extend(result.warnings);
+    Ok(result.ids.len())
 }
 
 /// Collection by collection, each in the order added.
@@ -80,13 +113,19 @@ fn in_order(
     let mut drawers = Vec::new();
     for (collection, total) in collections.iter().zip(totals) {
         let left = arguments.limit - drawers.len();
-        // A collection that the page does not reach is asked for nothing: its warnings count too.
+        if left == 0 {
+            break;
+        }
+        if skip >= *total {
+            skip -= total;
+            continue;
+        }
         let result = collection.get(&Get {
-            limit: Some(if skip < *total { left } else { 0 }),
+            limit: Some(left),
             offset: skip,
             ..Get::new(selection.clone())
         })?;
-        skip = skip.saturating_sub(*total);
+        skip = 0;
         drawers.extend(drawers_of(collection.as_ref(), result, warnings));
     }
     drawers.truncate(arguments.limit);

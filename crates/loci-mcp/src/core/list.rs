@@ -9,7 +9,7 @@ use loci_palace::{
 use serde_json::{Map, Value, json};
 
 use super::{object, selection, warned};
-use crate::drawer::{Drawer, NOTICE, fenced, of_result, one_line};
+use crate::drawer::{Drawer, NOTICE, count, fenced, of_result, one_line};
 use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -139,19 +139,17 @@ pub(crate) fn recent(
     let mut drawers = Vec::new();
     let (mut total, mut skip) = (0, offset);
     for collection in palace.scope(None)? {
-        let there = collection.count_selected(selection)? as usize;
+        let there = count(collection.as_ref(), selection, warnings)?;
         total += there;
         let left = limit - drawers.len();
-        // A collection that the page does not reach is asked for nothing: its warnings count too.
-        let wanted = if left > 0 && skip < there {
-            skip + left
-        } else {
-            0
-        };
-        let found = collection.get_recent(wanted, selection, Include::GET)?;
+        if left == 0 || skip >= there {
+            skip = skip.saturating_sub(there);
+            continue;
+        }
+        let found = collection.get_recent(skip + left, selection, Include::GET)?;
         let found = of_result(collection.as_ref(), found, warnings);
         drawers.extend(found.into_iter().skip(skip).take(left));
-        skip = skip.saturating_sub(there);
+        skip = 0;
     }
     warnings.dedup();
     Ok((drawers, total))

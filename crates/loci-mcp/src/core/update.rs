@@ -6,7 +6,7 @@ use loci_palace::{
 use serde_json::json;
 
 use super::{masked_line, object, warned};
-use crate::drawer::{name, parse_uri};
+use crate::drawer::{count, name, parse_uri};
 use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
@@ -95,7 +95,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
 fn holder(call: &Call<'_>, id: &str) -> Result<Option<String>> {
     let selection = Selection::ids([id]);
     for collection in call.palace()?.scope(None)? {
-        if collection.count_selected(&selection)? > 0 {
+        if count(collection.as_ref(), &selection, &mut Vec::new())? > 0 {
             return Ok(Some(collection.name().to_owned()));
         }
     }
