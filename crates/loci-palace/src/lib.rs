@@ -95,7 +95,8 @@ pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::JsonRecord;
 pub use remember::{
-    Comparison, DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport, Remembered, Twin,
+    Comparison, DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport,
+    Remembered, Twin,
 };
 pub use rescue::{
     CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,

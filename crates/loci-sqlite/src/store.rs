@@ -153,7 +153,9 @@ impl Store {
         let registration = OpenPalace::register(&place.directory)?;
         // The connection that looked is the first of the pool, unless a file was replaced since.
         let Opened {
-            db: first, dropped, ..
+            db: first,
+            unfinished,
+            ..
         } = ensure_ready(&place, create, durability, &machine)?;
         let marks = place.marks()?.filter(|marks| first.holds(marks));
         let idle = marks.map(|_| first).into_iter().collect();
@@ -177,8 +179,8 @@ impl Store {
             builder: Mutex::new(None),
             touched: Mutex::default(),
             written: AtomicU64::new(0),
-            saw_pending_purge: AtomicBool::new(false),
-            dropped,
+            saw_pending_purge: AtomicBool::new(unfinished.purge),
+            dropped: unfinished.dropped,
             private: None,
         })
     }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Batch, Comparison, DuplicateCheck, Error, MaskTally, Memory, Outcome, Palace, Twin, Warning, new_id,
-    validate_collection_name,
+    Batch, Comparison, DuplicateCheck, Error, MaskTally, Memory, Outcome, Palace, Twin, Warning,
+    new_id, validate_collection_name,
 };
 use serde::Serialize;
 

@@ -83,7 +83,15 @@ fn a_search_that_finds_enough_reads_the_palace_in_three_transactions() {
     let dir = filled();
     for arguments in [
         &["search", "when are roses cut back", "-k", "1"][..],
-        &["search", "roses", "-k", "2", "--wing", "garden", "--explain"][..],
+        &[
+            "search",
+            "roses",
+            "-k",
+            "2",
+            "--wing",
+            "garden",
+            "--explain",
+        ][..],
     ] {
         let counted = Transactions::of(&dir, arguments);
         assert!(counted.reads <= 3, "{arguments:?}: {counted:?}");

@@ -13,15 +13,14 @@ use super::connection::{Db, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
 use super::place::{Place, sync_directory};
-use super::{BUSY_LIMIT, creation, duplicates, new_generation, now_ms, schema, schema_check};
+use super::{BUSY_LIMIT, Head, creation, duplicates, new_generation, now_ms, schema, schema_check};
 use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
 
 /// A connection that was opened, with what the read that checked the schema told besides.
 pub(crate) struct Opened {
     pub(crate) db: Db,
-    /// Numbers of dropped collections whose drawers are not removed yet.
-    pub(crate) dropped: Vec<i64>,
+    pub(crate) unfinished: Unfinished,
     state: State,
 }
 
@@ -29,6 +28,26 @@ impl Opened {
     /// Whether the palace has the format of this program.
     pub(crate) fn has_current_format(&self) -> bool {
         self.state.format == schema::FORMAT
+    }
+}
+
+/// Work that another process left, for the one that opens the palace.
+#[derive(Debug, Default)]
+pub(crate) struct Unfinished {
+    /// Numbers of dropped collections whose drawers are not removed yet.
+    pub(crate) dropped: Vec<i64>,
+    /// Whether text of forgotten drawers may still be in a file.
+    pub(crate) purge: bool,
+}
+
+impl Unfinished {
+    fn read(sql: &Connection) -> Attempt<Self> {
+        let mut statement = sql.prepare_cached("SELECT id FROM collections WHERE dropped <> 0")?;
+        let dropped = statement.query_map([], |row| row.get(0))?;
+        Ok(Self {
+            dropped: dropped.collect::<rusqlite::Result<_>>()?,
+            purge: Head::read(sql)?.purge_pending > 0,
+        })
     }
 }
 
@@ -156,20 +175,17 @@ pub(crate) fn ensure_ready(
     db.with_temporary_files(&place.directory, || prepare(&db, place, create, machine))
         .map_err(fail)?;
     let state = State::read(&db.sql).map_err(fail)?;
-    let dropped = dropped(&db.sql).map_err(fail)?;
+    let unfinished = Unfinished::read(&db.sql).map_err(fail)?;
     db.hold(place);
     name_log_files(place, &lock)?;
     // The names of the new files are durable before the palace is used: a power cut must not take
     // a palace whose writes were acknowledged. The directory itself was synced when it was made.
     sync_directory(&place.directory)?;
-    Ok(Opened { db, dropped, state })
-}
-
-/// Numbers of dropped collections whose drawers are not removed yet.
-fn dropped(sql: &Connection) -> Attempt<Vec<i64>> {
-    let mut statement = sql.prepare_cached("SELECT id FROM collections WHERE dropped <> 0")?;
-    let numbers = statement.query_map([], |row| row.get(0))?;
-    Ok(numbers.collect::<rusqlite::Result<_>>()?)
+    Ok(Opened {
+        db,
+        unfinished,
+        state,
+    })
 }
 
 /// Opens a connection to a palace whose log and log index are the ones that `palace.lock` names. If
@@ -345,21 +361,25 @@ pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Op
     if place.mark()? != before {
         return Ok(None);
     }
-    let (state, dropped) = checked?;
+    let (state, unfinished) = checked?;
     db.hold(place);
-    Ok(Some(Opened { db, dropped, state }))
+    Ok(Some(Opened {
+        db,
+        unfinished,
+        state,
+    }))
 }
 
 /// Checks the schema and reads what opening a palace needs to know.
-fn look(sql: &Connection, place: &Place) -> Attempt<(State, Vec<i64>)> {
+fn look(sql: &Connection, place: &Place) -> Attempt<(State, Unfinished)> {
     schema_check::refuse_damaged(sql, &place.database)?;
     let state = State::read(sql)?;
-    let dropped = if state.is_current() {
-        dropped(sql)?
+    let unfinished = if state.is_current() {
+        Unfinished::read(sql)?
     } else {
-        Vec::new()
+        Unfinished::default()
     };
-    Ok((state, dropped))
+    Ok((state, unfinished))
 }
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
