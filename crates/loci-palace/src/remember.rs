@@ -350,8 +350,8 @@ fn with_vectors(
     let (Some(vectors), Some(embedder)) = (embedded, &memory.embedder) else {
         return batch;
     };
-    let vectors = vectors.iter().zip(taken);
-    let vectors = vectors.filter_map(|(vector, taken)| taken.then(|| vector.clone()));
+    let vectors = vectors.iter().zip(taken).filter(|(_, taken)| **taken);
+    let vectors = vectors.map(|(vector, _)| vector.clone());
     batch.embedded(embedder.identity(), vectors.collect())
 }
 

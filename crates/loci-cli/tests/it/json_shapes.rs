@@ -181,15 +181,7 @@ fn commands(dir: &Dir) -> BTreeMap<String, Value> {
         (
             "facts invalidate",
             0,
-            vec![
-                "facts",
-                "invalidate",
-                "Ana",
-                "works at",
-                "Initech",
-                "--at",
-                "2026-06-01",
-            ],
+            vec!["facts", "invalidate", "Ana", "works at", "Initech"],
         ),
         (
             "diary write",
@@ -209,7 +201,7 @@ fn commands(dir: &Dir) -> BTreeMap<String, Value> {
         (
             "links remove",
             0,
-            vec!["links", "remove", "billing", "acme/ops"],
+            vec!["links", "remove", "billing", "acme/ops", "--label", "about"],
         ),
         ("status", 0, vec!["status"]),
         ("verify", 0, vec!["verify"]),

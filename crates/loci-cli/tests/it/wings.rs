@@ -316,7 +316,10 @@ fn mixed(dir: &Dir) -> (PathBuf, PathBuf) {
     dir.run(&["add", "By hand.", "--wing", "api"]).ok();
     let db = rusqlite::Connection::open(dir.database()).unwrap();
     db.execute_batch(
-        "DROP TABLE projects; PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)",
+        "DROP INDEX sources_name;
+         ALTER TABLE sources DROP COLUMN machine; ALTER TABLE sources DROP COLUMN host;
+         CREATE UNIQUE INDEX sources_name ON sources (collection, name, section);
+         DROP TABLE projects; PRAGMA user_version = 5; PRAGMA wal_checkpoint(TRUNCATE)",
     )
     .unwrap();
     (a, b)

@@ -115,7 +115,7 @@ fn read_everything(collection: &dyn Collection) {
     let query = Query::vector(vec![1.0, 0.0]);
     assert_eq!(collection.query(&query).unwrap().ids, [["a", "b"]]);
     let _ = collection.get_recent(5, &all, Include::ALL);
-    let _ = search_words(&*collection, "quagga", 5, &all);
+    let _ = search_words(collection, "quagga", 5, &all);
     let _ = collection.facet_counts("wing", &all, 5);
     let _ = collection.changes_since(0, 5);
     let _ = collection.access_counts(&["a".into()]);

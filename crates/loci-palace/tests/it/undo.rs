@@ -348,7 +348,8 @@ fn the_undo_of_many_small_files_takes_back_what_was_added_changed_and_removed() 
         scene.write(&name(number), document(number * 10 + 1..number * 10 + 4));
     }
     for number in 150..250 {
-        scene.write(&name(number), document(number * 10..number * 10 + 1));
+        let line = number * 10;
+        scene.write(&name(number), document(line..line.saturating_add(1)));
     }
     let changed = undo(&palace, scene.mine(&palace).run);
     assert_eq!((changed.left, changed.sources), (0, 175), "{changed:?}");

@@ -3,6 +3,12 @@
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
 )]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests are tests"
+)]
 
 mod contract;
 mod same_hits;
