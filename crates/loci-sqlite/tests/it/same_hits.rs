@@ -174,7 +174,7 @@ fn requests() -> Vec<Request> {
 }
 
 fn codes(warnings: &[Warning]) -> Vec<&str> {
-    warnings.iter().map(|warning| warning.code()).collect()
+    warnings.iter().map(loci_core::Warning::code).collect()
 }
 
 fn assert_same(what: &str, ours: &[(String, f64)], theirs: &[(String, f64)]) {
