@@ -282,7 +282,7 @@ fn a_read_only_palace_of_an_older_format_is_read() {
     let home = home.with_guest();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../loci-palace/tests/compat");
     fs::create_dir(home.dir.palace()).unwrap();
-    for format in 1..=4 {
+    for format in 1..=6 {
         let old = fixtures.join(format!("format-{format}.sqlite3"));
         fs::copy(old, home.dir.database()).unwrap();
         give(&home.dir.palace(), OWNER);

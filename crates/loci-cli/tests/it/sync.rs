@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mine::{drawers, put, stored};
-use crate::support::{Dir, texts};
+use crate::support::{Dir, Ran, texts};
 
 /// So many notes in one folder, mined.
 fn mined(count: usize) -> Dir {
@@ -74,6 +74,47 @@ fn sync_says_how_to_bring_back_what_it_removed() {
     );
     dir.json(0, &["undo", "2"]);
     assert_eq!(drawers(&dir), before);
+}
+
+#[test]
+fn sync_leaves_sources_of_other_machines_alone_and_names_their_hosts() {
+    let dir = Dir::new();
+    let on = |host: &str, arguments: &[&str]| {
+        Ran::of(dir.command().env("LOCI_MACHINE", host).args(arguments)).ok()
+    };
+    for n in 0..3 {
+        put(
+            &dir,
+            &format!("notes/{n}.md"),
+            format!("Note number {n}.\n"),
+        );
+    }
+    on("laptop", &["mine", "notes"]);
+    put(&dir, "notes/desk.md", "Note of the desk.\n");
+    delete(&dir, "notes/1.md");
+    let mine = on("desk", &["mine", "notes"]);
+    assert!(!mine.stdout.contains("are gone"), "{mine:?}");
+    let swept = on("desk", &["sync", "notes", "--apply"]);
+    assert_eq!(
+        swept.stdout,
+        "all 3 source(s) are still there\n\
+         3 source(s) belong to the machine `laptop` and were left alone\n"
+    );
+    let swept = on("desk", &["sync", "notes", "--apply", "--json"]);
+    let swept: Value = serde_json::from_str(&swept.stdout).unwrap();
+    assert_eq!(
+        swept["other_machines"],
+        json!([{"host": "laptop", "sources": 3}])
+    );
+    assert_eq!(drawers(&dir).len(), 4);
+    let swept = on("laptop", &["sync", "notes", "--apply"]);
+    assert!(
+        swept
+            .stdout
+            .contains("removed 1 drawer(s) of 1 source(s) of 3"),
+        "{swept:?}"
+    );
+    assert_eq!(drawers(&dir).len(), 3);
 }
 
 #[test]
