@@ -102,10 +102,7 @@ impl Rows {
 
     /// The selected rows in the order of insertion.
     pub fn select(&self, selection: &Selection) -> Vec<&Row> {
-        self.own
-            .iter()
-            .filter(|row| row.is_in(selection))
-            .collect()
+        self.own.iter().filter(|row| row.is_in(selection)).collect()
     }
 
     /// [`crate::Collection::get`].
