@@ -109,7 +109,6 @@ impl<'a> Session<'a> {
     pub(crate) fn options(&self, create: bool) -> OpenOptions {
         OpenOptions {
             create,
-            among_other_files: false,
             backend: self.global.backend.clone(),
             durability: self.global.durability.map(|durability| match durability {
                 DurabilityArgument::Normal => Durability::Normal,
@@ -117,7 +116,7 @@ impl<'a> Session<'a> {
             }),
             embedder: self.global.embedder.clone(),
             keep_secrets: self.keeps_secrets.get(),
-            machine: None,
+            ..OpenOptions::default()
         }
     }
 

@@ -17,6 +17,7 @@ mod write;
 mod written;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
@@ -46,13 +47,39 @@ pub use written::{Written, WrittenCollection, WrittenDrawer};
 pub struct MemoryBackend {
     name: &'static str,
     store: Arc<Mutex<Store>>,
+    sessions: Mutex<Sessions>,
 }
 
-/// Everything a backend holds, behind one lock.
+/// The palaces of one or several instances, behind one lock.
 #[derive(Default)]
 struct Store {
-    closed: bool,
     palaces: HashMap<PalaceRef, Palace>,
+}
+
+/// What one instance has open.
+#[derive(Default)]
+struct Sessions {
+    closed: bool,
+    of_palaces: HashMap<PalaceRef, Arc<Session>>,
+}
+
+/// The time between the opening of a palace and its closing. Its handles end with it.
+#[derive(Default)]
+struct Session {
+    closed: AtomicBool,
+}
+
+impl Session {
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    fn check(&self, backend: &str) -> Result<()> {
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(closed(backend));
+        }
+        Ok(())
+    }
 }
 
 impl MemoryBackend {
@@ -66,15 +93,37 @@ impl MemoryBackend {
         Self {
             name,
             store: Arc::default(),
+            sessions: Mutex::default(),
+        }
+    }
+
+    /// Another instance on the same palaces, as another process would have. Closing one leaves the
+    /// other open.
+    #[must_use]
+    pub fn another_instance(&self) -> Self {
+        Self {
+            name: self.name,
+            store: Arc::clone(&self.store),
+            sessions: Mutex::default(),
         }
     }
 
     fn open(&self) -> Result<MutexGuard<'_, Store>> {
-        let store = lock(&self.store);
-        if store.closed {
+        drop(self.open_sessions()?);
+        Ok(lock(&self.store))
+    }
+
+    fn open_sessions(&self) -> Result<MutexGuard<'_, Sessions>> {
+        let sessions = lock(&self.sessions);
+        if sessions.closed {
             return Err(closed(self.name));
         }
-        Ok(store)
+        Ok(sessions)
+    }
+
+    fn session(&self, palace: &PalaceRef) -> Arc<Session> {
+        let mut sessions = lock(&self.sessions);
+        Arc::clone(sessions.of_palaces.entry(palace.clone()).or_default())
     }
 
     fn with<T>(
@@ -114,13 +163,16 @@ impl MemoryBackend {
             (None, Open::Existing) if known.is_none() => return Err(no_palace(palace)),
             (None, Open::Existing) => return Err(no_collection(name)),
         }
-        let palace_state = store.palaces.get(palace).ok_or_else(|| no_palace(palace))?;
-        let state = palace_state.collection(name)?;
+        let state = store
+            .palaces
+            .get(palace)
+            .ok_or_else(|| no_palace(palace))?
+            .collection(name)?;
         Ok(Arc::new(MemoryCollection {
             backend: self.name,
             store: Arc::clone(&self.store),
             place: palace.clone(),
-            session: palace_state.session,
+            session: self.session(palace),
             name: name.into(),
             number: state.number,
             metric: state.metric,
@@ -224,14 +276,18 @@ impl Backend for MemoryBackend {
     }
 
     fn close_palace(&self, palace: &PalaceRef) -> Result<()> {
-        if let Some(palace) = self.open()?.palaces.get_mut(palace) {
-            palace.session += 1;
+        if let Some(session) = self.open_sessions()?.of_palaces.remove(palace) {
+            session.close();
         }
         Ok(())
     }
 
     fn close(&self) -> Result<()> {
-        self.open()?.closed = true;
+        let mut sessions = self.open_sessions()?;
+        sessions.closed = true;
+        for (_, session) in sessions.of_palaces.drain() {
+            session.close();
+        }
         Ok(())
     }
 
@@ -343,12 +399,14 @@ impl Backend for MemoryBackend {
 
     fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
         let store = self.open()?;
-        let state = store.palaces.get(palace).ok_or_else(|| no_palace(palace))?;
+        if !store.palaces.contains_key(palace) {
+            return Err(no_palace(palace));
+        }
         Ok(Some(Arc::new(MemoryRelations {
             backend: self.name,
             store: Arc::clone(&self.store),
             place: palace.clone(),
-            session: state.session,
+            session: self.session(palace),
         })))
     }
 }
@@ -367,8 +425,8 @@ impl Palace {
     }
 }
 
-fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn closed(backend: &str) -> Error {

@@ -189,6 +189,8 @@ macro_rules! __sentences {
             collections "2.19" s2_19_opening_with_another_embedder_is_a_mismatch read;
             collections "2.20" s2_20_a_pinned_collection_opens_without_an_embedder read;
             collections "2.21" s2_21_a_pinned_embedder_fixes_the_dimension_for_the_callers_vectors;
+            collections "2.22" s2_22_a_handle_knows_what_the_collection_was_when_it_was_opened;
+            collections "2.23" s2_23_a_handle_takes_an_embedder_that_fits_and_refuses_another;
             writes "3.1" s3_1_text_is_kept_word_for_word read;
             writes "3.2" s3_2_vectors_come_back_bit_for_bit read;
             writes "3.3" s3_3_a_write_has_one_outcome_per_id_in_their_order;
@@ -229,6 +231,7 @@ macro_rules! __sentences {
             merge "4.11" s4_11_a_given_vector_is_taken_instead_of_the_embedders;
             merge "4.12" s4_12_a_changed_drawer_keeps_its_place_in_the_order read;
             merge "4.13" s4_13_a_handle_without_an_embedder_drops_what_one_with_it_made;
+            merge "4.14" s4_14_vectors_made_beforehand_count_only_if_the_embedder_of_the_handle_made_them;
             uniqueness "5.1" s5_1_add_of_a_twin_writes_nothing_and_names_the_holder;
             uniqueness "5.2" s5_2_upsert_of_a_new_twin_writes_nothing_and_names_the_holder;
             uniqueness "5.3" s5_3_of_twins_in_one_batch_the_first_wins;
@@ -396,6 +399,7 @@ macro_rules! __sentences {
             view "16.10" s16_10_the_passages_of_a_source_come_in_order_and_within_limits read;
             view "16.11" s16_11_a_record_that_is_not_there_is_answered_with_nothing read;
             view "16.12" s16_12_the_error_of_the_work_is_the_error_of_the_call read;
+            recall "16.13" s16_13_a_noted_access_counts_once_the_palace_was_let_go;
             relations "17.1" s17_1_a_fact_comes_back_with_everything_it_was_given;
             relations "17.2" s17_2_a_fact_without_an_id_is_kept_under_its_key;
             relations "17.3" s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first;

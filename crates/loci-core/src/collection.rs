@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::backend::CollectionInfo;
 use crate::batch::Batch;
+use crate::capability::Capability;
 use crate::embedder::{Embedder, EmbedderIdentity};
 use crate::error::{Error, Result};
 use crate::filter::{DocumentFilter, Filter};
@@ -12,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::maintenance::{MaintenanceKind, MaintenanceResult, MaintenanceState};
 use crate::metadata::Metadata;
 use crate::project::Projects;
+use crate::quote::quoted;
 use crate::relations::{Fact, Link, Related};
 use crate::result::{
     Changes, DeleteResult, FacetCounts, GetResult, Health, Include, QueryResult, WriteResult,
@@ -247,6 +249,9 @@ impl Get {
 ///
 /// Every call sees the last commit of any process. Every write is one transaction: all of it or
 /// nothing. A write that returned is committed.
+///
+/// By default, writes and what a [`crate::Capability`] names are refused. A wrapper around another
+/// collection forwards every call, those with a default too.
 pub trait Collection: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
@@ -264,10 +269,16 @@ pub trait Collection: Send + Sync {
     fn embedder(&self) -> Result<Option<EmbedderIdentity>>;
     /// Pins the embedder that made the vectors which the collection is about to get. Does nothing if one is pinned, or if
     /// there are vectors.
-    fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()>;
+    fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
+        let _ = identity;
+        Err(lacks(self.name(), Capability::Writing))
+    }
 
     /// Adds records. An id that exists keeps its old record, and the outcome says so.
-    fn add(&self, batch: &Batch) -> Result<WriteResult>;
+    fn add(&self, batch: &Batch) -> Result<WriteResult> {
+        let _ = batch;
+        Err(lacks(self.name(), Capability::Writing))
+    }
     /// [`Collection::add`], with facts and links written in the same transaction. A fact or link that names a record of the
     /// batch which turned out to be the duplicate of another drawer names that drawer instead.
     fn add_with(
@@ -277,17 +288,23 @@ pub trait Collection: Send + Sync {
         links: &[Link],
     ) -> Result<(WriteResult, Related)> {
         let _ = (batch, facts, links);
-        Err(Error::UnsupportedCapability {
-            capability: "facts and links with drawers".into(),
-            reason: "the backend does not offer it".into(),
-        })
+        Err(lacks(self.name(), Capability::Relations))
     }
     /// Adds or changes records; metadata is merged.
-    fn upsert(&self, batch: &Batch) -> Result<WriteResult>;
+    fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
+        let _ = batch;
+        Err(lacks(self.name(), Capability::Writing))
+    }
     /// Changes records; metadata is merged, unknown ids are reported.
-    fn update(&self, batch: &Batch) -> Result<WriteResult>;
+    fn update(&self, batch: &Batch) -> Result<WriteResult> {
+        let _ = batch;
+        Err(lacks(self.name(), Capability::Writing))
+    }
     /// Removes drawers by id, by filter, or by both together. With neither it is an error.
-    fn delete(&self, selection: &Selection) -> Result<DeleteResult>;
+    fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
+        let _ = selection;
+        Err(lacks(self.name(), Capability::Writing))
+    }
 
     /// The nearest drawers by vector.
     fn query(&self, query: &Query) -> Result<QueryResult>;
@@ -299,7 +316,10 @@ pub trait Collection: Send + Sync {
         limit: usize,
         selection: &Selection,
         include: Include,
-    ) -> Result<GetResult>;
+    ) -> Result<GetResult> {
+        let _ = (limit, selection, include);
+        Err(lacks(self.name(), Capability::RecencyOrder))
+    }
     /// Lets `work` read the collection as of one commit; returns what is missing from what it read.
     /// `loci-recall` searches through it.
     ///
@@ -312,10 +332,7 @@ pub trait Collection: Send + Sync {
         work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
     ) -> Result<Vec<Warning>> {
         let _ = (request, work);
-        Err(Error::UnsupportedCapability {
-            capability: "recall".into(),
-            reason: format!("the backend of collection `{}` cannot search", self.name()),
-        })
+        Err(lacks(self.name(), Capability::Recall))
     }
     /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written later, and what was not
     /// yet written when a process is killed is lost.
@@ -365,9 +382,15 @@ pub trait Collection: Send + Sync {
     /// A number of drawers that is cheap to get; exact where the backend can.
     fn estimated_count(&self) -> Result<u64>;
     /// Drawers per value of a metadata key.
-    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts>;
+    fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
+        let _ = (key, selection, limit);
+        Err(lacks(self.name(), Capability::MetadataFacets))
+    }
     /// What changed after `seq`.
-    fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes>;
+    fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
+        let _ = (seq, limit);
+        Err(lacks(self.name(), Capability::ChangeFeed))
+    }
 
     /// What was mined into it; nothing where the backend keeps no ledger. It has no default, so that
     /// a wrapper cannot leave it out.
@@ -382,4 +405,15 @@ pub trait Collection: Send + Sync {
     fn maintenance_state(&self) -> Result<MaintenanceState>;
     /// Runs housekeeping now.
     fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult>;
+}
+
+/// The error of a call that the backend of a collection does not offer.
+fn lacks(collection: &str, capability: Capability) -> Error {
+    Error::UnsupportedCapability {
+        capability: capability.words().into(),
+        reason: format!(
+            "the backend of collection {} does not offer it",
+            quoted(collection)
+        ),
+    }
 }

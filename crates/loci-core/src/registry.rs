@@ -1,5 +1,6 @@
 //! Backends by name, and which one serves a palace.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::backend::Backend;
@@ -10,9 +11,15 @@ use crate::palace_ref::PalaceRef;
 pub const DEFAULT_BACKEND: &str = "sqlite";
 
 /// The known backends.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
     backends: Vec<Arc<dyn Backend>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registry").field(&self.names()).finish()
+    }
 }
 
 /// The places that may name a backend, strongest first.
@@ -36,6 +43,13 @@ impl Registry {
     pub fn register(&mut self, backend: Arc<dyn Backend>) {
         self.backends.retain(|known| known.name() != backend.name());
         self.backends.push(backend);
+    }
+
+    /// Adds all backends of another registry; one of the same name is replaced.
+    pub fn extend(&mut self, other: &Self) {
+        for backend in &other.backends {
+            self.register(Arc::clone(backend));
+        }
     }
 
     /// All names, sorted.

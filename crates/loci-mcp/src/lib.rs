@@ -1,6 +1,7 @@
 //! The MCP server: thin tools over [`loci_palace::Palace`], over stdio or streamable HTTP.
 //!
-//! [`serve_stdio`] serves one client and dies with it; [`serve_http`] serves many. Nothing but the protocol goes to stdout, and
+//! [`serve_stdio`] serves one client and ends with it, [`serve_streams`] does so over streams of the caller's, and
+//! [`serve_http`] serves many. Nothing but the protocol goes to stdout, and
 //! the palace is not opened before a call needs it. Tools are in sets: `core` (the default), `full`, `mempalace`.
 #![forbid(unsafe_code)]
 
@@ -35,7 +36,7 @@ use serde_json::{Value, json};
 
 pub use self::http::{Auth, HttpSettings, Listening, MIN_TOKEN_BYTES, serve_http};
 pub use self::mine_roots::MineRoots;
-pub use self::stdio::serve_stdio;
+pub use self::stdio::{serve_stdio, serve_streams};
 
 /// Bytes of a message that a client sends, at most.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;

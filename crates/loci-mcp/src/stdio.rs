@@ -1,14 +1,16 @@
-//! One client over stdin and stdout, one message per line.
+//! One client over two streams of bytes, such as stdin and stdout. One message per line.
 
 use std::time::Duration;
 
 use loci_palace::Result;
 use rmcp::service::{ServerInitializeError, serve_server_with_ct};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use crate::Settings;
 use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::lines::Lines;
+use crate::server::Server;
 
 /// Calls that are under way when the client closes its end are answered if they take no longer.
 const GRACE: Duration = Duration::from_secs(1);
@@ -24,6 +26,49 @@ pub fn serve_stdio(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
+/// Serves the client at the other ends of these streams until it closes them. Signals are the
+/// caller's business.
+pub async fn serve_streams<R, W>(settings: &Settings, from_client: R, to_client: W)
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (closing, client_gone) = (CancellationToken::new(), CancellationToken::new());
+    let server = settings.server(closing.clone());
+    let transport = Lines::new(from_client, to_client, client_gone.clone());
+    let session = session(server, transport, CancellationToken::new());
+    tokio::select! {
+        () = session => {}
+        () = end_long_calls(&client_gone, &closing) => {}
+    }
+}
+
+/// The messages of one client, until it is gone or `stop` is cancelled.
+async fn session<R, W>(server: Server, transport: Lines<R, W>, stop: CancellationToken)
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    match serve_server_with_ct(server, transport, stop).await {
+        Ok(running) => {
+            if let Err(error) = running.waiting().await {
+                tracing::warn!("the session broke off: {error}");
+            }
+        }
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
+        Err(error) => tracing::warn!("the session did not begin: {error}"),
+    }
+}
+
+/// Returns when the client is gone and the calls under way had their time.
+async fn end_long_calls(client_gone: &CancellationToken, closing: &CancellationToken) {
+    client_gone.cancelled().await;
+    tokio::time::sleep(GRACE).await;
+    closing.cancel();
+    // A client that reads no more keeps the session from ending by itself.
+    tokio::time::sleep(LAST_GRACE).await;
+}
+
 /// Gives whether a signal ended it.
 async fn serve(settings: &Settings) -> Result<bool> {
     let mut signals = Signals::new()?;
@@ -33,24 +78,8 @@ async fn serve(settings: &Settings) -> Result<bool> {
     let (stdin, stdout) = rmcp::transport::stdio_pipes();
     let transport = Lines::new(stdin, stdout, client_gone.clone());
     let stop = CancellationToken::new();
-    let session = async {
-        match serve_server_with_ct(server, transport, stop.clone()).await {
-            Ok(running) => {
-                if let Err(error) = running.waiting().await {
-                    tracing::warn!("the session broke off: {error}");
-                }
-            }
-            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
-            Err(error) => tracing::warn!("the session did not begin: {error}"),
-        }
-    };
-    let long_calls = async {
-        client_gone.cancelled().await;
-        tokio::time::sleep(GRACE).await;
-        closing.cancel();
-        // A client that reads no more keeps the session from ending by itself.
-        tokio::time::sleep(LAST_GRACE).await;
-    };
+    let session = session(server, transport, stop.clone());
+    let long_calls = end_long_calls(&client_gone, &closing);
     let mut session = std::pin::pin!(session);
     let hurry = tokio::select! {
         () = &mut session => false,

@@ -32,6 +32,8 @@ pub struct OpenOptions {
     pub among_other_files: bool,
     /// Backend by name; otherwise configuration, environment, detection and default decide.
     pub backend: Option<String>,
+    /// Backends of the caller's own, beside those of this build.
+    pub backends: Registry,
     /// How hard commits try to reach the disk; otherwise configuration and default decide.
     pub durability: Option<Durability>,
     /// Embedder by name (`static`, `minilm`, `openai`, `none`); otherwise what made a collection's vectors decides.
@@ -133,6 +135,7 @@ impl Configured {
             SqliteBackend::new(durability).on_machine(options.machine_source()),
         ));
         registry.register(Arc::new(ChromaBackend::new(known_maker)));
+        registry.extend(&options.backends);
         Ok(registry)
     }
 }
@@ -143,17 +146,6 @@ impl Palace {
     /// one whose files are there, else `sqlite`.
     pub fn open(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
         Self::connect(place, options)?.opened(options)
-    }
-
-    /// [`Palace::open`] with backends of the caller's choice.
-    pub fn open_with(
-        registry: &Registry,
-        place: impl Into<PalaceRef>,
-        options: &OpenOptions,
-    ) -> Result<Self> {
-        let reference = place.into();
-        let configured = Configured::read(&reference)?;
-        Self::connect_with(registry, reference, options, configured)?.opened(options)
     }
 
     fn opened(mut self, options: &OpenOptions) -> Result<Self> {

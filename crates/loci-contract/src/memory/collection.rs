@@ -15,14 +15,14 @@ use loci_core::{
 use super::ledger::Vectors;
 use super::state::{Palace, State};
 use super::write::{Embedded, Mode};
-use super::{Store, closed, lock, no_collection, search, write};
+use super::{Session, Store, lock, no_collection, no_palace, search, write};
 
 #[derive(Clone)]
 pub(super) struct MemoryCollection {
     pub(super) backend: &'static str,
     pub(super) store: Arc<Mutex<Store>>,
     pub(super) place: PalaceRef,
-    pub(super) session: u64,
+    pub(super) session: Arc<Session>,
     pub(super) name: String,
     pub(super) number: u64,
     pub(super) metric: Metric,
@@ -33,14 +33,11 @@ pub(super) struct MemoryCollection {
 impl MemoryCollection {
     /// The palace, if this handle is still good for it.
     fn palace<'a>(&self, store: &'a mut Store) -> Result<&'a mut Palace> {
-        let closed = closed(self.backend);
-        if store.closed {
-            return Err(closed);
-        }
-        let palace = match store.palaces.get_mut(&self.place) {
-            Some(palace) if palace.session == self.session => palace,
-            _ => return Err(closed),
-        };
+        self.session.check(self.backend)?;
+        let palace = store
+            .palaces
+            .get_mut(&self.place)
+            .ok_or_else(|| no_palace(&self.place))?;
         if palace.collection(&self.name)?.number != self.number {
             return Err(no_collection(&self.name));
         }
@@ -280,15 +277,32 @@ impl Collection for MemoryCollection {
         Some(self)
     }
 
+    fn note_access(&self, records: &[u64]) {
+        let mut store = lock(&self.store);
+        let palace = self.palace(&mut store);
+        // Nobody waits for it: a handle that is closed counts nothing.
+        let Ok(state) = palace.and_then(|palace| palace.collection_mut(&self.name)) else {
+            return;
+        };
+        for record in records {
+            if let Some(drawer) = state.drawers.get_mut(record) {
+                drawer.accesses += 1;
+            }
+        }
+    }
+
+    fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
+        self.read(|state| {
+            let count = |id: &String| state.drawer(id).map_or(0, |drawer| drawer.accesses);
+            Ok(ids.iter().map(count).collect())
+        })
+    }
+
     fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
         self.read(|state| {
             let history = |id: &String| {
-                let drawer = state
-                    .record_of(id)
-                    .and_then(|record| state.drawers.get(&record));
-                drawer
-                    .map(|drawer| state.history(drawer))
-                    .unwrap_or_default()
+                let drawer = state.drawer(id);
+                drawer.map_or_else(History::default, |drawer| state.history(drawer))
             };
             Ok(ids.iter().map(history).collect())
         })

@@ -11,25 +11,22 @@ use loci_core::{
 };
 
 use super::state::Palace;
-use super::{Store, closed, lock};
+use super::{Session, Store, lock, no_palace};
 
 pub(super) struct MemoryRelations {
     pub(super) backend: &'static str,
     pub(super) store: Arc<Mutex<Store>>,
     pub(super) place: PalaceRef,
-    pub(super) session: u64,
+    pub(super) session: Arc<Session>,
 }
 
 impl MemoryRelations {
     fn with<T>(&self, work: impl FnOnce(&mut Palace) -> T) -> Result<T> {
         let mut store = lock(&self.store);
-        let closed = closed(self.backend);
-        if store.closed {
-            return Err(closed);
-        }
+        self.session.check(self.backend)?;
         match store.palaces.get_mut(&self.place) {
-            Some(palace) if palace.session == self.session => Ok(work(palace)),
-            _ => Err(closed),
+            Some(palace) => Ok(work(palace)),
+            None => Err(no_palace(&self.place)),
         }
     }
 }

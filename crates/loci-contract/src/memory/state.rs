@@ -12,8 +12,6 @@ use super::maintenance::Fresh;
 
 #[derive(Clone, Default)]
 pub(super) struct Palace {
-    /// Handles of another session are closed.
-    pub(super) session: u64,
     /// The last sequence number drawn.
     pub(super) seq: u64,
     /// The last record number drawn.
@@ -66,6 +64,8 @@ pub(super) struct Drawer {
     pub(super) updated_at: i64,
     /// The row of the ledger that filed it, or 0.
     pub(super) origin: u64,
+    /// How often it was shown.
+    pub(super) accesses: u64,
 }
 
 impl Palace {
@@ -177,6 +177,10 @@ impl State {
             .map(|(record, _)| *record)
     }
 
+    pub(super) fn drawer(&self, id: &str) -> Option<&Drawer> {
+        self.drawers.values().find(|drawer| drawer.id == id)
+    }
+
     /// The id of another drawer that holds the mined key of `drawer`.
     pub(super) fn twin_of(&self, drawer: &Drawer) -> Option<String> {
         let key = drawer.mined_key()?;
@@ -193,7 +197,7 @@ impl State {
         History {
             created_at: Some(drawer.created_at),
             updated_at: Some(drawer.updated_at),
-            accesses: 0,
+            accesses: drawer.accesses,
             origin: row.map(|row| Origin {
                 name: row.name.clone(),
                 section: row.section,
@@ -211,6 +215,7 @@ impl State {
         let record = self.record_of(id);
         if let Some(drawer) = record.and_then(|record| self.drawers.get_mut(&record)) {
             drawer.origin = origin;
+            drawer.accesses = history.accesses;
             drawer.created_at = history.created_at.unwrap_or(drawer.created_at);
             drawer.updated_at = history.updated_at.unwrap_or(drawer.updated_at);
         }

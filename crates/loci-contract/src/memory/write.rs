@@ -109,6 +109,7 @@ fn apply(
         created_at: now,
         updated_at: now,
         origin: 0,
+        accesses: 0,
     });
     if let Some(patch) = batch.metadata(at) {
         drawer.metadata = drawer.metadata.merged(patch);

@@ -1,10 +1,12 @@
 //! Chapter 2: collections.
 
+use std::sync::Arc;
+
 use loci_core::{Batch, Capability, Collection, Embedder, Error, Metric, Selection};
 
 use crate::scene::{
     DRAWERS, created, embedding, empty, errors_of_every_call, everything, ids, lacks, measured,
-    nearest, open, plain, points, refused, worded,
+    nearest, one, open, plain, points, refused, worded,
 };
 use crate::{Fixture, WordEmbedder};
 
@@ -286,4 +288,36 @@ pub fn s2_21_a_pinned_embedder_fixes_the_dimension_for_the_callers_vectors(fixtu
         Error::DimensionMismatch { .. }
     );
     assert_eq!(collection.count().unwrap(), 0);
+}
+
+pub fn s2_22_a_handle_knows_what_the_collection_was_when_it_was_opened(fixture: &dyn Fixture) {
+    let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
+    let words = embedding(WordEmbedder::new("words", 8));
+    let first = open(fixture, &palace, DRAWERS, &words).unwrap();
+    first
+        .add(&Batch::new(["a", "b"]).documents(["red fox", "blue bird"]))
+        .unwrap();
+    let again = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    assert_eq!(
+        std::slice::from_ref(again.info()),
+        backend.list_collections(&palace).unwrap()
+    );
+    first.delete(&Selection::ids(["a"])).unwrap();
+    assert_eq!((again.info().count, again.count().unwrap()), (2, 1));
+}
+
+pub fn s2_23_a_handle_takes_an_embedder_that_fits_and_refuses_another(fixture: &dyn Fixture) {
+    let palace = fixture.fresh_palace();
+    let words = WordEmbedder::new("words", 8);
+    open(fixture, &palace, DRAWERS, &embedding(words.clone())).unwrap();
+    let handle = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    refused!(
+        handle.with_embedder(Arc::new(WordEmbedder::new("other", 8))),
+        Error::EmbedderMismatch { .. }
+    );
+    let embedding = handle.with_embedder(Arc::new(words)).unwrap();
+    embedding
+        .add(&Batch::new(["a"]).documents(["red fox"]))
+        .unwrap();
+    assert_eq!(one(&*handle, "a").2.len(), 8);
 }

@@ -1,6 +1,6 @@
 //! Chapter 4: what `upsert` and `update` change and what they keep.
 
-use loci_core::{Batch, Collection, Outcome, Selection};
+use loci_core::{Batch, Collection, Embedder, Outcome, Selection};
 use serde_json::{Value, json};
 
 use crate::scene::{
@@ -182,4 +182,23 @@ pub fn s4_13_a_handle_without_an_embedder_drops_what_one_with_it_made(fixture: &
         .unwrap();
     assert!(warned(&result.warnings, "vector_dropped"));
     assert_eq!(one(&*with, "a").2, [0.0; 0]);
+}
+
+pub fn s4_14_vectors_made_beforehand_count_only_if_the_embedder_of_the_handle_made_them(
+    fixture: &dyn Fixture,
+) {
+    let words = WordEmbedder::new("words", 2);
+    let collection = created(fixture, &embedding(words.clone()));
+    let made = words.embed(&["red fox"]).unwrap();
+    let own = Batch::new(["own"]).documents(["red fox"]);
+    collection
+        .add(&own.embedded(words.identity(), made.clone()))
+        .unwrap();
+    let other = Batch::new(["other"]).documents(["red fox"]);
+    let stranger = WordEmbedder::new("stranger", 2).identity();
+    collection
+        .add(&other.embedded(stranger, vec![vec![7.0, 7.0]]))
+        .unwrap();
+    assert_eq!(one(&*collection, "own").2, made[0]);
+    assert_eq!(one(&*collection, "other").2, made[0]);
 }

@@ -7,7 +7,7 @@ use loci_recall::{Findings, Judge, Probe, ProbeVector, RecallResult, recall};
 use serde_json::json;
 
 use crate::Fixture;
-use crate::scene::{drawer, empty, ids, lacks, last_seq, matching};
+use crate::scene::{DRAWERS, drawer, empty, ids, lacks, last_seq, matching, open, plain};
 
 /// Keeps what it saw and chooses everything that may be chosen.
 #[derive(Default)]
@@ -236,6 +236,25 @@ pub fn s16_6_noting_an_access_changes_no_drawer(fixture: &dyn Fixture) {
     collection.note_access(&records);
     assert_eq!(last_seq(&*collection), before);
     assert_eq!(ids(&*collection, Selection::all()), ["a"]);
+}
+
+pub fn s16_13_a_noted_access_counts_once_the_palace_was_let_go(fixture: &dyn Fixture) {
+    if lacks(fixture, Capability::Recall) {
+        return;
+    }
+    let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
+    let collection = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    collection.add(&drawer("a", "quagga", &json!({}))).unwrap();
+    collection.add(&drawer("b", "zebra", &json!({}))).unwrap();
+    for _ in 0..2 {
+        let (result, _) = ask(&*collection, "quagga", None, &Selection::all());
+        let records: Vec<u64> = result.drawers.iter().map(|drawer| drawer.record).collect();
+        collection.note_access(&records);
+    }
+    backend.close_palace(&palace).unwrap();
+    let again = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    let ids = ["a", "b", "nobody"].map(String::from);
+    assert_eq!(again.access_counts(&ids).unwrap(), [2, 0, 0]);
 }
 
 pub fn s8_18_a_period_selects_by_the_date_in_the_metadata(fixture: &dyn Fixture) {

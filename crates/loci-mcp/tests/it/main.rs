@@ -1,4 +1,4 @@
-//! What the server offers: the schemas of its tools, and what they cost a model.
+//! What the server offers: the schemas of its tools, what they cost a model, and a session on a backend that is not SQLite.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -9,4 +9,5 @@
     reason = "the helpers of tests are tests"
 )]
 
+mod in_memory;
 mod schemas;

@@ -3,7 +3,7 @@
 use loci_palace::{Batch, DiaryNote, MetadataPatch, Palace, Selection};
 use serde_json::{Value, json};
 
-use crate::support::open;
+use super::support::open;
 
 fn palace() -> (tempfile::TempDir, Palace) {
     let directory = tempfile::tempdir().unwrap();

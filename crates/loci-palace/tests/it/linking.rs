@@ -3,7 +3,7 @@
 use loci_palace::{Batch, Link, LinkEnd, MetadataPatch, Palace};
 use serde_json::json;
 
-use crate::support::open;
+use super::support::open;
 
 /// Drawers by id, wing and room.
 fn palace(places: &[(&str, &str, &str)]) -> (tempfile::TempDir, Palace) {

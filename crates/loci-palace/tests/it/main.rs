@@ -35,6 +35,7 @@ mod forgotten_places;
 mod format;
 mod freshness;
 mod full_disk;
+mod in_memory;
 mod linking;
 mod machines;
 mod mine_crash;

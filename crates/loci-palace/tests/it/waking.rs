@@ -6,7 +6,7 @@ use loci_palace::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::open;
+use super::support::open;
 
 fn palace() -> (tempfile::TempDir, Palace) {
     let directory = tempfile::tempdir().unwrap();
