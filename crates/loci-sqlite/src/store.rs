@@ -268,11 +268,25 @@ impl Store {
                 tracing::warn!(collection, %error, "the index was not built; answers stay exact");
             }
         }
-        if self.saw_pending_purge.load(Ordering::Relaxed) {
-            // A process that ends after other work never waits for another one.
-            if let Err(error) = purge(self, Patience::None) {
-                tracing::warn!(%error, "the purge stays pending");
-            }
+        self.finish_purge();
+    }
+
+    /// Completes a purge that a transaction of this process saw pending, unless somebody has since.
+    fn finish_purge(&self) {
+        if !self.saw_pending_purge.load(Ordering::Relaxed) {
+            return;
+        }
+        let still = self.read("looking for a pending purge", |db| {
+            Ok(Head::read(&db.sql)?.purge_pending > 0)
+        });
+        // A process that ends after other work never waits for another one.
+        let done = match still {
+            Ok(false) => return,
+            Ok(true) => purge(self, Patience::None).map(|_| ()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            tracing::warn!(%error, "the purge stays pending");
         }
     }
 

@@ -173,3 +173,21 @@ fn an_add_embeds_its_text_once() {
     // The vectors are the same, so the other text was compared by them.
     assert_eq!(added["twins"].as_array().unwrap().len(), 1, "{added}");
 }
+
+#[test]
+fn forget_rewrites_the_database_once() {
+    let dir = filled();
+    let listed = dir.run(&["list", "--json"]).ok();
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let id = listed["drawers"][0]["id"].as_str().unwrap();
+    let output = dir
+        .command()
+        .env("LOCI_LOG", "loci_sqlite::statements=trace")
+        .args(["forget", id, "--yes"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = String::from_utf8(output.stderr).unwrap();
+    let rewrites = log.lines().filter(|line| line.ends_with(" VACUUM"));
+    assert_eq!(rewrites.count(), 1, "{log}");
+}
