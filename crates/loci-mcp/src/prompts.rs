@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Error, FactSearch, Fence, Filter, Palace, Period, Result, Selection, count_tokens,
-    parse_moment, quoted,
+    Error, Fence, Filter, Palace, Period, Result, Selection, count_tokens, facts, parse_moment,
+    quoted,
 };
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 
@@ -109,9 +109,9 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
         );
         let _ = writeln!(notes, "{}", fence.recalled(&about, &entry.text));
     }
-    let facts = palace.facts(&FactSearch {
+    let facts = palace.query_facts(&facts::query::Request {
         limit: FACTS,
-        ..FactSearch::default()
+        ..facts::query::Request::default()
     })?;
     let facts: Vec<String> = facts
         .facts

@@ -22,8 +22,9 @@ mod creation;
 mod diary;
 mod embedders;
 mod export;
-mod facts;
+pub mod facts;
 mod fence;
+mod flag;
 mod forgotten;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -57,8 +58,8 @@ pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory
 pub use diary::{DiaryEntry, DiaryNote, DiaryPage, DiaryWritten};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
-pub use facts::{Conflict, FactAdded, FactAnswer, FactSearch, FactState, Superseded};
 pub use fence::{Fence, ORDERS, instruction_like};
+pub use flag::Flag;
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict, RenamedWing};
 pub use links::{Linked, Reached, Taxonomy, Tunnel, Walk};
 pub use location::{directory_of, palace_of, shown_location};

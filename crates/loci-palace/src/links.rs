@@ -6,9 +6,8 @@ mod taxonomy;
 mod walk;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use loci_core::{Capability, Link, LinkEnd, Related, Relations, Result, Warning, validate_links};
+use loci_core::{Link, LinkEnd, Related, Result, Warning, validate_links};
 use serde::Serialize;
 
 use crate::palace::Palace;
@@ -152,10 +151,5 @@ impl Palace {
             }
         }
         Ok(links)
-    }
-
-    pub(crate) fn kept_relations(&self) -> Result<Arc<dyn Relations>> {
-        self.relations()?
-            .ok_or_else(|| self.backend.lacks(Capability::Relations))
     }
 }

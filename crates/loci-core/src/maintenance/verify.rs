@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// Findings of one kind that are listed one by one.
 const LISTED: usize = 100;
 
 /// What does not agree. It serialises to one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
 #[non_exhaustive]
 pub enum FindingKind {
     /// A vector that an index lacks.
@@ -97,7 +99,7 @@ impl Serialize for FindingKind {
 }
 
 /// Something that does not agree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What does not agree.
     pub kind: FindingKind,
@@ -112,7 +114,7 @@ pub struct Finding {
 }
 
 /// The result of a verification.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerifyReport {
     /// What does not agree, at most a hundred of each kind.
     pub findings: Vec<Finding>,

@@ -5,7 +5,36 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use loci_core::{Fact, FactQuery, Relations, Result, folded_name, same_name};
 
-use super::Conflict;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::FlaggedFact;
+
+/// Which conflicts are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Request {
+    /// Only those in which this name is the subject or an object.
+    pub entity: Option<String>,
+}
+
+/// All conflicts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// By subject and predicate.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Facts that cannot all hold if the predicate has one object at a time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// Their subject.
+    pub subject: String,
+    /// Their predicate.
+    pub predicate: String,
+    /// The facts that overlap in time and differ in object.
+    pub facts: Vec<FlaggedFact>,
+}
 
 /// Conflicting facts that are named with one that was added.
 const NAMED: usize = 20;
@@ -32,7 +61,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The first facts that conflict with one.
-    pub(super) fn of(&mut self, fact: &Fact) -> Result<Vec<Fact>> {
+    pub(super) fn of(&mut self, fact: &Fact) -> Result<Vec<FlaggedFact>> {
         let key = (folded_name(&fact.subject), folded_name(&fact.predicate));
         let group = match self.groups.entry(key) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -53,6 +82,7 @@ impl<'a> Lookup<'a> {
             .filter(|other| overlap(other.span(), span))
             .take(NAMED)
             .cloned()
+            .map(FlaggedFact::from)
             .collect())
     }
 }
@@ -66,7 +96,7 @@ pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec
     let mut found = among(relations, &queries)?;
     if let Some(entity) = entity {
         found.retain(|conflict| {
-            let objects = conflict.facts.iter().map(|fact| &fact.object);
+            let objects = conflict.facts.iter().map(|of| &of.fact.object);
             let mut names = objects.chain([&conflict.subject]);
             names.any(|name| same_name(name, entity))
         });
@@ -173,7 +203,7 @@ fn conflict(mut facts: Vec<Fact>) -> Option<Conflict> {
     Some(Conflict {
         subject: first.subject.clone(),
         predicate: first.predicate.clone(),
-        facts,
+        facts: facts.into_iter().map(FlaggedFact::from).collect(),
     })
 }
 
@@ -276,7 +306,7 @@ mod tests {
                 .collect();
             expected.sort_by_key(|fact| fact.span().0);
             let found = conflict(facts.clone()).map_or_else(Vec::new, |found| found.facts);
-            proptest::prop_assert_eq!(found.iter().collect::<Vec<_>>(), expected);
+            proptest::prop_assert_eq!(found.iter().map(|of| &of.fact).collect::<Vec<_>>(), expected);
         }
     }
 }

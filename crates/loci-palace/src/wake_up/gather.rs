@@ -12,7 +12,7 @@ use super::compose::{Piece, Section, cut_to};
 use super::excerpt::{cut, excerpt};
 use super::{DEFAULT_BUDGET, IDENTITY, WakeUpOptions};
 use crate::diary::DIARY_ROOM;
-use crate::facts::FactSearch;
+use crate::facts::{self, Selector};
 use crate::fence::instruction_like;
 use crate::palace::Palace;
 
@@ -96,12 +96,15 @@ impl Palace {
     fn fact_pieces(&self, options: &WakeUpOptions) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
         for entity in [&options.wing, &options.agent].into_iter().flatten() {
-            let search = FactSearch {
-                entity: Some(entity.clone()),
+            let request = facts::query::Request {
+                selector: Selector {
+                    entity: Some(entity.clone()),
+                    ..Selector::default()
+                },
                 limit: MOST_FACTS,
-                ..FactSearch::default()
+                ..facts::query::Request::default()
             };
-            let found = match self.facts(&search) {
+            let found = match self.query_facts(&request) {
                 Ok(found) => found.facts,
                 // A backend that keeps no facts has none to tell.
                 Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
