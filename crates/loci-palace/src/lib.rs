@@ -19,7 +19,8 @@
 mod checkup;
 mod config;
 mod creation;
-mod diary;
+mod detail;
+pub mod diary;
 mod embedders;
 mod export;
 pub mod facts;
@@ -30,7 +31,7 @@ mod forgotten;
 #[doc(hidden)]
 pub mod fuzzing;
 mod import;
-mod links;
+pub mod links;
 mod location;
 mod machine;
 mod mine;
@@ -40,7 +41,7 @@ mod remember;
 mod rescue;
 mod search;
 mod secrets;
-mod wake_up;
+pub mod wake_up;
 mod wings;
 
 /// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
@@ -55,13 +56,13 @@ pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
-pub use diary::{DiaryEntry, DiaryNote, DiaryPage, DiaryWritten};
+pub use detail::Detail;
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
 pub use fence::{Fence, ORDERS, instruction_like};
 pub use flag::Flag;
 pub use import::{ImportOptions, ImportReport, Loss, OnConflict, RenamedWing};
-pub use links::{Linked, Reached, Taxonomy, Tunnel, Walk};
+pub use links::Taxonomy;
 pub use location::{directory_of, palace_of, shown_location};
 pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Severity};
 pub use loci_core::clock::new_id;
@@ -108,5 +109,4 @@ pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,
 };
-pub use wake_up::{WakeUp, WakeUpOptions};
 pub use wings::{Split, SplitPart, WingInfo};

@@ -2,7 +2,8 @@
 
 use loci_core::{Collection, Filter, Link, LinkEnd, MetaValue, Result, Selection};
 
-use super::{Taxonomy, Tunnel};
+use super::Taxonomy;
+use super::tunnels::Tunnel;
 use crate::palace::Palace;
 
 /// Wings or rooms of one collection at most.

@@ -10,7 +10,9 @@ use loci_recall::date_of;
 
 use super::compose::{Piece, Section, cut_to};
 use super::excerpt::{cut, excerpt};
-use super::{DEFAULT_BUDGET, IDENTITY, WakeUpOptions};
+use super::identity::IDENTITY;
+use super::{DEFAULT_BUDGET, Request};
+use crate::diary;
 use crate::diary::DIARY_ROOM;
 use crate::facts::{self, Selector};
 use crate::fence::instruction_like;
@@ -48,10 +50,10 @@ struct Candidate {
 
 impl Palace {
     /// Pieces in the order in which they are chosen.
-    pub(super) fn gather(&self, options: &WakeUpOptions) -> Result<(Vec<Piece>, Vec<Warning>)> {
-        let wing = options.wing.as_deref();
+    pub(super) fn gather(&self, request: &Request) -> Result<(Vec<Piece>, Vec<Warning>)> {
+        let wing = request.wing.as_deref();
         let mut warnings = Vec::new();
-        let diary = self.diary_pieces(options.agent.as_deref(), wing)?;
+        let diary = self.diary_pieces(request.agent.as_deref(), wing)?;
         let mut seen: HashSet<String> = diary.iter().filter_map(|piece| piece.id.clone()).collect();
         seen.insert(IDENTITY.to_owned());
         let candidates = self.candidates(wing, &mut warnings)?;
@@ -63,9 +65,9 @@ impl Palace {
                 known: None,
             });
         }
-        let (important, recent) = ranked(candidates, wing, options.agent.is_some(), &mut seen);
-        let facts = self.fact_pieces(options)?;
-        let mut pieces: Vec<Piece> = self.identity_piece(options.budget)?.into_iter().collect();
+        let (important, recent) = ranked(candidates, wing, request.agent.is_some(), &mut seen);
+        let facts = self.fact_pieces(request)?;
+        let mut pieces: Vec<Piece> = self.identity_piece(request.budget)?.into_iter().collect();
         let turns = interleaved([facts, important, diary, recent]);
         let (clean, orders): (Vec<Piece>, Vec<Piece>) = turns
             .into_iter()
@@ -93,9 +95,9 @@ impl Palace {
     }
 
     /// What holds of the wing and of the agent.
-    fn fact_pieces(&self, options: &WakeUpOptions) -> Result<Vec<Piece>> {
+    fn fact_pieces(&self, request: &Request) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
-        for entity in [&options.wing, &options.agent].into_iter().flatten() {
+        for entity in [&request.wing, &request.agent].into_iter().flatten() {
             let request = facts::query::Request {
                 selector: Selector {
                     entity: Some(entity.clone()),
@@ -134,9 +136,15 @@ impl Palace {
             return Ok(Vec::new());
         };
         // An agent's own wing holds its diary when no project is named; notes of the project come first.
-        let mut page = self.read_diary(Some(agent), wing, MOST_DIARY)?;
+        let mut request = diary::read::Request {
+            agent: Some(agent.to_owned()),
+            wing: wing.map(str::to_owned),
+            last: MOST_DIARY,
+        };
+        let mut page = self.read_diary(&request)?;
         if wing.is_some() && page.entries.is_empty() {
-            page = self.read_diary(Some(agent), None, MOST_DIARY)?;
+            request.wing = None;
+            page = self.read_diary(&request)?;
         }
         Ok(page
             .entries
