@@ -9,7 +9,7 @@ use loci_core::{Batch, Error, MetaValue, Metadata, MetadataPatch, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::flag::Flag;
+use crate::detail::{Flag, flags_of};
 
 /// The room that holds entries.
 pub(crate) const DIARY_ROOM: &str = "diary";
@@ -59,7 +59,7 @@ fn entry_of(note: &write::Request, now: i64) -> Result<Entry> {
         agent: agent.to_owned(),
         topic: topic.to_owned(),
         wing,
-        flags: Flag::of(&note.text),
+        flags: flags_of(&note.text),
         text: note.text.clone(),
         written_at: moment_text(now),
     })
@@ -122,7 +122,7 @@ fn dated_entry(id: String, text: String, metadata: &Metadata) -> (i64, Entry) {
         agent: value("agent"),
         topic: value("topic"),
         wing: value("wing"),
-        flags: Flag::of(&text),
+        flags: flags_of(&text),
         text,
         written_at: moment.map_or_else(|| value("filed_at"), moment_text),
     };

@@ -21,7 +21,7 @@ use loci_core::{Capability, Fact, FactQuery, Relations, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::flag::Flag;
+use crate::detail::{Flag, flags_of};
 use crate::palace::Palace;
 use crate::secrets::mask_selector;
 
@@ -69,7 +69,7 @@ pub struct FlaggedFact {
 
 impl From<Fact> for FlaggedFact {
     fn from(fact: Fact) -> Self {
-        let flags = flags_of(&fact);
+        let flags = flags_of_fact(&fact);
         Self { fact, flags }
     }
 }
@@ -91,14 +91,14 @@ impl FactState {
     fn at(fact: Fact, now: i64) -> Self {
         Self {
             current: fact.holds_at(now),
-            flags: flags_of(&fact),
+            flags: flags_of_fact(&fact),
             fact,
         }
     }
 }
 
-fn flags_of(fact: &Fact) -> Vec<Flag> {
-    Flag::of(&format!(
+fn flags_of_fact(fact: &Fact) -> Vec<Flag> {
+    flags_of(&format!(
         "{} {} {}",
         fact.subject, fact.predicate, fact.object
     ))

@@ -16,33 +16,42 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod backup;
 mod checkup;
 mod config;
 mod creation;
 mod detail;
 pub mod diary;
 mod embedders;
-mod export;
+pub mod export;
 pub mod facts;
 mod fence;
-mod flag;
 mod forgotten;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod import;
+pub mod import;
 pub mod links;
 mod location;
 mod machine;
-mod mine;
+pub mod mine;
 mod palace;
 mod record;
+pub mod reembed;
 mod remember;
-mod rescue;
+pub mod repair;
+pub mod rescue;
+pub mod restore;
+pub mod runs;
 mod search;
 mod secrets;
+pub mod status;
+pub mod sync;
+pub mod undo;
+pub mod verify;
 pub mod wake_up;
-mod wings;
+mod watch;
+pub mod wings;
 
 /// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
 pub mod chroma {
@@ -56,12 +65,10 @@ pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
-pub use detail::Detail;
+pub use detail::{Detail, Flag};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
-pub use export::ExportReport;
 pub use fence::{Fence, ORDERS, instruction_like};
-pub use flag::Flag;
-pub use import::{ImportOptions, ImportReport, Loss, OnConflict, RenamedWing};
+pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
 pub use links::Taxonomy;
 pub use location::{directory_of, palace_of, shown_location};
 pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Severity};
@@ -93,20 +100,21 @@ pub use loci_recall::{
     Request, Stage, Step, TermInfo, Verdict, WhyNot, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
-pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
-pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
+pub use mine::{agent_folders, mined_under};
+pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};
 pub use record::JsonRecord;
 pub use remember::{
     Comparison, DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport,
     Remembered, Twin,
 };
 pub use rescue::{
-    CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
-    RescueReport, RescuedCollection, Step as RescueStep, candidates_file, diagnose,
+    Answer as RescueReport, CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase,
+    RelationsReport, Request as RescueOptions, RescuedCollection, Step as RescueStep,
+    candidates_file, diagnose,
 };
 pub use search::{Found, Scope, parse_moment};
 pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,
 };
-pub use wings::{Split, SplitPart, WingInfo};
+pub use watch::{Told, Watching};

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Entry, batch_of, entry_of};
-use crate::detail::Detail;
-use crate::flag::Flag;
+use crate::detail::{Detail, flags_of};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 use crate::secrets::Tally;
 
@@ -59,7 +58,7 @@ impl Palace {
         let mut masked = Tally::new();
         self.secrets().apply(&mut entry.text, &mut masked);
         self.secrets().apply(&mut entry.topic, &mut masked);
-        entry.flags = Flag::of(&entry.text);
+        entry.flags = flags_of(&entry.text);
         let batch = batch_of(&entry);
         batch.validate()?;
         let (memory, mut warnings) = self.memory(DEFAULT_COLLECTION, true)?;

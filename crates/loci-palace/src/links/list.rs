@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
-use crate::flag::Flag;
+use crate::detail::{Flag, flags_of};
 use crate::palace::Palace;
 
 /// Which links are wanted.
@@ -40,7 +40,7 @@ pub struct FlaggedLink {
 
 impl From<Link> for FlaggedLink {
     fn from(link: Link) -> Self {
-        let flags = Flag::of(&link.label);
+        let flags = flags_of(&link.label);
         Self { link, flags }
     }
 }

@@ -278,7 +278,12 @@ fn an_ended_fact_stays_and_is_found_when_asked_for() {
     assert!(again.is_empty());
     palace.close().unwrap();
     let palace = open(&path);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
     let timeline = timeline(&palace, Some("ALICE"), (0, 0));
     assert_eq!(objects(&timeline.facts), ["Lyon", "Paris", "Rome", "Alice"]);
     assert_eq!(timeline.facts[2].fact.valid_to, Some(last));
@@ -511,7 +516,9 @@ fn an_older_export_does_not_bring_an_ended_fact_back_to_life() {
     let palace = towns(&directory.path().join("palace"));
     let export = |palace: &Palace| {
         let mut lines = Vec::new();
-        palace.export(None, &mut lines).unwrap();
+        palace
+            .export(&loci_palace::export::Request::default(), &mut lines)
+            .unwrap();
         lines
     };
     let older = export(&palace);
@@ -569,7 +576,12 @@ fn a_kill_at_any_moment_leaves_the_old_fact_or_the_new_one_in_force() {
         if let Some(last) = last {
             assert!(facts.len() > last.parse::<usize>().unwrap());
         }
-        assert!(palace.verify(true).unwrap().ok());
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
     }
 }
 

@@ -157,14 +157,20 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
     let palace = open(path).unwrap();
     let mut waits = true;
     let answer = embedder_named(&palace, embedder).and_then(|embedder| {
-        palace.reembed(collection, embedder.as_ref(), &mut |progress| {
-            say(&json!({"done": progress.done, "total": progress.total}));
-            let mut line = String::new();
-            if waits {
-                std::io::stdin().lock().read_line(&mut line).unwrap();
-                waits = line.trim_end() != "run";
-            }
-        })
+        palace.reembed(
+            &loci_palace::reembed::Request {
+                collection: collection,
+                embedder: embedder.as_ref(),
+            },
+            &mut |progress| {
+                say(&json!({"done": progress.done, "total": progress.total}));
+                let mut line = String::new();
+                if waits {
+                    std::io::stdin().lock().read_line(&mut line).unwrap();
+                    waits = line.trim_end() != "run";
+                }
+            },
+        )
     });
     say(&answered(answer.map(|done| reembedded(&done))));
     palace.close().unwrap();
