@@ -1,7 +1,9 @@
 //! Palace: the one API that every front end and every program uses.
 //!
-//! Wires the registry, the configuration and the SQLite backend together and adds what is made of
-//! several contract calls: export, import, status. Never talks to a store by itself.
+//! Wires the registry, the configuration and the backends together. Each verb of the product is one
+//! method of [`Palace`] and one module with its `Request` and its `Answer`: [`facts::query`],
+//! [`diary::write`], [`status`], [`verify`]. An answer is the JSON that every front end prints. Never
+//! talks to a store by itself.
 //!
 //! ```
 //! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection, search_words};
@@ -50,7 +52,7 @@ pub mod sync;
 pub mod undo;
 pub mod verify;
 pub mod wake_up;
-mod watch;
+pub mod watch;
 pub mod wings;
 
 /// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
@@ -117,4 +119,3 @@ pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,
 };
-pub use watch::{Told, Watching};

@@ -19,9 +19,9 @@ use crate::palace::Palace;
 /// How long a watcher waits before it tries again what failed.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What a watcher tells.
+/// What a watcher reports.
 #[derive(Debug)]
-pub enum Told {
+pub enum Event {
     /// Watches are set, and the tree is mined as it is.
     Ready(Box<Report>),
     /// Something changed, and this became of it.
@@ -35,7 +35,7 @@ pub enum Told {
 }
 
 /// What to watch and how.
-pub struct Watching<'a> {
+pub struct Request<'a> {
     /// Collection that is mined into.
     pub collection: &'a str,
     /// Folders and files.
@@ -51,14 +51,14 @@ pub struct Watching<'a> {
 }
 
 impl Palace {
-    /// Mines what changes below some roots until told to stop. Catches up first with what changed before. Files that are
+    /// Mines what changes below some roots until it is stopped. Catches up first with what changed before. Files that are
     /// deleted go, unless most of them do at once.
-    pub fn watch(&self, watching: &Watching<'_>, tell: &mut dyn FnMut(Told)) -> Result<()> {
+    pub fn watch(&self, request: &Request<'_>, notify: &mut dyn FnMut(Event)) -> Result<()> {
         // A palace that cannot be mined into will not be by waiting.
         self.require(Capability::Mining)?;
         // Roots must exist before anything is promised.
-        Tree::new(watching.roots, watching.reading.clone())?;
-        let roots: Vec<PathBuf> = names_of(watching.roots)?
+        Tree::new(request.roots, request.reading.clone())?;
+        let roots: Vec<PathBuf> = names_of(request.roots)?
             .into_iter()
             .map(PathBuf::from)
             .collect();
@@ -66,43 +66,43 @@ impl Palace {
         let mut seen = self.generation().ok();
         loci_mine::watch::watch(
             &roots,
-            &watching.reading.rules,
-            &watching.pace,
-            watching.stop,
+            &request.reading.rules,
+            &request.pace,
+            request.stop,
             &mut |stir| {
                 let now = self.generation().ok();
                 let replaced = now != seen;
                 let mut changed = match stir {
                     Stir::Changed(paths) if !replaced => Some(paths),
                     Stir::Changed(_) => {
-                        tell(Told::Rescan("the palace was replaced".into()));
+                        notify(Event::Rescan("the palace was replaced".into()));
                         None
                     }
                     Stir::Rescan { why } => {
                         if ready {
-                            tell(Told::Rescan(why));
+                            notify(Event::Rescan(why));
                         }
                         None
                     }
                 };
                 loop {
-                    match self.catch_up(watching, &roots, changed.as_ref(), tell) {
+                    match self.catch_up(request, &roots, changed.as_ref(), notify) {
                         Ok(report) => {
                             let report = Box::new(report);
                             if !ready {
                                 ready = true;
-                                tell(Told::Ready(report));
+                                notify(Event::Ready(report));
                             } else if report.changed_anything() || report.files.failed > 0 {
-                                tell(Told::Mined(report));
+                                notify(Event::Mined(report));
                             }
                             seen = self.generation().ok();
                             return ControlFlow::Continue(());
                         }
                         Err(error) => {
-                            tell(Told::Trouble(error));
+                            notify(Event::Trouble(error));
                             // Whatever failed, the next look is at everything.
                             changed = None;
-                            if !wait(RETRY, watching.stop) {
+                            if !wait(RETRY, request.stop) {
                                 return ControlFlow::Break(());
                             }
                         }
@@ -115,17 +115,17 @@ impl Palace {
     /// One round of a watcher.
     fn catch_up(
         &self,
-        watching: &Watching<'_>,
+        request: &Request<'_>,
         roots: &[PathBuf],
         changed: Option<&BTreeSet<PathBuf>>,
-        tell: &mut dyn FnMut(Told),
+        notify: &mut dyn FnMut(Event),
     ) -> Result<Report> {
         let there: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
-        let (memory, warnings) = self.memory(watching.collection, true)?;
+        let (memory, warnings) = self.memory(request.collection, true)?;
         let ledger = self.ledger_of(&memory)?;
         let names = names_of(roots)?;
         let run = Run::new(ledger, RunKind::Watch, names.clone());
-        let mut tree = Tree::new(&there, watching.reading.clone())?;
+        let mut tree = Tree::new(&there, request.reading.clone())?;
         if let Some(paths) = changed {
             tree = tree.only(paths.iter().cloned().collect());
         }
@@ -137,12 +137,12 @@ impl Palace {
             projects: memory.collection.projects(),
             source: &tree,
             run: &run,
-            options: watching.options,
+            options: request.options,
             meter: &meter,
-            stop: watching.stop,
+            stop: request.stop,
         };
         let mined = errand.mine();
-        let swept = if mined.is_err() || watching.stop.load(Ordering::Relaxed) {
+        let swept = if mined.is_err() || request.stop.load(Ordering::Relaxed) {
             None
         } else if let Some(swept) = changed
             .map(|paths| sweep_few(ledger, &machine, &run, roots, paths))
@@ -155,7 +155,7 @@ impl Palace {
                 ledger,
                 machine: &machine,
                 roots: &names,
-                rules: &watching.reading.rules,
+                rules: &request.reading.rules,
                 ignored: false,
                 conversations: false,
                 even_most: false,
@@ -166,7 +166,7 @@ impl Palace {
         if let Some(swept) = swept {
             report.drawers.removed += swept.removed;
             if swept.removed > 0 || swept.brake.is_some() {
-                tell(Told::Swept(swept));
+                notify(Event::Swept(swept));
             }
         }
         report.run = run.id();
@@ -219,7 +219,7 @@ fn sweep_few(
     Ok(Some(swept))
 }
 
-/// False when told to stop.
+/// False if it was stopped meanwhile.
 fn wait(time: Duration, stop: &AtomicBool) -> bool {
     let until = Instant::now() + time;
     while Instant::now() < until {

@@ -9,4 +9,5 @@
     reason = "the helpers of tests are tests"
 )]
 
+mod answers;
 mod schemas;

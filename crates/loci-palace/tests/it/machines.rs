@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    ImportOptions, Machine, MineOptions, OpenOptions, Pace, Palace, Reading, Swept, Told, Watching,
-    sync,
+    ImportOptions, Machine, MineOptions, OpenOptions, Pace, Palace, Reading, Swept, sync, watch,
 };
 
 use crate::mined::{DRAWERS, Scene, runs, sync_of, undo_of};
@@ -131,7 +130,7 @@ fn a_watch_leaves_sources_of_other_machines_alone() {
     std::thread::scope(|threads| {
         let watcher = threads.spawn(|| {
             let (reading, options) = (Reading::default(), MineOptions::default());
-            let watching = Watching {
+            let watching = watch::Request {
                 collection: DRAWERS,
                 roots: &roots,
                 reading: &reading,
@@ -143,9 +142,9 @@ fn a_watch_leaves_sources_of_other_machines_alone() {
                 stop: &stop,
             };
             desk.watch(&watching, &mut |event| match event {
-                Told::Ready(_) => ready.store(true, Ordering::Relaxed),
-                Told::Trouble(error) => panic!("{error}"),
-                Told::Mined(_) | Told::Swept(_) | Told::Rescan(_) => {}
+                watch::Event::Ready(_) => ready.store(true, Ordering::Relaxed),
+                watch::Event::Trouble(error) => panic!("{error}"),
+                watch::Event::Mined(_) | watch::Event::Swept(_) | watch::Event::Rescan(_) => {}
             })
         });
         wait_until("not ready", || {

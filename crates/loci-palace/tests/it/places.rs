@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    Batch, Chosen, MetadataPatch, MineOptions, Pace, Palace, Reading, Rules, Swept, Told, Tree,
-    Watching, mine, sync,
+    Batch, Chosen, MetadataPatch, MineOptions, Pace, Palace, Reading, Rules, Swept, Tree, mine,
+    sync, watch,
 };
 use serde_json::Value;
 
@@ -395,7 +395,7 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
                 ..Reading::default()
             };
             let options = MineOptions::default();
-            let watching = Watching {
+            let watching = watch::Request {
                 collection: DRAWERS,
                 roots: &roots,
                 reading: &reading,
@@ -407,12 +407,12 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
                 stop: &stop,
             };
             palace.watch(&watching, &mut |told| match told {
-                Told::Ready(report) => {
+                watch::Event::Ready(report) => {
                     assert_eq!(report.drawers.new, 5);
                     ready.store(true, Ordering::Relaxed);
                 }
-                Told::Trouble(error) => panic!("{error}"),
-                Told::Mined(_) | Told::Swept(_) | Told::Rescan(_) => {}
+                watch::Event::Trouble(error) => panic!("{error}"),
+                watch::Event::Mined(_) | watch::Event::Swept(_) | watch::Event::Rescan(_) => {}
             })
         });
         // A failed assertion ends the watcher too.
