@@ -20,6 +20,7 @@
 
 pub mod backup;
 mod checkup;
+pub mod chroma;
 mod config;
 mod creation;
 mod detail;
@@ -54,14 +55,6 @@ pub mod verify;
 pub mod wake_up;
 pub mod watch;
 pub mod wings;
-
-/// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
-pub mod chroma {
-    pub use loci_chroma::{
-        Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RepairOptions,
-        RepairReport, SetAside, quarantine, repair,
-    };
-}
 
 pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
