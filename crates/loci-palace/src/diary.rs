@@ -1,5 +1,6 @@
-//! Diaries: notes that an agent writes for itself. An entry is a drawer of room `diary` that names its agent, so that search, export
-//! and forget know it like any other. Keys and wings are those of MemPalace, whose entries are read like our own.
+//! Diaries: notes that an agent writes for itself. An entry is a drawer of room `diary` that names
+//! its agent, so that search, export and forget know it like any other. Keys and wings are those of
+//! MemPalace, whose entries are read like our own.
 
 pub mod read;
 pub mod write;

@@ -1,10 +1,11 @@
-//! Facts: statements with the time in which they hold. Nothing is overwritten: a fact that no longer holds is ended,
-//! and stays.
+//! Facts: statements with the time in which they hold. Nothing is overwritten: a fact that no
+//! longer holds is ended, and stays.
 //!
-//! A fact holds from the first moment of `valid_from` until before the first moment of `valid_to`. A date is a year, a month,
-//! a day, a moment or words such as `yesterday`; as of a year, month or day means at its end. Names are the same whatever
-//! their letter case and surrounding space. A source that does not exist is a warning, not an error: the drawer may come
-//! later, and a fact outlives a drawer that is deleted.
+//! A fact holds from the first moment of `valid_from` until before the first moment of `valid_to`.
+//! A date is a year, a month, a day, a moment or words such as `yesterday`; as of a year, month or
+//! day means at its end. Names are the same whatever their letter case and surrounding space. A
+//! source that does not exist is a warning, not an error: the drawer may come later, and a fact
+//! outlives a drawer that is deleted.
 
 pub mod add;
 pub mod conflicts;
@@ -105,8 +106,9 @@ fn flags_of_fact(fact: &Fact) -> Vec<Flag> {
 }
 
 impl Palace {
-    /// Adds a fact and reports what it conflicts with. A fact that is there stays as it is. One without an id and a beginning
-    /// that was there and has ended is added anew: it holds again, from now on.
+    /// Adds a fact and reports what it conflicts with. A fact that is there stays as it is. One
+    /// without an id and a beginning that was there and has ended is added anew: it holds again,
+    /// from now on.
     pub fn add_fact(&self, request: &add::Request) -> Result<add::Answer> {
         let mut answers = add::add(self, std::slice::from_ref(&request.fact))?;
         answers.pop().ok_or_else(|| loci_core::Error::Internal {
@@ -129,8 +131,8 @@ impl Palace {
         query::find(&*self.kept_relations()?, &request)
     }
 
-    /// Ends the facts that match and hold, and returns them as they are afterwards. If none holds, the warnings say why.
-    /// Refused if all that match begin later.
+    /// Ends the facts that match and hold, and returns them as they are afterwards. If none holds,
+    /// the warnings say why. Refused if all that match begin later.
     pub fn invalidate_facts(&self, request: &invalidate::Request) -> Result<invalidate::Answer> {
         let selector = mask_selector(self.secrets(), &request.selector);
         invalidate::invalidate(
@@ -140,9 +142,10 @@ impl Palace {
         )
     }
 
-    /// Ends the facts that match `old` and adds `new`, which holds from `at` (else from its own `valid_from`, else from now),
-    /// in one transaction. `old` names an id, or subject and predicate; `new` has the same where it names none. If nothing
-    /// that matches holds, it is a conflict that names what does.
+    /// Ends the facts that match `old` and adds `new`, which holds from `at` (else from its own
+    /// `valid_from`, else from now), in one transaction. `old` names an id, or subject and
+    /// predicate; `new` has the same where it names none. If nothing that matches holds, it is a
+    /// conflict that names what does.
     pub fn supersede_fact(&self, request: &supersede::Request) -> Result<supersede::Answer> {
         let request = supersede::Request {
             old: mask_selector(self.secrets(), &request.old),
@@ -151,8 +154,8 @@ impl Palace {
         supersede::supersede(&*self.kept_relations()?, &request, self.secrets())
     }
 
-    /// Facts in the order in which they began to hold, ended ones too; of one entity or of all. Those whose beginning is
-    /// unknown come last.
+    /// Facts in the order in which they began to hold, ended ones too; of one entity or of all.
+    /// Those whose beginning is unknown come last.
     pub fn fact_timeline(&self, request: &timeline::Request) -> Result<timeline::Answer> {
         timeline::timeline(&*self.kept_relations()?, request)
     }

@@ -1,5 +1,5 @@
-//! Links between drawers and between rooms of different wings, and where they lead. A room of the same name in another wing is
-//! connected without a link.
+//! Links between drawers and between rooms of different wings, and where they lead. A room of the
+//! same name in another wing is connected without a link.
 
 pub mod add;
 mod ends;

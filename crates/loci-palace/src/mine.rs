@@ -31,8 +31,9 @@ impl Palace {
             .ok_or_else(|| self.backend.lacks(Capability::Mining))
     }
 
-    /// Reads what is new in a source, such as a [`Tree`], into a collection, which is made when missing. An error means
-    /// that the palace could not be written to; files that could not be read are named in the report.
+    /// Reads what is new in a source, such as a [`Tree`], into a collection, which is made when
+    /// missing. An error means that the palace could not be written to; files that could not be
+    /// read are named in the report.
     pub fn mine(&self, request: &Request<'_>) -> Result<Answer> {
         let (memory, warnings) = self.memory(request.collection, true)?;
         let ledger = self.ledger_of(&memory)?;
@@ -87,7 +88,8 @@ pub(crate) fn finish(
             Ok(report)
         }
         Err(error) => {
-            // The palace that refused the work may refuse this too. The first error is the one to return.
+            // The palace that refused the work may refuse this too. The first error is the one to
+            // return.
             let summary = serde_json::json!({ "error": error.to_string() });
             if let Err(error) = run.end(&RunState::Failed, &summary) {
                 tracing::debug!(%error, "the end of the run was not recorded");
@@ -120,7 +122,8 @@ fn name_of(path: &Path) -> Result<String> {
     })
 }
 
-/// Folders and files in which agents keep their transcripts on this machine, as far as they are there.
+/// Folders and files in which agents keep their transcripts on this machine, as far as they are
+/// there.
 pub fn agent_folders() -> Vec<PathBuf> {
     let variable = |name: &str| {
         std::env::var_os(name)

@@ -33,8 +33,8 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// Makes all vectors of a collection anew. Answers come from the old ones until all new ones are there; a run that
-    /// was interrupted is taken up again.
+    /// Makes all vectors of a collection anew. Answers come from the old ones until all new ones
+    /// are there; a run that was interrupted is taken up again.
     pub fn reembed(
         &self,
         request: &Request<'_>,

@@ -28,7 +28,8 @@ pub struct Request {
 }
 
 impl Palace {
-    /// Finds sources below some paths whose files are gone; with `apply`, removes them and their drawers.
+    /// Finds sources below some paths whose files are gone; with `apply`, removes them and their
+    /// drawers.
     pub fn sync(&self, request: &Request) -> Result<Answer> {
         let (memory, _) = self.memory(&request.collection, false)?;
         let ledger = self.ledger_of(&memory)?;

@@ -1,5 +1,6 @@
-//! Wake-up: what an agent should know when a session begins, under a budget of tokens: who it works for, what matters most in a
-//! wing, and what happened last. Reads only the newest and the marked drawers, never all of them.
+//! Wake-up: what an agent should know when a session begins, under a budget of tokens: who it works
+//! for, what matters most in a wing, and what happened last. Reads only the newest and the marked
+//! drawers, never all of them.
 
 mod compose;
 mod excerpt;
@@ -44,9 +45,9 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// Identity, what holds of the wing and the agent, the most important and the most recent of a wing, and the agent's last
-    /// diary entries, under a budget. All of it stands in one fence; long texts are cut. What reads like an order to a model
-    /// is left out, except in the identity.
+    /// Identity, what holds of the wing and the agent, the most important and the most recent of a
+    /// wing, and the agent's last diary entries, under a budget. All of it stands in one fence;
+    /// long texts are cut. What reads like an order to a model is left out, except in the identity.
     pub fn wake_up(&self, request: &Request) -> Result<Answer> {
         let budget = match request.budget {
             0 => DEFAULT_BUDGET,

@@ -51,8 +51,8 @@ pub struct Request<'a> {
 }
 
 impl Palace {
-    /// Mines what changes below some roots until it is stopped. Catches up first with what changed before. Files that are
-    /// deleted go, unless most of them do at once.
+    /// Mines what changes below some roots until it is stopped. Catches up first with what changed
+    /// before. Files that are deleted go, unless most of them do at once.
     pub fn watch(&self, request: &Request<'_>, notify: &mut dyn FnMut(Event)) -> Result<()> {
         // A palace that cannot be mined into will not be by waiting.
         self.require(Capability::Mining)?;
@@ -178,7 +178,8 @@ impl Palace {
     }
 }
 
-/// Removes what was mined from changed paths that are gone; nothing if those are so many that the whole must be looked at.
+/// Removes what was mined from changed paths that are gone; nothing if those are so many that the
+/// whole must be looked at.
 fn sweep_few(
     ledger: &dyn Ledger,
     machine: &Machine,

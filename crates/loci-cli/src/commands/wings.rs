@@ -1,4 +1,5 @@
-//! `loci wings`: wings with their projects; `loci wings split` for a wing that several projects share.
+//! `loci wings`: wings with their projects; `loci wings split` for a wing that several projects
+//! share.
 
 use std::fmt::Write as _;
 

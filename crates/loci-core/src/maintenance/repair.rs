@@ -37,7 +37,8 @@ pub struct RepairReport {
 }
 
 impl RepairReport {
-    /// Whether the palace is whole afterwards. After a salvage beside it, it is as damaged as before.
+    /// Whether the palace is whole afterwards. After a salvage beside it, it is as damaged as
+    /// before.
     pub fn ok(&self) -> bool {
         let still_damaged = self.salvage.is_some() && self.replaced.is_none();
         self.remaining.is_empty() && !still_damaged
@@ -113,8 +114,8 @@ pub struct LostRelation {
 
 /// What a salvage saved.
 ///
-/// `drawers_before` = `saved` + `damaged_drawers` + `duplicates` + `lost_drawers`; where that does not
-/// hold, `discrepancies` says so.
+/// `drawers_before` = `saved` + `damaged_drawers` + `duplicates` + `lost_drawers`; where that does
+/// not hold, `discrepancies` says so.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SalvageReport {
     /// The new palace.
@@ -133,8 +134,8 @@ pub struct SalvageReport {
     pub facts: u64,
     /// Links in it.
     pub links: u64,
-    /// What has damaged bytes: drawers by id where it could be read, facts and links by row; kept in
-    /// `damaged_drawers`, `damaged_facts` and `damaged_links`.
+    /// What has damaged bytes: drawers by id where it could be read, facts and links by row; kept
+    /// in `damaged_drawers`, `damaged_facts` and `damaged_links`.
     pub damaged: Vec<String>,
     /// Drawers among them.
     pub damaged_drawers: u64,

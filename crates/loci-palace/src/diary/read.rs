@@ -9,7 +9,8 @@ use crate::palace::Palace;
 
 /// Agents of one collection at most.
 const MOST_AGENTS: usize = 10_000;
-/// Entries that are ordered by the time they were written. Of more, those that were changed last are ordered.
+/// Entries that are ordered by the time they were written. Of more, those that were changed last
+/// are ordered.
 const MOST_ORDERED: usize = 2_000;
 
 /// Which entries are wanted.
@@ -34,8 +35,8 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// The last entries of an agent, or of all agents; in one wing, or in all. Entries are ordered by the time they were
-    /// written; of more than 2,000, those changed last are.
+    /// The last entries of an agent, or of all agents; in one wing, or in all. Entries are ordered
+    /// by the time they were written; of more than 2,000, those changed last are.
     pub fn read_diary(&self, request: &Request) -> Result<Answer> {
         let agent = match &request.agent {
             Some(agent) => Some(name("name of the agent", agent)?),
@@ -71,7 +72,8 @@ impl Palace {
     }
 }
 
-/// The entries of a collection that are asked for, and how many there are; nothing if there are none.
+/// The entries of a collection that are asked for, and how many there are; nothing if there are
+/// none.
 fn selected(
     collection: &dyn Collection,
     agent: Option<&str>,

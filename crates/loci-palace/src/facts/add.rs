@@ -28,7 +28,8 @@ pub struct Answer {
     pub id: String,
     /// False if it was there already.
     pub added: bool,
-    /// Facts of the same subject and predicate that state something else for the same time; twenty at most.
+    /// Facts of the same subject and predicate that state something else for the same time; twenty
+    /// at most.
     pub conflicts: Vec<FlaggedFact>,
     /// Warns if the drawer it was taken from is missing, or if it was there already and has ended.
     pub warnings: Vec<Warning>,
@@ -103,7 +104,8 @@ fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
     Ok(fact)
 }
 
-/// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before and holds, it is known.
+/// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before
+/// and holds, it is known.
 fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
     let now = now_ms();
     match by_id(relations, &fact.key())? {

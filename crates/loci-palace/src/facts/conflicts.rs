@@ -87,7 +87,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// All conflicts, or those in which an entity is subject or one of the objects; by subject and predicate.
+/// All conflicts, or those in which an entity is subject or one of the objects; by subject and
+/// predicate.
 pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec<Conflict>> {
     let queries = match entity {
         None => vec![FactQuery::default()],
@@ -104,7 +105,8 @@ pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec
     Ok(found)
 }
 
-/// Queries that give all facts of every subject that has a fact with the entity; all facts where there are many.
+/// Queries that give all facts of every subject that has a fact with the entity; all facts where
+/// there are many.
 fn about(relations: &dyn Relations, entity: &str) -> Result<Vec<FactQuery>> {
     let query = FactQuery {
         entity: Some(entity.to_owned()),
@@ -149,8 +151,8 @@ enum Objects {
     Several,
 }
 
-/// Which subjects and predicates have more than one object. Hashes are kept, not names: most of a large palace conflicts
-/// with nothing.
+/// Which subjects and predicates have more than one object. Hashes are kept, not names: most of a
+/// large palace conflicts with nothing.
 fn suspects(relations: &dyn Relations, queries: &[FactQuery]) -> Result<HashMap<u64, Objects>> {
     let mut seen: HashMap<u64, Objects> = HashMap::new();
     for query in queries {
@@ -177,8 +179,9 @@ fn hash(names: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// The facts of one subject and predicate that overlap another in time and differ in object, in the order in which they
-/// begin. Two passes over the sorted facts: comparing all pairs would take hours where a predicate has many objects.
+/// The facts of one subject and predicate that overlap another in time and differ in object, in the
+/// order in which they begin. Two passes over the sorted facts: comparing all pairs would take
+/// hours where a predicate has many objects.
 fn conflict(mut facts: Vec<Fact>) -> Option<Conflict> {
     facts.sort_by_key(|fact| fact.span().0);
     let spans: Vec<(i64, i64)> = facts.iter().map(Fact::span).collect();
@@ -220,8 +223,8 @@ impl Entry<'_> {
     }
 }
 
-/// Which entries begin while one before them, of another object, lasts. It is enough to know the two latest ends of
-/// different objects.
+/// Which entries begin while one before them, of another object, lasts. It is enough to know the
+/// two latest ends of different objects.
 fn meets_earlier(entries: &[Entry<'_>]) -> Vec<bool> {
     let mut latest: [Option<Entry<'_>>; 2] = [None, None];
     let mut marks = Vec::with_capacity(entries.len());
@@ -249,8 +252,8 @@ fn meets_earlier(entries: &[Entry<'_>]) -> Vec<bool> {
     marks
 }
 
-/// Which entries last when one behind them, of another object, begins. It is enough to know the next two of different
-/// objects.
+/// Which entries last when one behind them, of another object, begins. It is enough to know the
+/// next two of different objects.
 fn meets_later(entries: &[Entry<'_>]) -> Vec<bool> {
     let mut next: [Option<Entry<'_>>; 2] = [None, None];
     let mut marks = vec![false; entries.len()];
@@ -306,7 +309,8 @@ mod tests {
                 .collect();
             expected.sort_by_key(|fact| fact.span().0);
             let found = conflict(facts.clone()).map_or_else(Vec::new, |found| found.facts);
-            proptest::prop_assert_eq!(found.iter().map(|of| &of.fact).collect::<Vec<_>>(), expected);
+            let found: Vec<&Fact> = found.iter().map(|of| &of.fact).collect();
+            proptest::prop_assert_eq!(found, expected);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Finds facts by name whatever its case, at a date, a page at a time. An empty answer says why nothing was found.
+//! Finds facts by name whatever its case, at a date, a page at a time. An empty answer says why
+//! nothing was found.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,8 @@ pub struct Request {
     /// Which facts match.
     #[serde(flatten)]
     pub selector: Selector,
-    /// Also facts that have ended or not begun. Otherwise, and without a date, only facts that hold now.
+    /// Also facts that have ended or not begun. Otherwise, and without a date, only facts that hold
+    /// now.
     pub ended: bool,
     /// At most so many; 0 means 100.
     pub limit: usize,

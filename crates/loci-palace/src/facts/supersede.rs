@@ -91,7 +91,8 @@ fn successor(
     Ok(new)
 }
 
-/// The error that says whether the fact that should be superseded has ended, and what holds instead.
+/// The error that says whether the fact that should be superseded has ended, and what holds
+/// instead.
 fn refusal(relations: &dyn Relations, old: &Selector, ended: Option<&Fact>) -> Result<Error> {
     let (subject, predicate) = match ended {
         Some(fact) => (Some(&fact.subject), Some(&fact.predicate)),

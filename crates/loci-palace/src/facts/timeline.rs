@@ -21,7 +21,8 @@ pub struct Request {
     pub offset: usize,
 }
 
-/// Facts in the order in which they began, those whose beginning is unknown last; among equals in the order added.
+/// Facts in the order in which they began, those whose beginning is unknown last; among equals in
+/// the order added.
 pub(super) fn timeline(relations: &dyn Relations, request: &Request) -> Result<Answer> {
     let selector = Selector {
         entity: request.entity.clone(),
@@ -38,7 +39,8 @@ pub(super) fn timeline(relations: &dyn Relations, request: &Request) -> Result<A
             began => began,
         };
         kept.push((began, answer.total, fact));
-        // Facts that cannot be on the page are dropped from time to time, so that memory stays bounded.
+        // Facts that cannot be on the page are dropped from time to time, so that memory stays
+        // bounded.
         if kept.len() >= wanted.saturating_mul(2).saturating_add(1_000) {
             keep_first(&mut kept, wanted);
         }

@@ -47,7 +47,8 @@ pub struct Reached {
     pub end: LinkEnd,
     /// Links from the start.
     pub hops: usize,
-    /// The link it was reached by; absent for the start, and for a room of the same name in another wing.
+    /// The link it was reached by; absent for the start, and for a room of the same name in another
+    /// wing.
     pub via: Option<Link>,
     /// Drawers there.
     pub drawers: u64,
@@ -64,8 +65,8 @@ struct Walker<'a> {
 }
 
 impl Palace {
-    /// Walks along links in both directions, nearest first; a room also leads to rooms of the same name in other wings. At
-    /// most ten hops; a `limit` of 0 means 100 places.
+    /// Walks along links in both directions, nearest first; a room also leads to rooms of the same
+    /// name in other wings. At most ten hops; a `limit` of 0 means 100 places.
     pub fn follow_links(&self, request: &Request) -> Result<Answer> {
         let start = self.end_of(&request.place)?;
         self.require_end(&start)?;

@@ -10,8 +10,8 @@ use crate::palace::Palace;
 const MOST_NAMES: usize = 10_000;
 
 impl Palace {
-    /// Wings, their rooms and how many drawers they hold, over all collections. A drawer without wing or room counts under
-    /// an empty name.
+    /// Wings, their rooms and how many drawers they hold, over all collections. A drawer without
+    /// wing or room counts under an empty name.
     pub fn taxonomy(&self) -> Result<Taxonomy> {
         let mut taxonomy = Taxonomy::new();
         for collection in self.scope(None)? {

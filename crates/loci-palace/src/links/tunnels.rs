@@ -41,8 +41,8 @@ pub struct Tunnel {
 }
 
 impl Palace {
-    /// Rooms that join wings: by name, or by a link; those with most drawers first. With wings named, only those that join
-    /// them.
+    /// Rooms that join wings: by name, or by a link; those with most drawers first. With wings
+    /// named, only those that join them.
     pub fn tunnels(&self, request: &Request) -> Result<Answer> {
         let taxonomy = self.taxonomy()?;
         let mut by_room: BTreeMap<&str, (Vec<String>, u64)> = BTreeMap::new();

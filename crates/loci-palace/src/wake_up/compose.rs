@@ -1,4 +1,5 @@
-//! The text of a wake-up: pieces in the order of their importance are taken while they fit, and shown section by section.
+//! The text of a wake-up: pieces in the order of their importance are taken while they fit, and
+//! shown section by section.
 
 use loci_core::Warning;
 use loci_recall::count_tokens;

@@ -58,7 +58,8 @@ impl Palace {
         seen.insert(IDENTITY.to_owned());
         let candidates = self.candidates(wing, &mut warnings)?;
         if let Some(wing) = wing.filter(|_| candidates.is_empty()) {
-            // A new project has no wing yet; naming those that there are would count the whole palace.
+            // A new project has no wing yet; naming those that there are would count the whole
+            // palace.
             warnings.push(Warning::UnknownPlace {
                 kind: "wing".into(),
                 name: wing.to_owned(),
@@ -135,7 +136,8 @@ impl Palace {
         let Some(agent) = agent else {
             return Ok(Vec::new());
         };
-        // An agent's own wing holds its diary when no project is named; notes of the project come first.
+        // An agent's own wing holds its diary when no project is named; notes of the project come
+        // first.
         let mut request = diary::read::Request {
             agent: Some(agent.to_owned()),
             wing: wing.map(str::to_owned),

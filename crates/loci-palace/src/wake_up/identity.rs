@@ -27,7 +27,8 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// Who the memory belongs to, in the owner's words: the text of the drawer `identity`; nothing if it was never set.
+    /// Who the memory belongs to, in the owner's words: the text of the drawer `identity`; nothing
+    /// if it was never set.
     pub fn identity(&self) -> Result<Option<String>> {
         let Some(collection) = self.kept(DEFAULT_COLLECTION)? else {
             return Ok(None);

@@ -32,8 +32,8 @@ pub struct WingInfo {
     pub wing: String,
     /// Drawers.
     pub drawers: u64,
-    /// The projects that are recorded for it, each folder by itself. Several only where they shared the wing before
-    /// projects were recorded.
+    /// The projects that are recorded for it, each folder by itself. Several only where they shared
+    /// the wing before projects were recorded.
     pub projects: Vec<ProjectRecord>,
 }
 

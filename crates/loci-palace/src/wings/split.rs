@@ -1,6 +1,6 @@
-//! A wing that several projects share is split: each keeps or gets a wing, and what was mined from it goes there. What
-//! has no source stays, and so does what a `.loci.toml` puts there. Preview and split make the same plan; only the last
-//! step writes.
+//! A wing that several projects share is split: each keeps or gets a wing, and what was mined from
+//! it goes there. What has no source stays, and so does what a `.loci.toml` puts there. Preview and
+//! split make the same plan; only the last step writes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -60,13 +60,14 @@ pub struct SplitPart {
     pub moved: u64,
     /// Drawers that go, because the other wing has the same text of the same place.
     pub removed: u64,
-    /// Drawers that stay all the same, because a fact or a link names them or they have metadata of their own.
+    /// Drawers that stay all the same, because a fact or a link names them or they have metadata of
+    /// their own.
     pub left: u64,
 }
 
 impl Palace {
-    /// Splits a wing by the projects whose sources are in it. Without `apply` nothing is written, and the answer is what
-    /// would be done. Doing it again after a kill goes on where it ended.
+    /// Splits a wing by the projects whose sources are in it. Without `apply` nothing is written,
+    /// and the answer is what would be done. Doing it again after a kill goes on where it ended.
     pub fn split_wing(&self, request: &Request) -> Result<Answer> {
         let (wing, apply) = (request.wing.as_str(), request.apply);
         let collection = self.collection(&request.collection, false)?;
@@ -267,7 +268,8 @@ impl Shares {
         self.0.iter().map(Share::drawers).sum()
     }
 
-    /// Of the projects that have the wing, the recorded one keeps it, else the one with most drawers. It comes first.
+    /// Of the projects that have the wing, the recorded one keeps it, else the one with most
+    /// drawers. It comes first.
     fn choose_keeper(&mut self, projects: &dyn Projects, wing: &str) -> Result<()> {
         let mut ranked = Vec::with_capacity(self.0.len());
         for (at, share) in self.0.iter_mut().enumerate() {
