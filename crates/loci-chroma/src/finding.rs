@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; nothing is wrong.
@@ -21,7 +22,8 @@ pub enum Severity {
 macro_rules! finding_codes {
     ($( $name:ident = $word:literal, )*) => {
         /// The stable name of a finding. It serialises to its word.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+        #[schemars(with = "String")]
         #[non_exhaustive]
         pub enum FindingCode {
             $(
@@ -120,7 +122,7 @@ impl Serialize for FindingCode {
 }
 
 /// One thing that was found. `code` is stable; everything else is for people and may be reworded.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Stable name, such as `pickle_missing`.
     pub code: FindingCode,

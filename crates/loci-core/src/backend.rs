@@ -4,6 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::capability::{Capabilities, Capability};
 use crate::collection::{Collection, Metric, Selection};
 use crate::embedder::{Embedder, EmbedderIdentity, Kinship};
@@ -38,12 +41,13 @@ impl fmt::Debug for CollectionOptions {
     }
 }
 
-/// What is known of a collection: an entry of `list_collections`, and what opening one tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Counts and settings of a collection: an entry of `list_collections`, and what opening one tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CollectionInfo {
     /// Its name.
     pub name: String,
     /// Number of drawers.
+    #[serde(rename = "drawers")]
     pub count: u64,
     /// Number of drawers with a vector.
     pub vectors: u64,
@@ -51,8 +55,21 @@ pub struct CollectionInfo {
     pub dimension: Option<usize>,
     /// Its metric.
     pub metric: Metric,
-    /// The pinned embedder.
+    /// The pinned embedder. JSON has its name.
+    #[serde(serialize_with = "name_of")]
+    #[schemars(with = "Option<String>")]
     pub embedder: Option<EmbedderIdentity>,
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn name_of<S: Serializer>(
+    embedder: &Option<EmbedderIdentity>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    embedder
+        .as_ref()
+        .map(|pinned| &pinned.name)
+        .serialize(serializer)
 }
 
 impl CollectionInfo {

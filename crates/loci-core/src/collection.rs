@@ -22,7 +22,9 @@ use crate::search_view::{SearchView, ViewRequest};
 use crate::warning::Warning;
 
 /// How distances are measured; fixed when a collection is created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
     /// 1 − cosine. A zero vector has distance 1 to everything.

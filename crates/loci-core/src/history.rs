@@ -1,6 +1,7 @@
 //! What a drawer has besides its record: when it was written, how often it was shown, and which
 //! mined source it belongs to. An export carries it, an import and a salvage restore it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -90,7 +91,7 @@ pub enum Existing {
 }
 
 /// Something that a copy of a palace does not hold, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// What it is, for programs: `runs`, `forgotten`, `sources` and the like.
     pub what: String,

@@ -8,6 +8,7 @@ pub mod matching;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::MAX_DOCUMENT_BYTES;
@@ -270,7 +271,7 @@ pub enum Filed {
 }
 
 /// Drawers by what happened to them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Drawers that were added.
     pub new: u64,
@@ -292,7 +293,7 @@ impl std::ops::AddAssign for Counts {
 }
 
 /// One recorded run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// Its number.
     pub id: u64,
@@ -316,8 +317,9 @@ pub struct RunRecord {
 macro_rules! stored_words {
     ($(#[$doc:meta])* $name:ident { $( $(#[$variant_doc:meta])* $variant:ident = $word:literal, )* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(from = "String", into = "String")]
+        #[schemars(with = "String")]
         pub enum $name {
             $( $(#[$variant_doc])* $variant, )*
             /// A word that this version does not know.
@@ -388,7 +390,7 @@ stored_words! {
 }
 
 /// What an undo did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Undone {
     /// Drawers of the run that went.
     pub removed: u64,

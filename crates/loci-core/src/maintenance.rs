@@ -16,6 +16,7 @@ pub use repair::{KnownBy, LostDrawer, LostRelation, RepairOptions, RepairReport,
 pub use state::{PalaceState, Restored};
 pub use verify::{Finding, FindingKind, VerifyReport};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A kind of housekeeping.
@@ -55,7 +56,7 @@ pub enum MaintenanceStatus {
 }
 
 /// How far the derived index of a collection is behind the truth.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MaintenanceState {
     /// Sequence number of the collection's last change.
     pub seq: u64,

@@ -3,6 +3,7 @@
 
 mod choice;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ pub struct Project {
 }
 
 /// A project that is recorded, at one of its folders.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectRecord {
     /// The wing that it has.

@@ -8,6 +8,7 @@ mod check;
 mod names;
 mod validity;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::check::{MAX_ENTITY_BYTES, MAX_VALIDITY_BYTES, validate_facts, validate_links};
@@ -33,7 +34,7 @@ use crate::quote::quoted;
 /// assert_eq!(fact.key().len(), 32);
 /// # Ok::<(), loci_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
     /// Its name in the palace. Where it is empty, [`Fact::key`] derives one: the same statement from the same source has the
@@ -68,7 +69,9 @@ pub struct Fact {
 }
 
 /// A drawer by collection and id.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct DrawerRef {
     /// Its collection.
@@ -78,7 +81,9 @@ pub struct DrawerRef {
 }
 
 /// What a link joins.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LinkEnd {
     /// A drawer.
@@ -94,7 +99,7 @@ pub enum LinkEnd {
 }
 
 /// A directed, labelled link. There is one per pair of ends and label.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Where it starts.

@@ -5,12 +5,13 @@ use std::path::Path;
 
 use loci_chroma::{Candidate, Finding};
 use loci_core::{EmbedderIdentity, Error, Fact, Link, Metadata, Metric, Result};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::recognise::Recognised;
 
 /// Whose palace it is. Programs get the word that `loci import` takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A ChromaDB directory, MemPalace's included.

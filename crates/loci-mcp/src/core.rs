@@ -7,6 +7,7 @@ mod forget;
 mod get;
 mod list;
 mod search;
+mod status;
 mod update;
 
 use loci_palace::{Filter, MaskTally, Result, Selection, Warning, describe_masked};
@@ -17,8 +18,9 @@ use crate::hint::{self, Tools};
 use crate::tool::Tool;
 
 pub(crate) use self::add::twin;
-pub(crate) use self::list::{recent, status};
+pub(crate) use self::list::recent;
 pub(crate) use self::search::request;
+pub(crate) use self::status::status;
 
 /// The tools.
 pub(crate) fn tools() -> Vec<Tool> {

@@ -198,6 +198,15 @@ pub(crate) fn parse_uri(uri: &str) -> Option<(String, String)> {
     (!collection.is_empty() && !id.is_empty()).then_some((collection, id))
 }
 
+/// The answer of a verb that holds recalled text, with what a client must know of such text.
+pub(crate) fn recalled(answer: &impl Serialize) -> Value {
+    let mut value = json!(answer);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("about".into(), NOTICE.into());
+    }
+    value
+}
+
 /// An object about a text, with the flags of the text.
 pub(crate) fn flagged(about: &impl Serialize, text: &str) -> Value {
     let mut value = json!(about);

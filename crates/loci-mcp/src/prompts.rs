@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Error, FactSearch, Fence, Filter, Palace, Period, Result, Selection, count_tokens,
+    Error, Fence, Filter, Palace, Period, Result, Selection, count_tokens, diary, facts,
     parse_moment, quoted,
 };
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
@@ -101,7 +101,12 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
     let (wing, agent) = (arguments.text("wing")?, arguments.text("agent")?);
     let fence = Fence::new();
     let mut notes = drawers(palace, &fence, wing, None)?;
-    for entry in palace.read_diary(agent, wing, ENTRIES)?.entries {
+    let request = diary::read::Request {
+        agent: agent.map(str::to_owned),
+        wing: wing.map(str::to_owned),
+        last: ENTRIES,
+    };
+    for entry in palace.read_diary(&request)?.entries {
         let about = format!(
             "diary of {} | {}",
             one_line(&entry.agent),
@@ -109,9 +114,9 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
         );
         let _ = writeln!(notes, "{}", fence.recalled(&about, &entry.text));
     }
-    let facts = palace.facts(&FactSearch {
+    let facts = palace.query_facts(&facts::query::Request {
         limit: FACTS,
-        ..FactSearch::default()
+        ..facts::query::Request::default()
     })?;
     let facts: Vec<String> = facts
         .facts

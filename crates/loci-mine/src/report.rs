@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Counts, Warning};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::wings::DistinctWing;
@@ -15,7 +16,7 @@ const NAMED: usize = 1_000;
 const NAMED_GONE: usize = 20;
 
 /// A file that could not be read or filed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Failure {
     /// Which.
     pub path: String,
@@ -24,7 +25,7 @@ pub struct Failure {
 }
 
 /// Files by what happened to them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Files {
     /// Read because they were new or changed.
     pub read: u64,
@@ -41,7 +42,7 @@ pub struct Files {
 }
 
 /// Messages of conversations that were read. `messages` is always the sum of the others.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Messages {
     /// All of them.
     pub read: u64,
@@ -52,7 +53,7 @@ pub struct Messages {
 }
 
 /// What a run did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
     /// Its number, by which it can be undone; nothing if it changed nothing.
     pub run: Option<u64>,

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use loci_core::{Counts, Filed, Ledger, Machine, Result, SourceChange, SourceHash, SourceRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -20,7 +21,7 @@ const BRAKE_PERCENT: u64 = 50;
 pub const BRAKE_FILES: u64 = 10;
 
 /// A source whose file is gone or is not to be mined any more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gone {
     /// Its name.
     pub name: String,
@@ -31,7 +32,7 @@ pub struct Gone {
 }
 
 /// What a sync found and did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Swept {
     /// Number of the run, if something was removed.
     pub run: Option<u64>,
@@ -51,7 +52,7 @@ pub struct Swept {
 }
 
 /// A machine whose sources are not looked at: only that machine knows whether its files are there.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OtherMachine {
     /// Its host name.
     pub host: String,

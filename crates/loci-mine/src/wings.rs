@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Projects, Result, TakenWing, WingClaim, quoted};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::place::FoundProject;
 
 /// A project that got another wing than its name, because another project has that.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DistinctWing {
     /// The wing that it got.
     pub wing: String,

@@ -1,33 +1,30 @@
-//! Diaries: what an agent notes for itself. An entry is a drawer of room `diary` that names its agent, so that search, export
-//! and forget know it like any other. Keys and wings are those of MemPalace, whose entries are read like our own.
+//! Diaries: notes that an agent writes for itself. An entry is a drawer of room `diary` that names
+//! its agent, so that search, export and forget know it like any other. Keys and wings are those of
+//! MemPalace, whose entries are read like our own.
 
-use loci_core::clock::{new_id, now_ms};
-use loci_core::{
-    Batch, Collection, Error, Filter, KeyTest, MetaValue, Metadata, MetadataPatch, Outcome, Result,
-    Selection, Warning,
-};
+pub mod read;
+pub mod write;
+
+use loci_core::clock::new_id;
+use loci_core::{Batch, Error, MetaValue, Metadata, MetadataPatch, Result};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::palace::{DEFAULT_COLLECTION, Palace};
-use crate::secrets::Tally;
+use crate::detail::{Flag, flags_of};
 
 /// The room that holds entries.
 pub(crate) const DIARY_ROOM: &str = "diary";
-/// What an entry is about when nobody says.
+/// The topic of an entry for which none is named.
 const TOPIC: &str = "general";
 /// Bytes of an agent's name or a topic at most.
 const MOST_NAME: usize = 200;
-/// Agents of one collection at most.
-const MOST_AGENTS: usize = 10_000;
-/// Entries that are put in order by the time written: beyond, those that were changed last.
-const MOST_ORDERED: usize = 2_000;
 
 /// An entry of a diary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct DiaryEntry {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Entry {
     /// Id of its drawer.
     pub id: String,
-    /// Whose diary it is.
+    /// The agent that wrote it.
     pub agent: String,
     /// What it is about.
     pub topic: String,
@@ -37,176 +34,34 @@ pub struct DiaryEntry {
     pub text: String,
     /// When it was written (RFC 3339).
     pub written_at: String,
+    /// Flags of the text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
 }
 
-/// What is written.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DiaryNote<'a> {
-    /// Whose diary it is.
-    pub agent: &'a str,
-    /// The text.
-    pub text: &'a str,
-    /// What it is about; `general` if absent.
-    pub topic: Option<&'a str>,
-    /// The wing; the agent's own (`wing_` and its name) if absent.
-    pub wing: Option<&'a str>,
-}
-
-/// What became of a note.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DiaryWritten {
-    /// The entry as it was written.
-    #[serde(flatten)]
-    pub entry: DiaryEntry,
-    /// What should be known.
-    pub warnings: Vec<Warning>,
-    /// Secrets that were masked, by kind.
-    pub masked: Tally,
-}
-
-/// The last entries, newest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct DiaryPage {
-    /// The entries.
-    pub entries: Vec<DiaryEntry>,
-    /// How many there are in all.
-    pub total: u64,
-}
-
-impl DiaryNote<'_> {
-    /// Refuses everything that can be refused without a palace.
-    pub fn validate(&self) -> Result<()> {
-        let entry = entry_of(self, 0)?;
-        batch_of(&entry).validate()
-    }
-}
-
-impl Palace {
-    /// Writes an entry; makes the collection when it is missing. The same text may be written
-    /// again. The entry that is returned is the one that was written, with its secrets masked.
-    pub fn write_diary(&self, note: &DiaryNote<'_>) -> Result<DiaryWritten> {
-        let mut entry = entry_of(note, now_ms())?;
-        let mut masked = Tally::new();
-        self.secrets().apply(&mut entry.text, &mut masked);
-        self.secrets().apply(&mut entry.topic, &mut masked);
-        let batch = batch_of(&entry);
-        batch.validate()?;
-        let (memory, mut warnings) = self.memory(DEFAULT_COLLECTION, true)?;
-        let written = memory.collection.add(&batch)?;
-        warnings.extend(written.warnings);
-        match written.outcomes.first() {
-            Some(Outcome::Added) => Ok(DiaryWritten {
-                entry,
-                warnings,
-                masked,
-            }),
-            other => Err(Error::Internal {
-                doing: "writing the diary".into(),
-                detail: format!("the entry came out as {other:?}"),
-            }),
-        }
-    }
-
-    /// The last entries of an agent, or of all agents; in one wing, or in all. Names match whatever their case. Entries are
-    /// ordered by the time they were written; of more than 2,000, those changed last are.
-    pub fn read_diary(
-        &self,
-        agent: Option<&str>,
-        wing: Option<&str>,
-        last: usize,
-    ) -> Result<DiaryPage> {
-        let agent = agent
-            .map(|agent| name("name of the agent", agent))
-            .transpose()?;
-        let mut page = DiaryPage::default();
-        let mut dated = Vec::new();
-        for collection in self.scope(None)? {
-            let Some((selection, total)) = selected(collection.as_ref(), agent, wing)? else {
-                continue;
-            };
-            page.total += total;
-            if last == 0 {
-                continue;
-            }
-            let window = MOST_ORDERED.max(last);
-            let window = usize::try_from(total).map_or(window, |total| total.min(window));
-            let found = collection.get_recent(window, &selection, loci_core::Include::GET)?;
-            let rows = found.ids.into_iter().zip(found.documents);
-            for ((id, text), metadata) in rows.zip(found.metadatas) {
-                dated.push(dated_entry(id, text, &metadata));
-            }
-        }
-        // Ids of one moment are in the order drawn.
-        dated.sort_by(|(a_moment, a), (b_moment, b)| (b_moment, &b.id).cmp(&(a_moment, &a.id)));
-        page.entries = dated
-            .into_iter()
-            .map(|(_, entry)| entry)
-            .take(last)
-            .collect();
-        Ok(page)
-    }
-}
-
-/// The entries of a collection that are asked for, and how many there are; nothing if there are none.
-fn selected(
-    collection: &dyn Collection,
-    agent: Option<&str>,
-    wing: Option<&str>,
-) -> Result<Option<(Selection, u64)>> {
-    let mut filters = vec![Filter::eq("room", DIARY_ROOM)];
-    filters.extend(wing.map(|wing| Filter::eq("wing", wing)));
-    let in_room = Selection {
-        filter: Filter::all(filters.clone()),
-        ..Selection::default()
-    };
-    let agents = collection.facet_counts("agent", &in_room, MOST_AGENTS)?;
-    let wanted = agent.map(str::to_lowercase);
-    let meant: Vec<(MetaValue, u64)> = agents
-        .values
-        .into_iter()
-        .filter(|(value, _)| match (value, &wanted) {
-            (MetaValue::Str(_), None) => true,
-            (MetaValue::Str(value), Some(wanted)) => value.trim().to_lowercase() == *wanted,
-            _ => false,
-        })
-        .collect();
-    if meant.is_empty() {
-        return Ok(None);
-    }
-    let total = meant.iter().map(|(_, count)| count).sum();
-    filters.push(Filter::Key {
-        key: "agent".into(),
-        test: KeyTest::In(meant.into_iter().map(|(value, _)| value).collect()),
-    });
-    let selection = Selection {
-        filter: Filter::all(filters),
-        ..Selection::default()
-    };
-    Ok(Some((selection, total)))
-}
-
-fn entry_of(note: &DiaryNote<'_>, now: i64) -> Result<DiaryEntry> {
-    let agent = name("name of the agent", note.agent)?;
+fn entry_of(note: &write::Request, now: i64) -> Result<Entry> {
+    let agent = name("name of the agent", &note.agent)?;
     if note.text.trim().is_empty() {
         return Err(Error::invalid(
             "text",
             "is empty; an entry holds at least one word",
         ));
     }
-    let topic = match note.topic {
+    let topic = match &note.topic {
         Some(topic) => name("topic", topic)?,
         None => TOPIC,
     };
-    let wing = match note.wing {
+    let wing = match &note.wing {
         Some(wing) => name("wing", wing)?.to_owned(),
         None => wing_of_agent(agent),
     };
-    Ok(DiaryEntry {
+    Ok(Entry {
         id: new_id(),
         agent: agent.to_owned(),
         topic: topic.to_owned(),
         wing,
-        text: note.text.to_owned(),
+        flags: flags_of(&note.text),
+        text: note.text.clone(),
         written_at: moment_text(now),
     })
 }
@@ -217,7 +72,7 @@ pub(crate) fn wing_of_agent(agent: &str) -> String {
     format!("wing_{}", agent.replace(' ', "_"))
 }
 
-/// A name as it is kept: without space around it, neither empty nor endless.
+/// A name as it is kept: trimmed, not empty, one line, of limited length.
 fn name<'a>(what: &str, given: &'a str) -> Result<&'a str> {
     let given = given.trim();
     if given.is_empty() {
@@ -232,13 +87,13 @@ fn name<'a>(what: &str, given: &'a str) -> Result<&'a str> {
     Ok(given)
 }
 
-fn batch_of(entry: &DiaryEntry) -> Batch {
+fn batch_of(entry: &Entry) -> Batch {
     Batch::new([entry.id.clone()])
         .documents([entry.text.clone()])
         .metadatas([metadata_of(entry)])
 }
 
-fn metadata_of(entry: &DiaryEntry) -> MetadataPatch {
+fn metadata_of(entry: &Entry) -> MetadataPatch {
     let date = entry.written_at.get(..10).unwrap_or_default();
     let values = [
         ("wing", entry.wing.as_str()),
@@ -257,17 +112,18 @@ fn metadata_of(entry: &DiaryEntry) -> MetadataPatch {
     )
 }
 
-/// An entry with the moment it was written, 0 if nobody knows.
-fn dated_entry(id: String, text: String, metadata: &Metadata) -> (i64, DiaryEntry) {
+/// An entry with the moment it was written; 0 if that is unknown.
+fn dated_entry(id: String, text: String, metadata: &Metadata) -> (i64, Entry) {
     let value = |key: &str| metadata.get_str(key).unwrap_or_default().to_owned();
     let moment = metadata
         .moment("filed_at")
         .or_else(|| metadata.authored_at());
-    let entry = DiaryEntry {
+    let entry = Entry {
         id,
         agent: value("agent"),
         topic: value("topic"),
         wing: value("wing"),
+        flags: flags_of(&text),
         text,
         written_at: moment.map_or_else(|| value("filed_at"), moment_text),
     };

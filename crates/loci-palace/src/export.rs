@@ -8,15 +8,24 @@ use loci_core::{
     Collection, Error, FactQuery, Get, Include, Ledger, LeftOut, Metric, Projects, Relations,
     Result, Selection, Warning, printable_json,
 };
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::Palace;
 use crate::record::source::{JsonSource, JsonSourceLine};
 use crate::record::{JsonProjectLine, JsonRecord, JsonRelation};
 
+/// What to export.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Request {
+    /// The collection; the whole palace, with its facts and links, if absent.
+    pub collection: Option<String>,
+}
+
 /// What an export wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExportReport {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
     /// Drawers written.
     pub exported: u64,
     /// Rows of the ledger of mining written.
@@ -41,8 +50,9 @@ const SOURCES: usize = 100;
 impl Palace {
     /// Writes all drawers of the named collection; or of all, and then facts and links, which belong to the palace as a
     /// whole. A collection without drawers is one line without an id. What is damaged is left out and said in the warnings.
-    pub fn export(&self, collection: Option<&str>, output: &mut dyn Write) -> Result<ExportReport> {
-        let mut report = ExportReport::default();
+    pub fn export(&self, request: &Request, output: &mut dyn Write) -> Result<Answer> {
+        let collection = request.collection.as_deref();
+        let mut report = Answer::default();
         for collection in self.scope(collection)? {
             export_collection(collection.as_ref(), output, &mut report)?;
             if let Some(ledger) = collection.ledger() {
@@ -65,7 +75,7 @@ impl Palace {
 fn export_collection(
     collection: &dyn Collection,
     output: &mut dyn Write,
-    report: &mut ExportReport,
+    report: &mut Answer,
 ) -> Result<()> {
     let metric =
         (collection.metric() != Metric::default()).then(|| collection.metric().as_str().to_owned());
@@ -138,7 +148,7 @@ fn export_sources(
     collection: &str,
     ledger: &dyn Ledger,
     output: &mut dyn Write,
-    report: &mut ExportReport,
+    report: &mut Answer,
 ) -> Result<()> {
     let mut last: Option<String> = None;
     loop {
@@ -158,7 +168,7 @@ fn export_sources(
     }
 }
 
-fn note_left_out(collection: &str, ledger: &dyn Ledger, report: &mut ExportReport) -> Result<()> {
+fn note_left_out(collection: &str, ledger: &dyn Ledger, report: &mut Answer) -> Result<()> {
     let runs = ledger.runs(usize::MAX)?.len();
     if runs > 0 {
         report.left_out.push(LeftOut {
@@ -185,7 +195,7 @@ fn note_left_out(collection: &str, ledger: &dyn Ledger, report: &mut ExportRepor
 fn export_relations(
     relations: &dyn Relations,
     output: &mut dyn Write,
-    report: &mut ExportReport,
+    report: &mut Answer,
 ) -> Result<()> {
     for fact in relations.facts(&FactQuery::default(), usize::MAX, 0)? {
         let line = JsonRelation {

@@ -18,6 +18,7 @@ use loci_core::{
     LeftOut, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES, Machine, Metadata, Metric, Outcome,
     OutcomeKind, Result, Selection, Warning, quoted,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::lines::Lines;
@@ -51,7 +52,7 @@ pub enum OnConflict {
 
 /// How to import.
 #[derive(Debug, Clone, Default)]
-pub struct ImportOptions {
+pub struct Request {
     /// Put everything into this collection, whatever the records say.
     pub collection: Option<String>,
     /// What happens to a record whose id is taken.
@@ -61,7 +62,7 @@ pub struct ImportOptions {
 }
 
 /// A record that was not taken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Loss {
     /// Line in the input, from 1.
     pub line: u64,
@@ -73,8 +74,8 @@ pub struct Loss {
 
 /// What an import did. `added + updated + sources + facts + links + skipped + failed` is the number of
 /// records read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ImportReport {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
     /// New drawers.
     pub added: u64,
     /// Drawers changed.
@@ -119,9 +120,9 @@ impl Palace {
     pub fn import(
         &self,
         input: &mut dyn BufRead,
-        options: &ImportOptions,
+        options: &Request,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<ImportReport> {
+    ) -> Result<Answer> {
         if options.on_conflict != OnConflict::Error && !may_be_export(input)? {
             return Import::new(self, options).run(input, progress);
         }
@@ -134,9 +135,9 @@ impl Palace {
     pub fn import_file<F: BufRead + Seek>(
         &self,
         file: &mut F,
-        options: &ImportOptions,
+        options: &Request,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<ImportReport> {
+    ) -> Result<Answer> {
         let plan = WingPlan::survey(file)?;
         self.import_again(file, plan, options, progress)
     }
@@ -146,9 +147,9 @@ impl Palace {
         &self,
         lines: &mut F,
         plan: WingPlan,
-        options: &ImportOptions,
+        options: &Request,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<ImportReport> {
+    ) -> Result<Answer> {
         let rewind = |lines: &mut F| {
             let rewound = lines.rewind();
             rewound.map_err(|source| Error::io("cannot read again", "the import", source))
@@ -163,7 +164,7 @@ impl Palace {
         import.run(lines, progress)
     }
 
-    fn refuse_conflicts(&self, input: &mut dyn BufRead, options: &ImportOptions) -> Result<()> {
+    fn refuse_conflicts(&self, input: &mut dyn BufRead, options: &Request) -> Result<()> {
         let import = Import::new(self, options);
         let mut seen = HashSet::new();
         let mut lines = Lines::new(input);
@@ -210,8 +211,8 @@ impl Palace {
 
 struct Import<'a> {
     palace: &'a Palace,
-    options: &'a ImportOptions,
-    report: ImportReport,
+    options: &'a Request,
+    report: Answer,
     current: Option<Arc<dyn Collection>>,
     batch: Vec<Pending>,
     ids: HashSet<String>,
@@ -223,11 +224,11 @@ struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    fn new(palace: &'a Palace, options: &'a ImportOptions) -> Self {
+    fn new(palace: &'a Palace, options: &'a Request) -> Self {
         Self {
             palace,
             options,
-            report: ImportReport::default(),
+            report: Answer::default(),
             current: None,
             batch: Vec::new(),
             ids: HashSet::new(),
@@ -239,11 +240,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn run(
-        mut self,
-        input: &mut dyn BufRead,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<ImportReport> {
+    fn run(mut self, input: &mut dyn BufRead, progress: &mut dyn FnMut(u64)) -> Result<Answer> {
         let mut lines = Lines::new(input);
         while let Some((line, text)) = lines.next()? {
             match text.and_then(|text| {

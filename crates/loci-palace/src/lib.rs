@@ -1,7 +1,9 @@
 //! Palace: the one API that every front end and every program uses.
 //!
-//! Wires the registry, the configuration and the SQLite backend together and adds what is made of
-//! several contract calls: export, import, status. Never talks to a store by itself.
+//! Wires the registry, the configuration and the backends together. Each verb of the product is one
+//! method of [`Palace`] and one module with its `Request` and its `Answer`: [`facts::query`],
+//! [`diary::write`], [`status`], [`verify`]. An answer is the JSON that every front end prints. Never
+//! talks to a store by itself.
 //!
 //! ```
 //! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection, search_words};
@@ -16,51 +18,53 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod backup;
 mod checkup;
+pub mod chroma;
 mod config;
 mod creation;
-mod diary;
+mod detail;
+pub mod diary;
 mod embedders;
-mod export;
-mod facts;
+pub mod export;
+pub mod facts;
 mod fence;
 mod forgotten;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod import;
-mod links;
+pub mod import;
+pub mod links;
 mod location;
 mod machine;
-mod mine;
+pub mod mine;
 mod palace;
 mod record;
+pub mod reembed;
 mod remember;
-mod rescue;
+pub mod repair;
+pub mod rescue;
+pub mod restore;
+pub mod runs;
 mod search;
 mod secrets;
-mod wake_up;
-mod wings;
-
-/// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
-pub mod chroma {
-    pub use loci_chroma::{
-        Change, CollectionRepair, QuarantineOptions, QuarantineReport, Quarantined, RepairOptions,
-        RepairReport, SetAside, quarantine, repair,
-    };
-}
+pub mod status;
+pub mod sync;
+pub mod undo;
+pub mod verify;
+pub mod wake_up;
+pub mod watch;
+pub mod wings;
 
 pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
-pub use diary::{DiaryEntry, DiaryNote, DiaryPage, DiaryWritten};
+pub use detail::{Detail, Flag};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
-pub use export::ExportReport;
-pub use facts::{Conflict, FactAdded, FactAnswer, FactSearch, FactState, Superseded};
 pub use fence::{Fence, ORDERS, instruction_like};
-pub use import::{ImportOptions, ImportReport, Loss, OnConflict, RenamedWing};
-pub use links::{Linked, Reached, Taxonomy, Tunnel, Walk};
+pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
+pub use links::Taxonomy;
 pub use location::{directory_of, palace_of, shown_location};
 pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Severity};
 pub use loci_core::clock::new_id;
@@ -91,21 +95,20 @@ pub use loci_recall::{
     Request, Stage, Step, TermInfo, Verdict, WhyNot, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
-pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
-pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
+pub use mine::{agent_folders, mined_under};
+pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};
 pub use record::JsonRecord;
 pub use remember::{
     Comparison, DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport,
     Remembered, Twin,
 };
 pub use rescue::{
-    CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
-    RescueReport, RescuedCollection, Step as RescueStep, candidates_file, diagnose,
+    Answer as RescueReport, CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase,
+    RelationsReport, Request as RescueOptions, RescuedCollection, Step as RescueStep,
+    candidates_file, diagnose,
 };
 pub use search::{Found, Scope, parse_moment};
 pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,
 };
-pub use wake_up::{WakeUp, WakeUpOptions};
-pub use wings::{Split, SplitPart, WingInfo};

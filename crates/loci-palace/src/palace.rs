@@ -6,9 +6,8 @@ use std::sync::Arc;
 use loci_chroma::ChromaBackend;
 use loci_core::{
     Backend, BackendChoice, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, EmbedderIdentity, Error, ForgetOutcome, Machine, MachineSource, MaintenanceState,
-    Metric, PalaceRef, PalaceState, Registry, Relations, RepairOptions, RepairReport, Restored,
-    Result, Selection, VerifyReport, Warning,
+    Embedder, EmbedderIdentity, Error, ForgetOutcome, Machine, MachineSource, Metric, PalaceRef,
+    Registry, Relations, Result, Selection, Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::SqliteBackend;
@@ -83,26 +82,6 @@ pub struct Memory {
     pub collection: Arc<dyn Collection>,
     /// `None`: words only.
     pub embedder: Option<Arc<dyn Embedder>>,
-}
-
-/// A collection with the state of its index.
-#[derive(Debug, Clone)]
-pub struct CollectionStatus {
-    /// Counts and settings.
-    pub info: CollectionInfo,
-    /// How far its index is behind.
-    pub index: MaintenanceState,
-}
-
-/// What `status` shows.
-#[derive(Debug, Clone)]
-pub struct Status {
-    /// Drawers of all collections.
-    pub drawers: u64,
-    /// Each collection.
-    pub collections: Vec<CollectionStatus>,
-    /// The palace as a whole.
-    pub state: PalaceState,
 }
 
 /// The configuration files that have a say in how a palace is opened.
@@ -360,58 +339,13 @@ impl Palace {
         }
     }
 
-    /// Exact counts and the state of everything derived.
-    pub fn status(&self) -> Result<Status> {
-        let mut collections = Vec::new();
-        for info in self.collections()? {
-            let index = self.collection(&info.name, false)?.maintenance_state()?;
-            collections.push(CollectionStatus { info, index });
-        }
-        Ok(Status {
-            drawers: collections
-                .iter()
-                .map(|collection| collection.info.count)
-                .sum(),
-            collections,
-            state: self.backend.state(&self.reference)?,
-        })
-    }
-
     /// Removes drawers and every trace of their text.
     pub fn forget(&self, collection: &str, selection: &Selection) -> Result<ForgetOutcome> {
         self.backend.forget(&self.reference, collection, selection)
     }
 
-    /// Compares everything derived with the truth; with `deep`, recomputes it.
-    pub fn verify(&self, deep: bool) -> Result<VerifyReport> {
-        self.backend.verify(&self.reference, deep)
-    }
-
-    /// Repairs what verify finds. A database that cannot be read is salvaged into a new palace
-    /// beside it; the report names every drawer that is lost.
-    pub fn repair(&self) -> Result<RepairReport> {
-        self.repair_with(RepairOptions::default())
-    }
-
-    /// [`Palace::repair`], with options.
-    pub fn repair_with(&self, options: RepairOptions) -> Result<RepairReport> {
-        self.backend.repair(&self.reference, options)
-    }
-
-    /// Writes a consistent copy to a new file; gives its size.
-    pub fn backup(&self, target: &Path) -> Result<u64> {
-        self.refuse_inside(target)?;
-        self.backend.backup(&self.reference, target)
-    }
-
-    /// Makes this palace the state of a backup.
-    pub fn restore(&self, backup: &Path, replace: bool) -> Result<Restored> {
-        self.refuse_among_other_files()?;
-        self.backend.restore(&self.reference, backup, replace)
-    }
-
     /// Refuses to make a palace in a directory that holds other files and none.
-    fn refuse_among_other_files(&self) -> Result<()> {
+    pub(crate) fn refuse_among_other_files(&self) -> Result<()> {
         match self.directory() {
             Some(directory) if !self.backend.detect(&self.reference) => {
                 refuse_among_other_files(directory)

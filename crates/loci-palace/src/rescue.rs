@@ -26,17 +26,17 @@ pub use self::doctor::{CollectionSummary, Diagnosis, diagnose};
 use self::drawers::Drawers;
 pub(crate) use self::maker::known_maker;
 pub use self::report::{
-    FindingCounts, LostPiece, Phase, RelationsReport, RescueReport, RescuedCollection, Step,
+    Answer, FindingCounts, LostPiece, Phase, RelationsReport, RescuedCollection, Step,
 };
 use crate::secrets::{Tally, merge};
 use crate::{DEFAULT_COLLECTION, OnConflict, Palace};
 
-/// Records that are read at a time, unless [`RescueOptions::batch`] says otherwise.
+/// Records that are read at a time, unless [`Request::batch`] says otherwise.
 const BATCH: usize = 200;
 
 /// How to import a foreign palace.
 #[derive(Debug, Clone, Default)]
-pub struct RescueOptions {
+pub struct Request {
     /// What happens to a record whose id is taken.
     pub on_conflict: OnConflict,
     /// Take texts that were forgotten here, too.
@@ -51,7 +51,7 @@ pub struct RescueOptions {
     pub candidates: Option<PathBuf>,
 }
 
-impl RescueOptions {
+impl Request {
     fn batch(&self) -> usize {
         match self.batch {
             0 => BATCH,
@@ -89,9 +89,9 @@ impl Palace {
     pub fn import_foreign(
         &self,
         source: &dyn ForeignPalace,
-        options: &RescueOptions,
+        options: &Request,
         progress: &mut dyn FnMut(Step<'_>),
-    ) -> Result<RescueReport> {
+    ) -> Result<Answer> {
         if let Some(name) = &options.collection {
             loci_core::validate_collection_name(name)?;
         }
@@ -113,7 +113,7 @@ impl Palace {
 struct Rescue<'a> {
     palace: &'a Palace,
     source: &'a dyn ForeignPalace,
-    options: &'a RescueOptions,
+    options: &'a Request,
     /// Drawers that were left out because their text was forgotten here.
     forgotten: RefCell<HashSet<DrawerRef>>,
     /// Secrets that were masked in facts and links.
@@ -121,8 +121,8 @@ struct Rescue<'a> {
 }
 
 impl Rescue<'_> {
-    fn run(&self, progress: &mut dyn FnMut(Step<'_>)) -> Result<RescueReport> {
-        let mut report = RescueReport::of(self.source, self.options.dry_run);
+    fn run(&self, progress: &mut dyn FnMut(Step<'_>)) -> Result<Answer> {
+        let mut report = Answer::of(self.source, self.options.dry_run);
         self.keep_candidates(&mut report)?;
         for at in 0..self.source.collections().len() {
             Drawers::new(self, at, &mut report).run(progress)?;
@@ -140,7 +140,7 @@ impl Rescue<'_> {
     }
 
     /// Writes texts without a certain id to a file, before anything else: where that fails, nothing was imported.
-    fn keep_candidates(&self, report: &mut RescueReport) -> Result<()> {
+    fn keep_candidates(&self, report: &mut Answer) -> Result<()> {
         let candidates = self.source.candidates();
         report.candidates = candidates.len() as u64;
         let texts = candidates.iter().filter(|of| of.row.is_some());

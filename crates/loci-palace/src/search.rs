@@ -1,8 +1,7 @@
 //! Search and what belongs to it: the scope of an answer, and why something was not found.
 
 use loci_core::{
-    Collection, Embedder, Error, Filter, Get, Include, KeyTest, MetaValue, ReembedProgress,
-    Reembedded, Result, Selection, Warning, quoted,
+    Collection, Error, Filter, Get, Include, KeyTest, MetaValue, Result, Selection, Warning, quoted,
 };
 use loci_recall::{Answer, Request, WhyNot};
 use serde::Serialize;
@@ -95,18 +94,6 @@ impl Palace {
             request,
             id,
         )
-    }
-
-    /// Makes all vectors of a collection anew. Answers come from the old ones until all new ones are there; a run that
-    /// was interrupted is taken up again.
-    pub fn reembed(
-        &self,
-        collection: &str,
-        embedder: &dyn Embedder,
-        progress: &mut dyn FnMut(ReembedProgress),
-    ) -> Result<Reembedded> {
-        self.backend
-            .reembed(&self.reference, collection, embedder, progress)
     }
 
     /// Wings, rooms and sources that a filter asks for and no drawer has, with those that there are.

@@ -18,7 +18,7 @@ pub use loci_secrets::{Policy, Tally, describe as describe_masked};
 pub(crate) use self::collection::MaskingCollection;
 pub(crate) use self::relations::MaskingRelations;
 use crate::config::Config;
-use crate::facts::FactSearch;
+use crate::facts::Selector;
 use crate::palace::{OpenOptions, Palace};
 
 /// Wing and room are keys by which drawers are found, filtered and linked. They stay as they are.
@@ -123,23 +123,23 @@ pub(crate) fn mask_fact(policy: Policy, fact: &mut Fact, tally: &mut Tally) {
     mask_metadata(policy, metadata, tally);
 }
 
-/// Masks the names of a search for facts, so that it finds what was written under them.
-pub(crate) fn mask_search(policy: Policy, search: &FactSearch) -> FactSearch {
-    let mut search = search.clone();
+/// Masks the names by which facts are selected, so that they match what was written under them.
+pub(crate) fn mask_selector(policy: Policy, selector: &Selector) -> Selector {
+    let mut selector = selector.clone();
     let mut ignored = Tally::new();
-    if let Some(object) = &mut search.object {
-        let name = search.predicate.as_deref().unwrap_or_default();
+    if let Some(object) = &mut selector.object {
+        let name = selector.predicate.as_deref().unwrap_or_default();
         policy.apply_to_value(name, object, &mut ignored);
     }
     let names = [
-        &mut search.entity,
-        &mut search.subject,
-        &mut search.predicate,
+        &mut selector.entity,
+        &mut selector.subject,
+        &mut selector.predicate,
     ];
     for name in names.into_iter().flatten() {
         policy.apply(name, &mut ignored);
     }
-    search
+    selector
 }
 
 /// Masks label and metadata of a link.

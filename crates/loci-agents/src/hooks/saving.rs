@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use loci_palace::{
     DEFAULT_COLLECTION, DistinctWing, Error, ErrorKind, MaskTally, Meter, MineOptions, Reading,
-    Result, SecretPolicy, Tree, describe_masked, recognise_conversation, secret_policy,
+    Result, SecretPolicy, Tree, describe_masked, mine, recognise_conversation, secret_policy,
 };
 
 use super::answer::Answer;
@@ -235,7 +235,13 @@ impl Job {
             threads: Some(1),
             ..MineOptions::default()
         };
-        let report = palace.mine(DEFAULT_COLLECTION, &tree, &options, &Meter::default(), stop)?;
+        let report = palace.mine(&mine::Request {
+            collection: DEFAULT_COLLECTION,
+            source: &tree,
+            options: &options,
+            meter: &Meter::default(),
+            stop,
+        })?;
         let passages = report.drawers.new + report.drawers.updated;
         self.transcript.saved(size, passages, &report.masked);
         if let Some(failure) = report.failures.first() {

@@ -1,6 +1,6 @@
 //! A session begins: what its agent should know of this project.
 
-use loci_palace::{Result, WakeUpOptions};
+use loci_palace::{Result, wake_up};
 
 use super::answer::Answer;
 use super::input::Input;
@@ -28,7 +28,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
     let Some(palace) = call.existing()? else {
         return nothing("there is no palace yet");
     };
-    let woken = palace.wake_up(&WakeUpOptions {
+    let woken = palace.wake_up(&wake_up::Request {
         wing: call.wing(&palace, input)?,
         agent: Some(call.harness.name().to_owned()),
         budget,

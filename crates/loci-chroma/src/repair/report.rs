@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use loci_core::{serialize_optional_path, serialize_path};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Finding;
 
 /// What was done, or in a dry run would be.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RepairReport {
-    /// The directory that was mended.
+    /// The directory that was repaired.
     #[serde(serialize_with = "serialize_path")]
+    #[schemars(with = "String")]
     pub path: PathBuf,
     /// Whether this only says what would be done.
     pub dry_run: bool,
@@ -27,14 +29,17 @@ pub struct RepairReport {
     pub notes: Vec<String>,
     /// The database as it was.
     #[serde(serialize_with = "serialize_optional_path")]
+    #[schemars(with = "Option<String>")]
     pub backup: Option<PathBuf>,
     /// Segment directories that were renamed.
     pub set_aside: Vec<SetAside>,
     /// Records without a vector that were moved out of the directory, in JSON lines; absent if there were none, and in a dry run.
     #[serde(serialize_with = "serialize_optional_path")]
+    #[schemars(with = "Option<String>")]
     pub moved_file: Option<PathBuf>,
     /// Texts whose id is not certain, in JSON lines; absent if there were none, and in a dry run.
     #[serde(serialize_with = "serialize_optional_path")]
+    #[schemars(with = "Option<String>")]
     pub candidates_file: Option<PathBuf>,
     /// How many such texts there are.
     pub candidates: u64,
@@ -52,7 +57,7 @@ impl RepairReport {
 }
 
 /// One kind of change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
     /// What was changed.
     pub what: String,
@@ -70,7 +75,7 @@ impl Change {
 }
 
 /// One collection.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct CollectionRepair {
     /// Its name.
     pub name: String,
@@ -101,12 +106,14 @@ pub struct CollectionRepair {
 }
 
 /// A directory that was renamed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SetAside {
     /// Its path before.
     #[serde(serialize_with = "serialize_path")]
+    #[schemars(with = "String")]
     pub from: PathBuf,
     /// Its path now.
     #[serde(serialize_with = "serialize_path")]
+    #[schemars(with = "String")]
     pub to: PathBuf,
 }

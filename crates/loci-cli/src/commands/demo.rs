@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use loci_palace::{
     Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Selection,
+    verify,
 };
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +116,9 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     })?;
     timed(&mut time.rebuild, || reindex(drawers.as_ref()))?;
     let (with_new, _) = search(drawers.as_ref(), &data)?;
-    let report = timed(&mut time.verify, || Ok(palace.verify(true)?))?;
+    let report = timed(&mut time.verify, || {
+        Ok(palace.verify(&verify::Request { deep: true })?)
+    })?;
     let answer = Answer {
         passages: data.passages.len(),
         model: data.model.clone(),

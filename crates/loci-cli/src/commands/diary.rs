@@ -1,8 +1,8 @@
-//! `loci diary`: an agent's own notes.
+//! `loci diary`: notes that an agent writes for itself.
 
 use std::fmt::Write as _;
 
-use loci_palace::{DiaryNote, DiaryPage};
+use loci_palace::diary;
 
 use crate::args::{DiaryCommand, DiaryReadArguments, DiaryWriteArguments};
 use crate::failure::{Exit, Result};
@@ -21,32 +21,33 @@ pub(crate) fn run(command: &DiaryCommand, session: &Session<'_>) -> Result<Reply
 fn write(arguments: &DiaryWriteArguments, session: &Session<'_>) -> Result<Reply> {
     session.secrets(arguments.secrets);
     let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
-    let note = DiaryNote {
-        agent: &arguments.agent,
-        text: &text,
-        topic: arguments.topic.as_deref(),
-        wing: arguments.wing.as_deref(),
+    let request = diary::write::Request {
+        agent: arguments.agent.clone(),
+        text,
+        topic: arguments.topic.clone(),
+        wing: arguments.wing.clone(),
+        ..diary::write::Request::default()
     };
     // Everything that can be refused is refused before a palace is created for it.
-    note.validate()?;
-    let written = session.created()?.write_diary(&note)?;
-    let said = format!("wrote {}", session.printer.strong(&written.entry.id));
-    Ok(Reply::new(&written, said)?
+    request.validate()?;
+    let written = session.created()?.write_diary(&request)?;
+    let text = format!("wrote {}", session.printer.strong(&written.entry.id));
+    Ok(Reply::new(&written, text)?
         .masked(&written.masked)
         .warnings(&written.warnings))
 }
 
 fn read(arguments: &DiaryReadArguments, session: &Session<'_>) -> Result<Reply> {
-    let page = session.existing()?.read_diary(
-        arguments.agent.as_deref(),
-        arguments.wing.as_deref(),
-        arguments.last,
-    )?;
-    let text = shown(session.printer, &page);
+    let page = session.existing()?.read_diary(&diary::read::Request {
+        agent: arguments.agent.clone(),
+        wing: arguments.wing.clone(),
+        last: arguments.last,
+    })?;
+    let text = lines(session.printer, &page);
     Ok(Reply::new(&page, text)?.exit_if(page.total == 0, Exit::Nothing))
 }
 
-fn shown(printer: Printer, page: &DiaryPage) -> String {
+fn lines(printer: Printer, page: &diary::read::Answer) -> String {
     let mut text = String::new();
     for entry in &page.entries {
         let _ = writeln!(

@@ -5,8 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use loci_files::output::Target;
-use loci_palace::{Error, ExportReport, LeftOut, Palace};
-use serde_json::json;
+use loci_palace::{Error, LeftOut, Palace, export};
 
 use crate::args::ExportArguments;
 use crate::failure::{Exit, Failure, Result};
@@ -15,11 +14,13 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<Reply> {
-    let collection = arguments.collection.as_deref();
+    let request = export::Request {
+        collection: arguments.collection.clone(),
+    };
     match &arguments.file {
         Some(file) if !is_stdout(file) => {
             let palace = session.existing()?;
-            let report = to_file(palace, collection, file, arguments.force)?;
+            let report = to_file(palace, &request, file, arguments.force)?;
             let mut related = match report.sources {
                 0 => String::new(),
                 sources => format!(", {sources} mined source(s)"),
@@ -36,21 +37,10 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
             for note in left_out(&report.left_out) {
                 let _ = write!(text, "\n{note}");
             }
-            let answer = json!({
-                "exported": report.exported,
-                "sources": report.sources,
-                "projects": report.projects,
-                "facts": report.facts,
-                "links": report.links,
-                "left_out": report.left_out,
-                "warnings": report.warnings,
-            });
-            Ok(incomplete(Reply::new(&answer, text)?, &report))
+            Ok(incomplete(Reply::new(&report, text)?, &report))
         }
         _ => {
-            let report = session
-                .existing()?
-                .export(collection, &mut print::stdout())?;
+            let report = session.existing()?.export(&request, &mut print::stdout())?;
             match report.warnings.first() {
                 None => {
                     let mut reply = Reply::printed();
@@ -77,7 +67,7 @@ pub(super) fn left_out(left_out: &[LeftOut]) -> Vec<String> {
 }
 
 /// An export that had to leave drawers out is not done.
-fn incomplete(reply: Reply, report: &ExportReport) -> Reply {
+fn incomplete(reply: Reply, report: &export::Answer) -> Reply {
     reply
         .warnings(&report.warnings)
         .exit_if(!report.warnings.is_empty(), Exit::Error)
@@ -85,16 +75,16 @@ fn incomplete(reply: Reply, report: &ExportReport) -> Reply {
 
 fn to_file(
     palace: &Palace,
-    collection: Option<&str>,
+    request: &export::Request,
     file: &Path,
     force: bool,
-) -> Result<ExportReport> {
+) -> Result<export::Answer> {
     // The path as it was given, and the file that a link leads to.
     palace.refuse_inside(file)?;
     let target = Target::of(file, force)?;
     palace.refuse_inside(target.path())?;
     let mut output = BufWriter::with_capacity(64 << 10, target.create()?);
-    let report = palace.export(collection, &mut output)?;
+    let report = palace.export(request, &mut output)?;
     let output = output
         .into_inner()
         .map_err(|error| Error::io("cannot write", file, error.into_error()))?;

@@ -1,9 +1,10 @@
-//! `loci facts`: what holds, and when.
+//! `loci facts`: statements and when they hold.
 
 use std::fmt::Write as _;
 
-use loci_palace::{Conflict, DrawerRef, Fact, FactAnswer, FactSearch, FactState, Palace};
-use serde_json::json;
+use loci_palace::facts::conflicts::Conflict;
+use loci_palace::facts::{self, FactState, Selector};
+use loci_palace::{DrawerRef, Fact};
 use unicode_width::UnicodeWidthStr;
 
 use crate::args::{
@@ -25,7 +26,7 @@ pub(crate) fn run(command: &FactsCommand, session: &Session<'_>) -> Result<Reply
         FactsCommand::Invalidate(arguments) => invalidate(arguments, session),
         FactsCommand::Supersede(arguments) => supersede(arguments, session),
         FactsCommand::Timeline(arguments) => timeline(arguments, session),
-        FactsCommand::Conflicts(arguments) => conflicts(arguments.entity.as_deref(), session),
+        FactsCommand::Conflicts(arguments) => conflicts(arguments.entity.clone(), session),
     }
 }
 
@@ -41,43 +42,36 @@ fn add(arguments: &AddFactArguments, session: &Session<'_>) -> Result<Reply> {
         valid_to: arguments.to.clone(),
         ..with_origin(&arguments.origin)
     };
-    let added = palace.add_facts(std::slice::from_ref(&fact))?;
-    let outcome = added.first();
-    let mut text = String::new();
-    let mut warnings = Vec::new();
-    if let Some(added) = outcome {
-        let said = if added.added {
-            "added"
-        } else {
-            "already there:"
-        };
-        let _ = writeln!(text, "{said} {}", sentence(printer, &added.fact));
-        for other in &added.conflicts {
-            let _ = writeln!(text, "conflicts with {}", sentence(printer, other));
-        }
-        warnings.extend(added.warnings.iter().cloned());
+    let answer = palace.add_fact(&facts::add::Request { fact })?;
+    let outcome = if answer.added {
+        "added"
+    } else {
+        "already there:"
+    };
+    let mut text = format!("{outcome} {}\n", sentence(printer, &answer.fact));
+    for other in &answer.conflicts {
+        let _ = writeln!(text, "conflicts with {}", sentence(printer, &other.fact));
     }
-    let masked = outcome
-        .map(|added| added.masked.clone())
-        .unwrap_or_default();
-    Ok(Reply::new(&outcome, text)?
-        .masked(&masked)
-        .warnings(&warnings))
+    Ok(Reply::new(&answer, text)?
+        .masked(&answer.masked)
+        .warnings(&answer.warnings))
 }
 
 fn query(arguments: &QueryFactsArguments, session: &Session<'_>) -> Result<Reply> {
-    let search = FactSearch {
-        id: None,
-        entity: arguments.entity.clone(),
-        subject: arguments.subject.clone(),
-        predicate: arguments.predicate.clone(),
-        object: arguments.object.clone(),
-        as_of: arguments.as_of.clone(),
+    let request = facts::query::Request {
+        selector: Selector {
+            id: None,
+            entity: arguments.entity.clone(),
+            subject: arguments.subject.clone(),
+            predicate: arguments.predicate.clone(),
+            object: arguments.object.clone(),
+            as_of: arguments.as_of.clone(),
+        },
         ended: arguments.ended,
         limit: usize::from(arguments.page.limit),
         offset: arguments.page.offset,
     };
-    let answer = session.existing()?.facts(&search)?;
+    let answer = session.existing()?.query_facts(&request)?;
     let printer = session.printer;
     let rows = answer.facts.iter().map(|state| {
         let [subject, predicate, object] = names(printer, &state.fact);
@@ -86,18 +80,19 @@ fn query(arguments: &QueryFactsArguments, session: &Session<'_>) -> Result<Reply
         [subject, predicate, object, span, mark.into()]
     });
     let text = aligned(rows.collect());
-    shown(&answer, text, &arguments.page)
+    page(&answer, text, &arguments.page)
 }
 
 fn timeline(arguments: &TimelineArguments, session: &Session<'_>) -> Result<Reply> {
     let page = &arguments.page;
-    let answer = session.existing()?.fact_timeline(
-        arguments.entity.as_deref(),
-        usize::from(page.limit),
-        page.offset,
-    )?;
+    let request = facts::timeline::Request {
+        entity: arguments.entity.clone(),
+        limit: usize::from(page.limit),
+        offset: page.offset,
+    };
+    let answer = session.existing()?.fact_timeline(&request)?;
     let printer = session.printer;
-    let rows = answer.facts.iter().map(|FactState { fact, current }| {
+    let rows = answer.facts.iter().map(|FactState { fact, current, .. }| {
         let began = fact.valid_from.as_deref().unwrap_or("unknown");
         let until = match &fact.valid_to {
             Some(end) => format!("until {end}"),
@@ -114,88 +109,94 @@ fn timeline(arguments: &TimelineArguments, session: &Session<'_>) -> Result<Repl
         ]
     });
     let text = aligned(rows.collect());
-    shown(&answer, text, page)
+    self::page(&answer, text, page)
 }
 
 fn invalidate(arguments: &InvalidateFactArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let search = FactSearch {
-        subject: Some(arguments.subject.clone()),
-        predicate: Some(arguments.predicate.clone()),
-        object: arguments.object.clone(),
-        ..FactSearch::default()
+    let request = facts::invalidate::Request {
+        selector: Selector {
+            subject: Some(arguments.subject.clone()),
+            predicate: Some(arguments.predicate.clone()),
+            object: arguments.object.clone(),
+            ..Selector::default()
+        },
+        ended: arguments.ended.clone(),
     };
-    let ended = palace.invalidate_facts(&search, arguments.ended.as_deref())?;
-    let warnings = if ended.is_empty() {
-        palace.facts(&search)?.warnings
-    } else {
-        Vec::new()
-    };
-    let lines: Vec<String> = ended
+    let answer = session.existing()?.invalidate_facts(&request)?;
+    let lines: Vec<String> = answer
+        .ended
         .iter()
-        .map(|fact| format!("ended {}", sentence(session.printer, fact)))
+        .map(|ended| format!("ended {}", sentence(session.printer, &ended.fact)))
         .collect();
     let text = if lines.is_empty() {
         "nothing that matches holds".to_owned()
     } else {
         lines.join("\n")
     };
-    Ok(
-        Reply::new(&json!({"ended": ended, "warnings": warnings}), text)?
-            .warnings(&warnings)
-            .exit_if(ended.is_empty(), Exit::Nothing),
-    )
+    Ok(Reply::new(&answer, text)?
+        .warnings(&answer.warnings)
+        .exit_if(answer.ended.is_empty(), Exit::Nothing))
 }
 
 fn supersede(arguments: &SupersedeFactArguments, session: &Session<'_>) -> Result<Reply> {
-    let old = FactSearch {
-        subject: Some(arguments.subject.clone()),
-        predicate: Some(arguments.predicate.clone()),
-        object: Some(arguments.old.clone()),
-        ..FactSearch::default()
-    };
-    let new = Fact {
-        object: arguments.new.clone(),
-        ..with_origin(&arguments.origin)
+    let request = facts::supersede::Request {
+        old: Selector {
+            subject: Some(arguments.subject.clone()),
+            predicate: Some(arguments.predicate.clone()),
+            object: Some(arguments.old.clone()),
+            ..Selector::default()
+        },
+        new: Fact {
+            object: arguments.new.clone(),
+            ..with_origin(&arguments.origin)
+        },
+        at: arguments.at.clone(),
     };
     session.secrets(arguments.secrets);
-    let palace: &Palace = session.existing()?;
-    let done = palace.supersede_fact(&old, &new, arguments.at.as_deref())?;
+    let done = session.existing()?.supersede_fact(&request)?;
     let mut text = String::new();
-    for fact in &done.ended {
-        let _ = writeln!(text, "ended {}", sentence(session.printer, fact));
+    for ended in &done.ended {
+        let _ = writeln!(text, "ended {}", sentence(session.printer, &ended.fact));
     }
     let _ = writeln!(text, "added {}", sentence(session.printer, &done.added));
     Ok(Reply::new(&done, text)?.masked(&done.masked))
 }
 
-fn conflicts(entity: Option<&str>, session: &Session<'_>) -> Result<Reply> {
-    let found = session.existing()?.fact_conflicts(entity)?;
+fn conflicts(entity: Option<String>, session: &Session<'_>) -> Result<Reply> {
+    let request = facts::conflicts::Request { entity };
+    let answer = session.existing()?.fact_conflicts(&request)?;
     let printer = session.printer;
     let mut text = String::new();
     for Conflict {
         subject,
         predicate,
         facts,
-    } in &found
+    } in &answer.conflicts
     {
         let name = format!("{} {}", subject.trim(), predicate.trim());
         let _ = writeln!(text, "{}", printer.strong(&name));
-        let rows = facts
-            .iter()
-            .map(|fact| [cell(printer, &fact.object), cut(printer, &span(fact))]);
+        let rows = facts.iter().map(|of| {
+            [
+                cell(printer, &of.fact.object),
+                cut(printer, &span(&of.fact)),
+            ]
+        });
         for line in aligned(rows.collect()).lines() {
             let _ = writeln!(text, "  {line}");
         }
     }
-    if found.is_empty() {
+    if answer.conflicts.is_empty() {
         text.push_str("no conflicts\n");
     }
-    Ok(Reply::new(&json!({"conflicts": found}), text)?.exit_if(found.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?.exit_if(answer.conflicts.is_empty(), Exit::Nothing))
 }
 
 /// A page of facts with how many there are.
-fn shown(answer: &FactAnswer, mut text: String, page: &FactPageArguments) -> Result<Reply> {
+fn page(
+    answer: &facts::query::Answer,
+    mut text: String,
+    page: &FactPageArguments,
+) -> Result<Reply> {
     let shown = answer.facts.len();
     if shown == 0 {
         let _ = writeln!(text, "no facts ({} in all)", answer.total);

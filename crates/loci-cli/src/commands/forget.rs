@@ -1,6 +1,6 @@
 //! `loci forget`: drawers go, and with them every trace of their text.
 
-use loci_palace::{ForgetOutcome, Get, Include, Palace, Selection, validate_id};
+use loci_palace::{ForgetOutcome, Get, Include, Palace, Selection, status, validate_id};
 use serde_json::json;
 
 use crate::args::ForgetArguments;
@@ -28,7 +28,10 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
             Some(true) => {}
             Some(false) => {
                 let nothing = ForgetOutcome {
-                    purge_pending: palace.status()?.state.purge_pending,
+                    purge_pending: palace
+                        .status(&status::Request::default())?
+                        .state
+                        .purge_pending,
                     ..ForgetOutcome::default()
                 };
                 return reply(&nothing, "nothing done");
@@ -42,7 +45,10 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         }
     }
     let mut outcome = ForgetOutcome {
-        purge_pending: palace.status()?.state.purge_pending,
+        purge_pending: palace
+            .status(&status::Request::default())?
+            .state
+            .purge_pending,
         ..ForgetOutcome::default()
     };
     // Every collection is asked: a repair or a run may have taken a drawer out and kept a copy.
@@ -82,7 +88,7 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
             outcome.removed_files.join(", ")
         ));
     }
-    let kept = palace.status()?.state.set_aside;
+    let kept = palace.status(&status::Request::default())?.state.set_aside;
     if is_nothing(&outcome) && !kept.is_empty() {
         reply.notes.push(format!(
             "note: {} set-aside file(s) of earlier repairs and restores are kept and were not searched: {}",

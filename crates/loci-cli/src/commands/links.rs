@@ -1,12 +1,9 @@
-//! `loci links`: what belongs together.
+//! `loci links`: connections between drawers and between rooms.
 
 use std::fmt::Write as _;
 
-use loci_palace::{
-    Get, Include, Link, LinkEnd, MaskTally, Metadata, Palace, Selection, Tunnel, Walk,
-};
-use serde::Serialize;
-use serde_json::json;
+use loci_palace::links::{self, Place};
+use loci_palace::{Detail, Link, LinkEnd};
 
 use crate::args::{
     LinkArguments, LinksCommand, LinksFollowArguments, LinksListArguments, LinksTunnelsArguments,
@@ -26,91 +23,83 @@ pub(crate) fn run(command: &LinksCommand, session: &Session<'_>) -> Result<Reply
     }
 }
 
-#[derive(Serialize)]
-struct Listed<'a> {
-    links: &'a [Link],
-}
-
-#[derive(Serialize)]
-struct Joined<'a> {
-    tunnels: &'a [Tunnel],
-}
-
 fn add(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
     session.secrets(arguments.secrets);
-    let palace = session.existing()?;
-    let mut link = link_of(arguments, palace)?;
-    let related = palace.link(std::slice::from_ref(&link))?;
-    link.label = palace
-        .masked(&link.label, &mut MaskTally::new())
-        .into_owned();
-    let said = if related.added > 0 {
-        format!("linked {}\n", shown_link(session.printer, &link))
+    let answer = session.existing()?.add_link(&links::add::Request {
+        from: place_of(&arguments.from, &arguments.collection)?,
+        to: place_of(&arguments.to, &arguments.collection)?,
+        label: arguments.label.clone(),
+        detail: Detail::Full,
+    })?;
+    let link = answer.link.as_ref();
+    let link = link.map_or_else(String::new, |link| link_line(session.printer, link));
+    let text = if answer.added > 0 {
+        format!("linked {link}\n")
     } else {
-        format!("{} is there already\n", shown_link(session.printer, &link))
+        format!("{link} is there already\n")
     };
-    let answer = json!({
-        "link": link,
-        "added": related.added,
-        "known": related.known,
-        "masked": related.masked,
-    });
-    Ok(Reply::new(&answer, said)?.masked(&related.masked))
+    Ok(Reply::new(&answer, text)?.masked(&answer.masked))
 }
 
 fn remove(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
     session.secrets(arguments.secrets);
-    let palace = session.existing()?;
-    let link = link_of(arguments, palace)?;
-    let removed = palace.unlink(std::slice::from_ref(&link))?;
-    let said = if removed > 0 {
-        format!("removed {}\n", shown_link(session.printer, &link))
-    } else {
-        "there is no such link\n".to_owned()
+    let answer = session.existing()?.remove_link(&links::remove::Request {
+        from: place_of(&arguments.from, &arguments.collection)?,
+        to: place_of(&arguments.to, &arguments.collection)?,
+        label: arguments.label.clone(),
+        detail: Detail::Full,
+    })?;
+    let text = match &answer.link {
+        Some(link) if answer.removed > 0 => {
+            format!("removed {}\n", link_line(session.printer, link))
+        }
+        _ => "there is no such link\n".to_owned(),
     };
-    Ok(
-        Reply::new(&json!({"link": link, "removed": removed}), said)?
-            .exit_if(removed == 0, Exit::Nothing),
-    )
+    Ok(Reply::new(&answer, text)?.exit_if(answer.removed == 0, Exit::Nothing))
 }
 
 fn list(arguments: &LinksListArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let end = arguments
+    let place = arguments
         .place
         .as_deref()
-        .map(|place| place_of(place, &arguments.collection, palace))
+        .map(|place| place_of(place, &arguments.collection))
         .transpose()?;
-    let links = palace.links(end.as_ref(), arguments.limit, arguments.offset)?;
+    let answer = session.existing()?.list_links(&links::list::Request {
+        place,
+        limit: arguments.limit,
+        offset: arguments.offset,
+    })?;
     let mut text = String::new();
-    for link in &links {
-        let _ = writeln!(text, "{}", shown_link(session.printer, link));
+    for of in &answer.links {
+        let _ = writeln!(text, "{}", link_line(session.printer, &of.link));
     }
-    if links.is_empty() {
+    if answer.links.is_empty() {
         text.push_str("no links\n");
     }
-    Ok(Reply::new(&Listed { links: &links }, text)?.exit_if(links.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?.exit_if(answer.links.is_empty(), Exit::Nothing))
 }
 
 fn follow(arguments: &LinksFollowArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let start = place_of(&arguments.place, &arguments.collection, palace)?;
-    let walk = palace.traverse(&start, arguments.hops, arguments.limit as usize)?;
-    let text = shown_walk(session.printer, &walk);
+    let walk = session.existing()?.follow_links(&links::follow::Request {
+        place: place_of(&arguments.place, &arguments.collection)?,
+        max_hops: arguments.hops,
+        limit: arguments.limit as usize,
+    })?;
+    let text = walk_lines(session.printer, &walk);
     Ok(Reply::new(&walk, text)?
         .warnings(&walk.warnings)
         .exit_if(walk.reached.len() < 2, Exit::Nothing))
 }
 
 fn tunnels(arguments: &LinksTunnelsArguments, session: &Session<'_>) -> Result<Reply> {
-    let mut wings = arguments.wings.iter().map(String::as_str);
-    let (first, second) = (wings.next(), wings.next());
-    let tunnels = session.existing()?.tunnels(first, second)?;
+    let answer = session.existing()?.tunnels(&links::tunnels::Request {
+        wings: arguments.wings.clone(),
+    })?;
     let printer = session.printer;
     let mut text = String::new();
-    for tunnel in &tunnels {
+    for tunnel in &answer.tunnels {
         let way = match &tunnel.link {
-            Some(link) => shown_link(printer, link),
+            Some(link) => link_line(printer, link),
             None => format!(
                 "{}  in {}",
                 printer.strong(&tunnel.room),
@@ -119,75 +108,50 @@ fn tunnels(arguments: &LinksTunnelsArguments, session: &Session<'_>) -> Result<R
         };
         let _ = writeln!(text, "{way}  ({} drawers)", tunnel.drawers);
     }
-    if tunnels.is_empty() {
+    if answer.tunnels.is_empty() {
         text.push_str("no tunnels\n");
     }
-    let answer = Joined { tunnels: &tunnels };
-    Ok(Reply::new(&answer, text)?.exit_if(tunnels.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?.exit_if(answer.tunnels.is_empty(), Exit::Nothing))
 }
 
-fn link_of(arguments: &LinkArguments, palace: &Palace) -> Result<Link> {
-    Ok(Link {
-        from: place_of(&arguments.from, &arguments.collection, palace)?,
-        to: place_of(&arguments.to, &arguments.collection, palace)?,
-        label: arguments.label.clone(),
-        metadata: Metadata::default(),
+/// A place as typed. Without a prefix it is the name of a drawer or of a room.
+fn place_of(typed: &str, collection: &str) -> Result<Place> {
+    if let Some(id) = typed.strip_prefix("drawer:") {
+        return Ok(LinkEnd::drawer(collection, id).into());
+    }
+    if let Some(wing) = typed.strip_prefix("wing:") {
+        return Ok(LinkEnd::room(wing, "").into());
+    }
+    if let Some(place) = typed.strip_prefix("room:") {
+        return match place.split_once('/') {
+            Some((wing, room)) if !wing.is_empty() && !room.is_empty() => {
+                Ok(LinkEnd::room(wing, room).into())
+            }
+            _ => Err(Failure::usage(
+                format!("`{typed}` names no room"),
+                "write room:WING/ROOM; a wing as a whole is wing:WING",
+            )),
+        };
+    }
+    Ok(Place::Name {
+        collection: collection.to_owned(),
+        name: typed.to_owned(),
     })
 }
 
-/// A place as typed. Without a prefix it is a drawer if there is one of that id, else a room.
-fn place_of(typed: &str, collection: &str, palace: &Palace) -> Result<LinkEnd> {
-    if let Some(id) = typed.strip_prefix("drawer:") {
-        return Ok(LinkEnd::drawer(collection, id));
-    }
-    if let Some(wing) = typed.strip_prefix("wing:") {
-        return Ok(LinkEnd::room(wing, ""));
-    }
-    if let Some(place) = typed.strip_prefix("room:") {
-        return room_of(place).ok_or_else(|| {
-            Failure::usage(
-                format!("`{typed}` names no room"),
-                "write room:WING/ROOM; a wing as a whole is wing:WING",
-            )
-        });
-    }
-    if is_drawer(typed, collection, palace)? {
-        return Ok(LinkEnd::drawer(collection, typed));
-    }
-    // The palace says what is wrong with a drawer that is not there.
-    Ok(room_of(typed).unwrap_or_else(|| LinkEnd::drawer(collection, typed)))
-}
-
-fn room_of(place: &str) -> Option<LinkEnd> {
-    let (wing, room) = place.split_once('/')?;
-    (!wing.is_empty() && !room.is_empty()).then(|| LinkEnd::room(wing, room))
-}
-
-fn is_drawer(id: &str, collection: &str, palace: &Palace) -> Result<bool> {
-    let known = palace.collections()?;
-    if id.is_empty() || !known.iter().any(|info| info.name == collection) {
-        return Ok(false);
-    }
-    let found = palace.collection(collection, false)?.get(&Get {
-        include: Include::NONE,
-        ..Get::new(Selection::ids([id]))
-    })?;
-    Ok(!found.ids.is_empty())
-}
-
-fn shown_link(printer: Printer, link: &Link) -> String {
+fn link_line(printer: Printer, link: &Link) -> String {
     let label = match link.label.as_str() {
         "" => "→".to_owned(),
         label => format!("—{}→", printer.name(label)),
     };
     format!(
         "{} {label} {}",
-        shown_end(printer, &link.from),
-        shown_end(printer, &link.to)
+        end_name(printer, &link.from),
+        end_name(printer, &link.to)
     )
 }
 
-fn shown_end(printer: Printer, end: &LinkEnd) -> String {
+fn end_name(printer: Printer, end: &LinkEnd) -> String {
     match end {
         LinkEnd::Drawer(drawer) => printer.strong(&drawer.id),
         LinkEnd::Room { wing, room } if room.is_empty() => printer.strong(&format!("wing:{wing}")),
@@ -195,7 +159,7 @@ fn shown_end(printer: Printer, end: &LinkEnd) -> String {
     }
 }
 
-fn shown_walk(printer: Printer, walk: &Walk) -> String {
+fn walk_lines(printer: Printer, walk: &links::follow::Answer) -> String {
     let mut text = String::new();
     for reached in &walk.reached {
         let by = match (&reached.via, reached.hops) {
@@ -212,7 +176,7 @@ fn shown_walk(printer: Printer, walk: &Walk) -> String {
             text,
             "{}{}{by}{drawers}",
             "  ".repeat(reached.hops),
-            shown_end(printer, &reached.end)
+            end_name(printer, &reached.end)
         );
     }
     if walk.cut {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use loci_palace::{Error, MineOptions, Palace, Tree, validate_collection_name};
+use loci_palace::{Error, MineOptions, Palace, Tree, mine, validate_collection_name};
 
 use super::{mining, watch};
 use crate::args::MineArguments;
@@ -67,7 +67,13 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
     let stop = mining::stop_on_signal();
     let since = Instant::now();
     let report = mining::with_progress(session.printer, |meter| {
-        palace.mine(&arguments.reading.collection, &tree, &options, meter, &stop)
+        palace.mine(&mine::Request {
+            collection: &arguments.reading.collection,
+            source: &tree,
+            options: &options,
+            meter,
+            stop: &stop,
+        })
     })?;
     let text = mining::summary(session.printer, &report, since.elapsed());
     let mut reply = Reply::new(&report, text)?.warnings(&report.warnings);

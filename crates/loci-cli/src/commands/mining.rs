@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_palace::{
-    Chosen, Error, FollowLinks, Manner, Meter, MineReport, Reading, Rules, SecretPolicy, Size,
-    describe_masked,
+    Chosen, Error, FollowLinks, Manner, Meter, Reading, Rules, SecretPolicy, Size, describe_masked,
+    mine,
 };
 
 use crate::args::{ReadingArguments, RuleArguments, SecretArguments};
@@ -141,7 +141,7 @@ fn progress(printer: Printer, meter: &Meter, elapsed: Duration) -> String {
 }
 
 /// One summary of a run.
-pub(super) fn summary(printer: Printer, report: &MineReport, elapsed: Duration) -> String {
+pub(super) fn summary(printer: Printer, report: &mine::Answer, elapsed: Duration) -> String {
     let files = &report.files;
     let drawers = &report.drawers;
     let mut text = String::new();
@@ -215,7 +215,7 @@ pub(super) fn summary(printer: Printer, report: &MineReport, elapsed: Duration) 
 }
 
 /// The failures, for stderr.
-pub(super) fn failures(report: &MineReport) -> Vec<String> {
+pub(super) fn failures(report: &mine::Answer) -> Vec<String> {
     let mut notes: Vec<String> = report
         .failures
         .iter()

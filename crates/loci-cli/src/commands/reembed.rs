@@ -1,9 +1,8 @@
-//! `loci reembed`: all vectors of a collection anew.
+//! `loci reembed`: makes all vectors of a collection anew.
 
 use std::fmt::Write as _;
 
-use loci_palace::Error;
-use serde_json::json;
+use loci_palace::{Error, reembed};
 
 use crate::args::ReembedArguments;
 use crate::failure::Result;
@@ -20,26 +19,21 @@ pub(crate) fn run(arguments: &ReembedArguments, session: &Session<'_>) -> Result
         .into());
     };
     let bar = session.printer.steps();
-    let done = palace.reembed(&arguments.collection, embedder.as_ref(), &mut |progress| {
+    let request = reembed::Request {
+        collection: &arguments.collection,
+        embedder: embedder.as_ref(),
+    };
+    let answer = palace.reembed(&request, &mut |progress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
     })?;
     bar.finish_and_clear();
-    let identity = embedder.identity();
-    let answer = json!({
-        "collection": arguments.collection,
-        "embedder": identity,
-        "before": done.before,
-        "drawers": done.drawers,
-        "made": done.made,
-        "resumed": done.resumed,
-    });
     let mut text = format!(
-        "{} drawer(s) of `{}` now have vectors of {identity}",
-        done.drawers, arguments.collection
+        "{} drawer(s) of `{}` now have vectors of {}",
+        answer.drawers, answer.collection, answer.embedder
     );
-    if done.resumed > 0 {
-        let _ = write!(text, "; {} were there from an earlier run", done.resumed);
+    if answer.resumed > 0 {
+        let _ = write!(text, "; {} were there from an earlier run", answer.resumed);
     }
     Reply::new(&answer, text)
 }

@@ -4,10 +4,8 @@ mod chroma;
 mod salvage;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
-use loci_palace::{RepairOptions, RepairReport, path_text};
-use serde_json::json;
+use loci_palace::{path_text, repair};
 
 use crate::args::RepairArguments;
 use crate::commands::verify::findings;
@@ -20,31 +18,14 @@ pub(crate) fn run(arguments: &RepairArguments, session: &Session<'_>) -> Result<
     if let Some(path) = &arguments.chroma {
         return chroma::run(path, arguments, session);
     }
-    let options = RepairOptions {
+    let report = session.named()?.repair(&repair::Request {
         replace: arguments.replace,
-    };
-    let report = session.named()?.repair_with(options)?;
-    // After a salvage beside it this palace is as damaged as before; the new one is whole.
-    let still_damaged = report.salvage.is_some() && report.replaced.is_none();
-    let whole = report.remaining.is_empty() && !still_damaged;
-    let path = |path: &PathBuf| path_text(path);
-    let answer = json!({
-        "ok": whole,
-        "before": report.before,
-        "actions": report.actions,
-        "drawers_before": report.drawers_before,
-        "drawers_after": report.drawers_after,
-        "set_aside": report.set_aside,
-        "copy": report.copy.as_ref().map(path),
-        "replaced": report.replaced.as_ref().map(path),
-        "salvage": report.salvage.as_ref().map(salvage::json),
-        "remaining": report.remaining,
-    });
-    let text = shown(session.printer, &report);
-    Ok(Reply::new(&answer, text)?.exit_if(!whole, Exit::Nothing))
+    })?;
+    let text = lines(session.printer, &report);
+    Ok(Reply::new(&report, text)?.exit_if(!report.ok(), Exit::Nothing))
 }
 
-fn shown(printer: Printer, report: &RepairReport) -> String {
+fn lines(printer: Printer, report: &repair::Answer) -> String {
     if report.before.is_empty() {
         return format!("{} drawer(s): nothing to repair", report.drawers_before);
     }

@@ -1,9 +1,10 @@
-//! `loci runs` and `loci undo`: what was mined when, and taking it back.
+//! `loci runs` and `loci undo`: lists the runs of mining, and undoes one.
 
 use std::fmt::Write as _;
 
-use loci_palace::{RunRecord, RunState, date_of};
-use serde_json::{Value, json};
+use loci_palace::runs::{self, RecordedRun};
+use loci_palace::{RunState, undo};
+use serde_json::Value;
 
 use crate::args::{RunsArguments, UndoArguments};
 use crate::failure::{Exit, Result};
@@ -12,20 +13,24 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &RunsArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let runs = palace.runs(&arguments.collection, arguments.limit as usize)?;
-    let shown: Vec<Value> = runs.iter().map(to_json).collect();
-    let text = if runs.is_empty() {
+    let answer = session.existing()?.runs(&runs::Request {
+        collection: arguments.collection.clone(),
+        limit: arguments.limit as usize,
+    })?;
+    let lines = answer.runs.iter().map(|run| line(session.printer, run));
+    let text = if answer.runs.is_empty() {
         "nothing was mined yet\n".to_owned()
     } else {
-        runs.iter().map(|run| line(session.printer, run)).collect()
+        lines.collect()
     };
-    Ok(Reply::new(&json!({ "runs": shown }), text)?.exit_if(runs.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?.exit_if(answer.runs.is_empty(), Exit::Nothing))
 }
 
 pub(crate) fn undo(arguments: &UndoArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let undone = palace.undo(&arguments.collection, arguments.run)?;
+    let undone = session.existing()?.undo(&undo::Request {
+        collection: arguments.collection.clone(),
+        run: arguments.run,
+    })?;
     let mut text = format!(
         "undid run {}: removed {} drawer(s), brought back {}",
         arguments.run, undone.removed, undone.restored
@@ -40,20 +45,7 @@ pub(crate) fn undo(arguments: &UndoArguments, session: &Session<'_>) -> Result<R
     Reply::new(&undone, text)
 }
 
-fn to_json(run: &RunRecord) -> Value {
-    json!({
-        "run": run.id,
-        "kind": run.kind,
-        "state": run.state,
-        "roots": run.roots,
-        "started_at": date_of(run.started_at),
-        "finished_at": run.finished_at.map(date_of),
-        "sources": run.sources,
-        "summary": run.summary,
-    })
-}
-
-fn line(printer: Printer, run: &RunRecord) -> String {
+fn line(printer: Printer, run: &RecordedRun) -> String {
     let drawers = |key: &str| {
         run.summary
             .pointer(&format!("/drawers/{key}"))
@@ -72,8 +64,8 @@ fn line(printer: Printer, run: &RunRecord) -> String {
     };
     format!(
         "{:>4}  {}  {:5}{state}  +{} ~{} -{}  {}\n",
-        run.id,
-        date_of(run.started_at),
+        run.run,
+        run.started_at,
         run.kind,
         drawers("new"),
         drawers("updated"),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use loci_palace::{
     Error, Explanation, Filter, Found, Hit, MatchedVia, MetaValue, Metadata, MineOptions,
     MineReport, Palace, Parts, Reading, Request, Rules, Scope, Tree, Verdict, Warning, date_of,
-    mined_under, validate_collection_name,
+    mine, mined_under, validate_collection_name,
 };
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -88,7 +88,13 @@ fn mine_first<'a>(
     let stop = mining::stop_on_signal();
     let report = mining::with_progress(session.printer, |meter| {
         let options = MineOptions::default();
-        palace.mine(&arguments.ask.collection, &tree, &options, meter, &stop)
+        palace.mine(&mine::Request {
+            collection: &arguments.ask.collection,
+            source: &tree,
+            options: &options,
+            meter,
+            stop: &stop,
+        })
     })?;
     Ok((palace, report, tree))
 }

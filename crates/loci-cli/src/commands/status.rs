@@ -1,9 +1,9 @@
-//! `loci status`: what the palace holds, and how far what is derived is behind.
+//! `loci status`: what the palace holds, and how far its indexes are behind.
 
 use std::fmt::Write as _;
 
-use loci_palace::{Advice, CollectionStatus, Status, Warning};
-use serde_json::{Value, json};
+use loci_palace::Advice;
+use loci_palace::status::{self, CollectionStatus};
 
 use crate::failure::Result;
 use crate::hint;
@@ -12,57 +12,17 @@ use crate::session::Session;
 
 pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     let palace = session.existing()?;
-    let status = palace.status()?;
-    let path = palace.place().to_string();
-    let collections: Vec<Value> = status.collections.iter().map(of_collection).collect();
-    let state = &status.state;
-    let answer = json!({
-        "drawers": status.drawers,
-        "collections": collections,
-        "palace": path,
-        "backend": palace.backend_name(),
-        "format": state.format,
-        "bytes": state.bytes,
-        "seq": state.seq,
-        "purge_pending": state.purge_pending,
-        "facts": state.facts,
-        "links": state.links,
-        "damaged_drawers": state.damaged_drawers,
-        "damaged_relations": state.damaged_relations,
-        "removed_duplicates": state.removed_duplicates,
-        "drift_files": state.drift_files,
-        "read_only": state.read_only.as_ref().map(Warning::message),
-        "set_aside": state.set_aside,
-        "indexes": state.indexes,
-    });
-    Reply::new(&answer, shown(&path, palace.backend_name(), &status))
+    let answer = palace.status(&status::Request::default())?;
+    Reply::new(&answer, lines(palace.backend_name(), &answer))
 }
 
-fn of_collection(collection: &CollectionStatus) -> Value {
-    let (info, index) = (&collection.info, &collection.index);
-    json!({
-        "name": info.name,
-        "drawers": info.count,
-        "vectors": info.vectors,
-        "dimension": info.dimension,
-        "metric": info.metric.as_str(),
-        "embedder": info.embedder.as_ref().map(|pinned| &pinned.name),
-        "index": {
-            "covered": index.covered,
-            "tail": index.tail,
-            "due": index.due,
-            "held_back": index.held_back,
-        },
-    })
-}
-
-fn shown(path: &str, backend: &str, status: &Status) -> String {
-    let state = &status.state;
+fn lines(backend: &str, answer: &status::Answer) -> String {
+    let (path, state) = (&answer.palace, &answer.state);
     let mut text = format!(
         "palace       {path}\nbackend      {backend}, format {}\ndrawers      {}\nsize         {} bytes\n",
-        state.format, status.drawers, state.bytes
+        state.format, answer.drawers, state.bytes
     );
-    for CollectionStatus { info, index } in &status.collections {
+    for CollectionStatus { info, index } in &answer.collections {
         let _ = write!(
             text,
             "collection   {}: {} drawers, {} with a vector",

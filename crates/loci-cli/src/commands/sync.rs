@@ -1,8 +1,8 @@
-//! `loci sync`: what was mined from files that are gone.
+//! `loci sync`: finds and removes what was mined from files that are gone.
 
 use std::fmt::Write as _;
 
-use loci_palace::{Reading, SyncChoice};
+use loci_palace::sync;
 
 use super::mining;
 use crate::args::SyncArguments;
@@ -14,17 +14,14 @@ use crate::session::Session;
 const SHOWN: usize = 50;
 
 pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let reading = Reading {
+    let swept = session.existing()?.sync(&sync::Request {
+        collection: arguments.collection.clone(),
+        paths: arguments.paths.clone(),
         rules: mining::rules(&arguments.rules),
-        ..Reading::default()
-    };
-    let choice = SyncChoice {
         apply: arguments.apply,
         conversations: arguments.conversations,
         even_most: arguments.even_most,
-    };
-    let swept = palace.sync(&arguments.collection, &arguments.paths, &reading, choice)?;
+    })?;
     let drawers: u64 = swept.gone.iter().map(|gone| gone.drawers).sum();
     let mut text = String::new();
     for gone in swept.gone.iter().take(SHOWN) {

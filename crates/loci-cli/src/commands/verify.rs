@@ -1,9 +1,8 @@
-//! `loci verify`: does everything derived agree with the truth?
+//! `loci verify`: compares everything derived with the truth.
 
 use std::fmt::Write as _;
 
-use loci_palace::Finding;
-use serde_json::json;
+use loci_palace::{Finding, verify};
 
 use crate::args::VerifyArguments;
 use crate::failure::{Exit, Result};
@@ -12,14 +11,9 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<Reply> {
-    let report = session.named()?.verify(arguments.deep)?;
-    let answer = json!({
-        "ok": report.ok(),
-        "findings": report.findings,
-        "more": report.more,
-        "drawers": report.drawers,
-        "deep": report.deep,
-    });
+    let report = session.named()?.verify(&verify::Request {
+        deep: arguments.deep,
+    })?;
     let how = if report.deep { "deep check" } else { "check" };
     let text = if report.ok() {
         let hint = if report.deep {
@@ -41,7 +35,7 @@ pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<
         );
         text
     };
-    Ok(Reply::new(&answer, text)?.exit_if(!report.ok(), Exit::Nothing))
+    Ok(Reply::new(&report, text)?.exit_if(!report.ok(), Exit::Nothing))
 }
 
 /// One line per finding.

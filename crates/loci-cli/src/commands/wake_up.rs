@@ -1,6 +1,6 @@
 //! `loci wake-up`: what an agent should know when a session begins.
 
-use serde_json::json;
+use loci_palace::wake_up;
 
 use crate::args::WakeUpArguments;
 use crate::failure::{Exit, Result};
@@ -8,37 +8,34 @@ use crate::input;
 use crate::reply::Reply;
 use crate::session::Session;
 
-use loci_palace::WakeUpOptions;
-
 pub(crate) fn run(arguments: &WakeUpArguments, session: &Session<'_>) -> Result<Reply> {
     if let Some(identity) = arguments.identity.as_deref() {
         session.secrets(arguments.secrets);
         return set_identity(identity, session);
     }
-    let told = session.existing()?.wake_up(&WakeUpOptions {
+    let answer = session.existing()?.wake_up(&wake_up::Request {
         wing: arguments.wing.clone(),
         agent: arguments.agent.clone(),
         budget: arguments.budget as usize,
     })?;
-    let text = if told.text.is_empty() {
+    let text = if answer.text.is_empty() {
         "nothing to tell\n".to_owned()
     } else {
-        format!("{}\n", session.printer.stored(&told.text))
+        format!("{}\n", session.printer.stored(&answer.text))
     };
-    Ok(Reply::new(&told, text)?
-        .warnings(&told.warnings)
-        .exit_if(told.text.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?
+        .warnings(&answer.warnings)
+        .exit_if(answer.text.is_empty(), Exit::Nothing))
 }
 
-fn set_identity(given: &str, session: &Session<'_>) -> Result<Reply> {
-    if given.trim().is_empty() {
-        session.existing()?.set_identity("")?;
-        return Reply::new(&json!({"identity": null}), "removed the identity\n");
+fn set_identity(argument: &str, session: &Session<'_>) -> Result<Reply> {
+    if argument.trim().is_empty() {
+        let request = wake_up::identity::Request::default();
+        let answer = session.existing()?.set_identity(&request)?;
+        return Reply::new(&answer, "removed the identity\n");
     }
-    let text = input::text(Some(given), true)?.unwrap_or_default();
-    let palace = session.created()?;
-    let masked = palace.set_identity(&text)?;
-    let kept = palace.identity()?;
-    let answer = json!({"identity": kept, "masked": masked});
-    Ok(Reply::new(&answer, "kept the identity\n")?.masked(&masked))
+    let text = input::text(Some(argument), true)?.unwrap_or_default();
+    let request = wake_up::identity::Request { text };
+    let answer = session.created()?.set_identity(&request)?;
+    Ok(Reply::new(&answer, "kept the identity\n")?.masked(&answer.masked))
 }

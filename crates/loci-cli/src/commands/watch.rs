@@ -1,8 +1,8 @@
-//! `loci watch`: mines what changes until it is told to stop.
+//! `loci watch`: mines what changes until it is stopped.
 
 use std::path::PathBuf;
 
-use loci_palace::{MineOptions, Pace, Told, Watching, describe_masked, validate_collection_name};
+use loci_palace::{MineOptions, Pace, describe_masked, validate_collection_name, watch};
 use serde_json::{Value, json};
 
 use super::mining;
@@ -30,7 +30,7 @@ pub(super) fn follow(
     };
     let stop = mining::stop_on_signal();
     let palace = session.created()?;
-    let watching = Watching {
+    let request = watch::Request {
         collection: &arguments.collection,
         roots: paths,
         reading: &reading,
@@ -39,24 +39,24 @@ pub(super) fn follow(
         stop: &stop,
     };
     let printer = session.printer;
-    palace.watch(&watching, &mut |told| {
-        let (json, line) = lines(&told);
+    palace.watch(&request, &mut |event| {
+        let (json, line) = lines(&event);
         printer.line(&json, &line);
     })?;
     printer.line(&json!({"stopped": true}), "stopped");
     Ok(Reply::printed())
 }
 
-fn lines(told: &Told) -> (Value, String) {
-    match told {
-        Told::Ready(report) => (
+fn lines(event: &watch::Event) -> (Value, String) {
+    match event {
+        watch::Event::Ready(report) => (
             json!({"ready": report}),
             format!(
                 "watching; {} new, {} updated, {} removed drawer(s) since the last time",
                 report.drawers.new, report.drawers.updated, report.drawers.removed
             ),
         ),
-        Told::Mined(report) => {
+        watch::Event::Mined(report) => {
             let mut line = format!(
                 "{} file(s): {} new, {} updated, {} removed drawer(s)",
                 report.files.read + report.files.renamed,
@@ -74,7 +74,7 @@ fn lines(told: &Told) -> (Value, String) {
             }
             (json!({"mined": report}), line)
         }
-        Told::Swept(swept) => {
+        watch::Event::Swept(swept) => {
             let line = match &swept.brake {
                 Some(brake) => brake.clone(),
                 None => format!(
@@ -85,11 +85,11 @@ fn lines(told: &Told) -> (Value, String) {
             };
             (json!({"swept": swept}), line)
         }
-        Told::Rescan(why) => (
+        watch::Event::Rescan(why) => (
             json!({"rescan": why}),
             format!("looking at everything: {why}"),
         ),
-        Told::Trouble(error) => (
+        watch::Event::Trouble(error) => (
             json!({"trouble": error.to_string()}),
             format!("trying again: {error}"),
         ),

@@ -1,9 +1,10 @@
-//! `loci wings`: wings with their projects; `loci wings split` for a wing that several projects share.
+//! `loci wings`: wings with their projects; `loci wings split` for a wing that several projects
+//! share.
 
 use std::fmt::Write as _;
 
-use loci_palace::{DistinctWing, RenamedWing, Split, WingInfo};
-use serde_json::json;
+use loci_palace::wings::list::WingInfo;
+use loci_palace::{DistinctWing, RenamedWing, wings};
 
 use crate::args::{SplitArguments, WingsArguments, WingsCommand};
 use crate::failure::{Exit, Result};
@@ -18,16 +19,16 @@ pub(crate) fn run(arguments: &WingsArguments, session: &Session<'_>) -> Result<R
     if let Some(WingsCommand::Split(arguments)) = &arguments.command {
         return split(arguments, session);
     }
-    let wings = session.existing()?.wings(&arguments.collection)?;
-    let text = if wings.is_empty() {
+    let answer = session.existing()?.list_wings(&wings::list::Request {
+        collection: arguments.collection.clone(),
+    })?;
+    let lines = answer.wings.iter().map(|wing| line(session.printer, wing));
+    let text = if answer.wings.is_empty() {
         "there are no wings yet\n".to_owned()
     } else {
-        wings
-            .iter()
-            .map(|wing| line(session.printer, wing))
-            .collect()
+        lines.collect()
     };
-    Ok(Reply::new(&json!({ "wings": wings }), text)?.exit_if(wings.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?.exit_if(answer.wings.is_empty(), Exit::Nothing))
 }
 
 fn line(printer: Printer, info: &WingInfo) -> String {
@@ -51,13 +52,16 @@ fn line(printer: Printer, info: &WingInfo) -> String {
 }
 
 fn split(arguments: &SplitArguments, session: &Session<'_>) -> Result<Reply> {
-    let palace = session.existing()?;
-    let split = palace.split_wing(&arguments.collection, &arguments.wing, arguments.apply)?;
-    let text = shown(session.printer, &split);
+    let split = session.existing()?.split_wing(&wings::split::Request {
+        collection: arguments.collection.clone(),
+        wing: arguments.wing.clone(),
+        apply: arguments.apply,
+    })?;
+    let text = split_lines(session.printer, &split);
     Ok(Reply::new(&split, text)?.exit_if(split.drawers == 0, Exit::Nothing))
 }
 
-fn shown(printer: Printer, split: &Split) -> String {
+fn split_lines(printer: Printer, split: &wings::split::Answer) -> String {
     let name = |text: &str| printer.stored_line(text, WIDTH);
     let wing = name(&split.wing);
     if split.drawers == 0 {

@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::verify::Finding;
+use super::verify::{Finding, add_ok};
 use crate::history::LeftOut;
+use crate::path_text::{path_text, serialize_path};
 
-/// What a repair did.
-#[derive(Debug, Clone, Default)]
+/// What a repair did. JSON has the member `ok` too: [`RepairReport::ok`].
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(transform = add_ok)]
 pub struct RepairReport {
     /// What verify found before.
     pub before: Vec<Finding>,
@@ -21,24 +25,54 @@ pub struct RepairReport {
     /// Damaged drawers moved to the side table `damaged_drawers`, by id where it could be read.
     pub set_aside: Vec<String>,
     /// The copy made before anything was changed.
+    #[schemars(with = "Option<String>")]
     pub copy: Option<PathBuf>,
     /// The salvage into a new palace, if the database could not be read.
     pub salvage: Option<SalvageReport>,
     /// Where the damaged database is now, if the salvaged one took its place.
+    #[schemars(with = "Option<String>")]
     pub replaced: Option<PathBuf>,
     /// What verify still finds.
     pub remaining: Vec<Finding>,
 }
 
+impl RepairReport {
+    /// Whether the palace is whole afterwards. After a salvage beside it, it is as damaged as
+    /// before.
+    pub fn ok(&self) -> bool {
+        let still_damaged = self.salvage.is_some() && self.replaced.is_none();
+        self.remaining.is_empty() && !still_damaged
+    }
+}
+
+impl Serialize for RepairReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let path = |path: &Option<PathBuf>| path.as_deref().map(path_text);
+        let mut object = serializer.serialize_struct("RepairReport", 10)?;
+        object.serialize_field("ok", &self.ok())?;
+        object.serialize_field("before", &self.before)?;
+        object.serialize_field("actions", &self.actions)?;
+        object.serialize_field("drawers_before", &self.drawers_before)?;
+        object.serialize_field("drawers_after", &self.drawers_after)?;
+        object.serialize_field("set_aside", &self.set_aside)?;
+        object.serialize_field("copy", &path(&self.copy))?;
+        object.serialize_field("replaced", &path(&self.replaced))?;
+        object.serialize_field("salvage", &self.salvage)?;
+        object.serialize_field("remaining", &self.remaining)?;
+        object.end()
+    }
+}
+
 /// How to repair.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct RepairOptions {
     /// Put a salvaged palace in the place of the damaged one, which is kept under another name.
     pub replace: bool,
 }
 
 /// How the number of drawers before a salvage is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KnownBy {
     /// From the counters of the collections: the number is exact.
@@ -49,7 +83,7 @@ pub enum KnownBy {
 }
 
 /// A drawer that was there and could not be read, with everything that is still known of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct LostDrawer {
     /// Its row number.
     pub row: u64,
@@ -70,7 +104,7 @@ pub struct LostDrawer {
 }
 
 /// A fact or link that was there and could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct LostRelation {
     /// Its row number.
     pub row: u64,
@@ -80,11 +114,13 @@ pub struct LostRelation {
 
 /// What a salvage saved.
 ///
-/// `drawers_before` = `saved` + `damaged_drawers` + `duplicates` + `lost_drawers`; where that does not
-/// hold, `discrepancies` says so.
-#[derive(Debug, Clone, Default)]
+/// `drawers_before` = `saved` + `damaged_drawers` + `duplicates` + `lost_drawers`; where that does
+/// not hold, `discrepancies` says so.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SalvageReport {
     /// The new palace.
+    #[serde(serialize_with = "serialize_path")]
+    #[schemars(with = "String")]
     pub palace: PathBuf,
     /// Drawers that were there, as far as that is known.
     pub drawers_before: u64,
@@ -98,8 +134,8 @@ pub struct SalvageReport {
     pub facts: u64,
     /// Links in it.
     pub links: u64,
-    /// What has damaged bytes: drawers by id where it could be read, facts and links by row; kept in
-    /// `damaged_drawers`, `damaged_facts` and `damaged_links`.
+    /// What has damaged bytes: drawers by id where it could be read, facts and links by row; kept
+    /// in `damaged_drawers`, `damaged_facts` and `damaged_links`.
     pub damaged: Vec<String>,
     /// Drawers among them.
     pub damaged_drawers: u64,
@@ -107,6 +143,8 @@ pub struct SalvageReport {
     pub duplicates: u64,
     /// Drawers that were there and are neither saved nor kept as damaged.
     pub lost_drawers: u64,
+    /// Those of them that nothing mentions any more.
+    pub lost_without_a_trace: u64,
     /// Those of them that something still mentions.
     pub lost: Vec<LostDrawer>,
     /// Facts that were there and are lost.
@@ -125,11 +163,4 @@ pub struct SalvageReport {
     pub unreadable_pages: u32,
     /// Records that could not be read.
     pub damaged_records: u64,
-}
-
-impl SalvageReport {
-    /// Lost drawers that nothing mentions any more.
-    pub fn lost_without_a_trace(&self) -> u64 {
-        self.lost_drawers.saturating_sub(self.lost.len() as u64)
-    }
 }

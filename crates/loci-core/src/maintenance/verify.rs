@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 /// Findings of one kind that are listed one by one.
 const LISTED: usize = 100;
 
 /// What does not agree. It serialises to one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
 #[non_exhaustive]
 pub enum FindingKind {
     /// A vector that an index lacks.
@@ -97,7 +100,7 @@ impl Serialize for FindingKind {
 }
 
 /// Something that does not agree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What does not agree.
     pub kind: FindingKind,
@@ -111,8 +114,9 @@ pub struct Finding {
     pub detail: String,
 }
 
-/// The result of a verification.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The result of a verification. JSON has the member `ok` too: [`VerifyReport::ok`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(transform = add_ok)]
 pub struct VerifyReport {
     /// What does not agree, at most a hundred of each kind.
     pub findings: Vec<Finding>,
@@ -122,6 +126,27 @@ pub struct VerifyReport {
     pub drawers: u64,
     /// Whether rows, postings and codes were recomputed.
     pub deep: bool,
+}
+
+impl Serialize for VerifyReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("VerifyReport", 5)?;
+        object.serialize_field("ok", &self.ok())?;
+        object.serialize_field("findings", &self.findings)?;
+        object.serialize_field("more", &self.more)?;
+        object.serialize_field("drawers", &self.drawers)?;
+        object.serialize_field("deep", &self.deep)?;
+        object.end()
+    }
+}
+
+/// Adds the member `ok` to the schema of a report that computes it.
+pub(super) fn add_ok(schema: &mut Schema) {
+    if let Some(properties) = schema.ensure_object().get_mut("properties")
+        && let Some(properties) = properties.as_object_mut()
+    {
+        properties.insert("ok".into(), json_schema!({"type": "boolean"}).to_value());
+    }
 }
 
 impl VerifyReport {

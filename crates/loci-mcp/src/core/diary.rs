@@ -1,13 +1,13 @@
-//! `loci_diary`: what an agent notes for itself.
+//! `loci_diary`: notes that an agent writes for itself.
 
 use std::fmt::Write as _;
 
-use loci_palace::{DiaryNote, Fence, Result};
-use serde_json::{Value, json};
+use loci_palace::{Detail, Fence, Result, diary};
+use serde_json::json;
 
 use super::{masked_line, object, warned};
-use crate::drawer::{NOTICE, flagged, name, one_line};
-use crate::hint::{self, Tools};
+use crate::drawer::{name, one_line, recalled};
+use crate::hint;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Entries, if no number is given.
@@ -54,32 +54,34 @@ fn run(call: &Call<'_>) -> Result<Answer> {
 
 fn write(call: &Call<'_>) -> Result<Answer> {
     let arguments = &call.arguments;
-    let note = DiaryNote {
-        agent: arguments.required_text("agent")?,
-        text: arguments.required_text("text")?,
-        topic: arguments.text("topic")?,
+    let request = diary::write::Request {
+        agent: arguments.required_text("agent")?.to_owned(),
+        text: arguments.required_text("text")?.to_owned(),
+        topic: arguments.text("topic")?.map(str::to_owned),
         wing: None,
+        detail: Detail::Brief,
     };
-    let written = call.palace_to_write()?.write_diary(&note)?;
+    let written = call.palace_to_write()?.write_diary(&request)?;
     let text = format!(
         "written: {}\n{}{}",
         name(&written.entry.id),
         masked_line(&written.masked),
         warned(&written.warnings)
     );
-    let structured = json!({
-        "entry": written.entry,
-        "warnings": hint::warnings(&written.warnings, Tools::Loci),
-        "masked": written.masked,
-    });
-    Ok(Answer::new(structured, text))
+    Ok(Answer::new(
+        hint::with_warnings(json!(written), &written.warnings),
+        text,
+    ))
 }
 
 fn read(call: &Call<'_>) -> Result<Answer> {
     let agent = call.arguments.required_text("agent")?;
     let last = call.arguments.integer("last", 1, MOST_ENTRIES)?;
-    let last = last.unwrap_or(LAST) as usize;
-    let page = call.palace()?.read_diary(Some(agent), None, last)?;
+    let page = call.palace()?.read_diary(&diary::read::Request {
+        agent: Some(agent.to_owned()),
+        wing: None,
+        last: last.unwrap_or(LAST) as usize,
+    })?;
     let fence = Fence::new();
     let mut text = String::new();
     if !page.entries.is_empty() {
@@ -95,15 +97,5 @@ fn read(call: &Call<'_>) -> Result<Answer> {
         let _ = writeln!(text, "{}", fence.recalled(&about, &entry.text));
     }
     let _ = writeln!(text, "{} of {} entries", page.entries.len(), page.total);
-    let entries: Vec<Value> = page
-        .entries
-        .iter()
-        .map(|entry| flagged(entry, &entry.text))
-        .collect();
-    let structured = json!({
-        "about": NOTICE,
-        "entries": entries,
-        "total": page.total,
-    });
-    Ok(Answer::new(structured, text))
+    Ok(Answer::new(recalled(&page), text))
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Conflict, Error, Fact, FactAnswer, FactSearch, Result};
+use loci_palace::facts::{self, Selector};
+use loci_palace::{Error, Fact, Result};
 use serde_json::{Value, json};
 
 use super::{masked_line, object, warned};
-use crate::drawer::{self, NOTICE, flagged, name, one_line};
-use crate::hint::{self, Tools};
+use crate::drawer::{self, name, one_line};
+use crate::hint;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Facts in one answer.
@@ -73,22 +74,21 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     }
 }
 
-/// The names that were given, as a search. With nothing but a subject, it may stand on either side.
-fn search(call: &Call<'_>) -> Result<FactSearch> {
+/// The facts that the arguments name.
+fn selector(call: &Call<'_>) -> Result<Selector> {
     let text = |name: &str| -> Result<Option<String>> {
         Ok(call.arguments.text(name)?.map(str::to_owned))
     };
-    Ok(FactSearch {
+    Ok(Selector {
         subject: text("subject")?,
         predicate: text("predicate")?,
         object: text("object")?,
-        limit: MOST_FACTS,
-        ..FactSearch::default()
+        ..Selector::default()
     })
 }
 
-/// The fact that was given, whole.
-fn given(call: &Call<'_>) -> Result<Fact> {
+/// The fact that the arguments state in full.
+fn stated(call: &Call<'_>) -> Result<Fact> {
     let arguments = &call.arguments;
     let fact = Fact {
         subject: arguments.required_text("subject")?.to_owned(),
@@ -100,99 +100,114 @@ fn given(call: &Call<'_>) -> Result<Fact> {
 }
 
 fn query(call: &Call<'_>) -> Result<Answer> {
-    let mut search = search(call)?;
-    search.as_of = call.arguments.text("date")?.map(str::to_owned);
-    if search.predicate.is_none() && search.object.is_none() {
-        search.entity = search.subject.take();
+    let mut selector = selector(call)?;
+    selector.as_of = call.arguments.text("date")?.map(str::to_owned);
+    // A name by itself may be the subject or the object.
+    if selector.predicate.is_none() && selector.object.is_none() {
+        selector.entity = selector.subject.take();
     }
-    Ok(found(&call.palace()?.facts(&search)?))
+    let request = facts::query::Request {
+        selector,
+        limit: MOST_FACTS,
+        ..facts::query::Request::default()
+    };
+    Ok(page(&call.palace()?.query_facts(&request)?))
 }
 
 fn timeline(call: &Call<'_>) -> Result<Answer> {
-    let entity = call.arguments.text("subject")?;
-    Ok(found(&call.palace()?.fact_timeline(entity, MOST_FACTS, 0)?))
+    let request = facts::timeline::Request {
+        entity: call.arguments.text("subject")?.map(str::to_owned),
+        limit: MOST_FACTS,
+        offset: 0,
+    };
+    Ok(page(&call.palace()?.fact_timeline(&request)?))
 }
 
 fn add(call: &Call<'_>) -> Result<Answer> {
-    let mut fact = given(call)?;
+    let mut fact = stated(call)?;
     fact.valid_from = call.arguments.text("date")?.map(str::to_owned);
     fact.validate()?;
-    let added = call.palace_to_write()?.add_facts(&[fact])?;
-    let mut text = String::new();
-    for one in &added {
-        let what = if one.added { "added" } else { "known already" };
-        let _ = writeln!(text, "{what} ({})", name(&one.id));
-        if !one.conflicts.is_empty() {
-            text.push_str("conflicts with these; use action `supersede` if it replaces them\n");
-        }
-        text.push_str(&fenced(one.conflicts.iter().map(line)));
-        text.push_str(&masked_line(&one.masked));
+    let request = facts::add::Request { fact };
+    let answer = call.palace_to_write()?.add_fact(&request)?;
+    let outcome = if answer.added {
+        "added"
+    } else {
+        "known already"
+    };
+    let mut text = format!("{outcome} ({})\n", name(&answer.id));
+    if !answer.conflicts.is_empty() {
+        text.push_str("conflicts with these; use action `supersede` if it replaces them\n");
     }
-    let one = added.into_iter().next();
-    Ok(Answer::new(json!(one), text))
+    text.push_str(&fenced(answer.conflicts.iter().map(|of| line(&of.fact))));
+    text.push_str(&masked_line(&answer.masked));
+    Ok(Answer::new(
+        hint::with_warnings(json!(answer), &answer.warnings),
+        text,
+    ))
 }
 
 fn supersede(call: &Call<'_>) -> Result<Answer> {
-    let new = given(call)?;
-    let old = FactSearch {
-        subject: Some(new.subject.clone()),
-        predicate: Some(new.predicate.clone()),
-        ..FactSearch::default()
+    let new = stated(call)?;
+    let request = facts::supersede::Request {
+        old: Selector {
+            subject: Some(new.subject.clone()),
+            predicate: Some(new.predicate.clone()),
+            ..Selector::default()
+        },
+        new,
+        at: call.arguments.text("date")?.map(str::to_owned),
     };
-    let date = call.arguments.text("date")?;
-    let done = call.palace_to_write()?.supersede_fact(&old, &new, date)?;
+    let done = call.palace_to_write()?.supersede_fact(&request)?;
     let ended = done
         .ended
         .iter()
-        .map(|fact| format!("ended: {}", line(fact)));
+        .map(|ended| format!("ended: {}", line(&ended.fact)));
     let now = std::iter::once(format!("holds now: {}", line(&done.added)));
     let text = format!("{}{}", fenced(now.chain(ended)), masked_line(&done.masked));
     Ok(Answer::new(json!(done), text))
 }
 
 fn invalidate(call: &Call<'_>) -> Result<Answer> {
-    let search = search(call)?;
-    if search.subject.is_none() && search.predicate.is_none() && search.object.is_none() {
+    let selector = selector(call)?;
+    if selector.subject.is_none() && selector.predicate.is_none() && selector.object.is_none() {
         return Err(Error::invalid(
             "which facts end",
             "is unclear; give `subject`, `predicate` or `object`",
         ));
     }
-    let date = call.arguments.text("date")?;
-    let ended = call.palace()?.invalidate_facts(&search, date)?;
-    let facts = fenced(ended.iter().map(line));
-    let text = format!("{} fact(s) ended\n{facts}", ended.len());
-    Ok(Answer::new(json!({"ended": of_facts(&ended)}), text))
-}
-
-fn conflicts(call: &Call<'_>) -> Result<Answer> {
-    let conflicts: Vec<Conflict> = call
-        .palace()?
-        .fact_conflicts(call.arguments.text("subject")?)?;
-    let facts = conflicts.iter().flat_map(|conflict| &conflict.facts);
+    let request = facts::invalidate::Request {
+        selector,
+        ended: call.arguments.text("date")?.map(str::to_owned),
+    };
+    let answer = call.palace()?.invalidate_facts(&request)?;
     let text = format!(
-        "{} conflict(s)\n{}",
-        conflicts.len(),
-        fenced(facts.map(line))
+        "{} fact(s) ended\n{}{}",
+        answer.ended.len(),
+        fenced(answer.ended.iter().map(|of| line(&of.fact))),
+        warned(&answer.warnings)
     );
-    let conflicts: Vec<Value> = conflicts
-        .iter()
-        .map(|conflict| {
-            json!({
-                "subject": conflict.subject,
-                "predicate": conflict.predicate,
-                "facts": of_facts(&conflict.facts),
-            })
-        })
-        .collect();
     Ok(Answer::new(
-        json!({"about": NOTICE, "conflicts": conflicts}),
+        hint::with_warnings(json!(answer), &answer.warnings),
         text,
     ))
 }
 
-/// Facts that were asked for.
-fn found(answer: &FactAnswer) -> Answer {
+fn conflicts(call: &Call<'_>) -> Result<Answer> {
+    let request = facts::conflicts::Request {
+        entity: call.arguments.text("subject")?.map(str::to_owned),
+    };
+    let answer = call.palace()?.fact_conflicts(&request)?;
+    let facts = answer.conflicts.iter().flat_map(|of| &of.facts);
+    let text = format!(
+        "{} conflict(s)\n{}",
+        answer.conflicts.len(),
+        fenced(facts.map(|of| line(&of.fact)))
+    );
+    Ok(Answer::new(drawer::recalled(&answer), text))
+}
+
+/// A page of facts.
+fn page(answer: &facts::query::Answer) -> Answer {
     let lines = answer.facts.iter().map(|state| {
         let ended = if state.current { "" } else { " (not now)" };
         format!("{}{ended}", line(&state.fact))
@@ -200,31 +215,10 @@ fn found(answer: &FactAnswer) -> Answer {
     let mut text = fenced(lines);
     let _ = writeln!(text, "{} of {} fact(s)", answer.facts.len(), answer.total);
     text.push_str(&warned(&answer.warnings));
-    let facts: Vec<Value> = answer
-        .facts
-        .iter()
-        .map(|state| flagged(state, &said(&state.fact)))
-        .collect();
-    let structured = json!({
-        "about": NOTICE,
-        "facts": facts,
-        "total": answer.total,
-        "warnings": hint::warnings(&answer.warnings, Tools::Loci),
-    });
-    Answer::new(structured, text)
-}
-
-/// Facts as programs get them, flagged like any other recalled text.
-fn of_facts(facts: &[Fact]) -> Vec<Value> {
-    facts
-        .iter()
-        .map(|fact| flagged(fact, &said(fact)))
-        .collect()
-}
-
-/// The words of a fact.
-fn said(fact: &Fact) -> String {
-    format!("{} {} {}", fact.subject, fact.predicate, fact.object)
+    Answer::new(
+        hint::with_warnings(drawer::recalled(answer), &answer.warnings),
+        text,
+    )
 }
 
 /// Facts are recalled text like any other.

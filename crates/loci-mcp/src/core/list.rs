@@ -1,15 +1,12 @@
 //! `loci_list`: a page of drawers, newest first; without arguments, the state of the palace.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use loci_palace::{
-    CollectionStatus, Error, Fence, Include, Palace, Result, Selection, Status, Warning,
-};
+use loci_palace::{Error, Fence, Include, Palace, Result, Selection, Warning};
 use serde_json::{Map, Value, json};
 
-use super::{object, selection, warned};
-use crate::drawer::{Drawer, NOTICE, count, fenced, of_result, one_line};
+use super::{object, selection, status, warned};
+use crate::drawer::{Drawer, NOTICE, count, of_result};
 use crate::hint::{self, Tools};
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -20,8 +17,6 @@ const MOST_DRAWERS: u64 = 500;
 const DEEPEST: u64 = 100_000;
 /// Characters of a text that a list shows; `loci_get` gives all.
 const SHOWN: usize = 200;
-/// Names of places that are listed.
-const PLACES: usize = 100;
 
 pub(super) const TOOL: Tool = Tool {
     name: "loci_list",
@@ -177,86 +172,4 @@ fn entry(drawer: &Drawer) -> Value {
         object.insert("date".into(), json!(day));
     }
     Value::Object(object)
-}
-
-/// Counts and health, for the tool and for the resource.
-pub(crate) fn status(palace: &Palace) -> Result<Answer> {
-    let status = palace.status()?;
-    let (wings, rooms) = (places(palace, "wing")?, places(palace, "room")?);
-    let warnings = health(&status);
-    let structured = json!({
-        "palace": palace.place().to_string(),
-        "total": status.drawers,
-        "collections": status.collections.iter().map(of_collection).collect::<Vec<_>>(),
-        "wings": wings,
-        "rooms": rooms,
-        "facts": status.state.facts,
-        "links": status.state.links,
-        "bytes": status.state.bytes,
-        "warnings": hint::warnings(&warnings, Tools::Loci),
-    });
-    let mut text = format!(
-        "{} drawer(s), {} fact(s), {} link(s)\n",
-        status.drawers, status.state.facts, status.state.links
-    );
-    let mut places = String::new();
-    for (name, counts) in [("wings", &wings), ("rooms", &rooms)] {
-        let shown: Vec<String> = counts
-            .iter()
-            .map(|(value, count)| format!("{} {count}", one_line(value)))
-            .collect();
-        if !shown.is_empty() {
-            let _ = writeln!(places, "{name}: {}", shown.join(", "));
-        }
-    }
-    text.push_str(&fenced("places", &places));
-    text.push_str(&warned(&warnings));
-    Ok(Answer::new(structured, text))
-}
-
-/// Values of a place with their drawers, over all collections.
-fn places(palace: &Palace, key: &str) -> Result<BTreeMap<String, u64>> {
-    let mut places = BTreeMap::new();
-    for collection in palace.scope(None)? {
-        let counts = collection.facet_counts(key, &Selection::all(), PLACES)?;
-        for (value, count) in counts.values {
-            if let Value::String(name) = json!(value) {
-                *places.entry(name).or_default() += count;
-            }
-        }
-    }
-    Ok(places)
-}
-
-fn of_collection(collection: &CollectionStatus) -> Value {
-    let (info, index) = (&collection.info, &collection.index);
-    json!({
-        "name": info.name,
-        "drawers": info.count,
-        "vectors": info.vectors,
-        "embedder": info.embedder.as_ref().map(|pinned| &pinned.name),
-        "index": {"covered": index.covered, "tail": index.tail, "due": index.due},
-    })
-}
-
-/// What somebody should look at.
-fn health(status: &Status) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    let state = &status.state;
-    let damaged = state.damaged_drawers + state.damaged_relations;
-    if damaged > 0 {
-        warnings.push(Warning::DamagedRecords { records: damaged });
-    }
-    if state.purge_pending {
-        warnings.push(Warning::PurgePending);
-    }
-    for collection in &status.collections {
-        if let Some(reason) = &collection.index.held_back {
-            warnings.push(Warning::IndexHeldBack {
-                collection: collection.info.name.clone(),
-                reason: reason.clone(),
-            });
-        }
-    }
-    warnings
 }

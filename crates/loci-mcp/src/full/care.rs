@@ -1,8 +1,8 @@
-//! `loci_verify`: does everything derived agree with the truth?
+//! `loci_verify`: compares everything derived with the truth.
 
 use std::fmt::Write as _;
 
-use loci_palace::{Result, message_line};
+use loci_palace::{Result, message_line, verify};
 use serde_json::json;
 
 use crate::core::object;
@@ -30,7 +30,7 @@ pub(super) const VERIFY: Tool = Tool {
 fn run(call: &Call<'_>) -> Result<Answer> {
     let deep = call.arguments.flag("deep")?;
     call.progress(0.0, Some(1.0), "checking");
-    let report = call.palace()?.verify(deep)?;
+    let report = call.palace()?.verify(&verify::Request { deep })?;
     call.progress(1.0, Some(1.0), "checked");
     let mut text = String::new();
     for finding in &report.findings {
@@ -46,12 +46,5 @@ fn run(call: &Call<'_>) -> Result<Answer> {
             "the owner of this memory should repair it"
         }
     );
-    let structured = json!({
-        "ok": report.ok(),
-        "findings": report.findings,
-        "more": report.more,
-        "drawers": report.drawers,
-        "deep": report.deep,
-    });
-    Ok(Answer::new(structured, text))
+    Ok(Answer::new(json!(report), text))
 }

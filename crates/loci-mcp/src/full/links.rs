@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DEFAULT_COLLECTION, Error, Link, LinkEnd, Metadata, Result};
+use loci_palace::{DEFAULT_COLLECTION, Detail, Error, Link, LinkEnd, Result, links};
 use serde_json::{Value, json};
 
 use crate::core::{masked_line, warned};
-use crate::drawer::{NOTICE, fenced, flagged, one_line, parse_uri};
+use crate::drawer::{fenced, one_line, parse_uri, recalled};
 use crate::hint;
 use crate::tool::{Answer, Call, Kind, Tool};
 
@@ -67,32 +67,35 @@ fn end(text: &str) -> LinkEnd {
     }
 }
 
-fn link(call: &Call<'_>) -> Result<Link> {
-    Ok(Link {
-        from: end(call.arguments.required_text("from")?),
-        to: end(call.arguments.required_text("to")?),
-        label: call.arguments.text("label")?.unwrap_or_default().to_owned(),
-        metadata: Metadata::default(),
-    })
-}
-
 fn add(call: &Call<'_>) -> Result<Answer> {
-    let link = link(call)?;
-    let related = call.palace()?.link(&[link])?;
-    let done = if related.added > 0 {
+    let arguments = &call.arguments;
+    let request = links::add::Request {
+        from: end(arguments.required_text("from")?).into(),
+        to: end(arguments.required_text("to")?).into(),
+        label: arguments.text("label")?.unwrap_or_default().to_owned(),
+        detail: Detail::Brief,
+    };
+    let answer = call.palace()?.add_link(&request)?;
+    let outcome = if answer.added > 0 {
         "linked\n"
     } else {
         "linked already\n"
     };
-    let text = format!("{done}{}", masked_line(&related.masked));
-    Ok(Answer::new(json!(related), text))
+    let text = format!("{outcome}{}", masked_line(&answer.masked));
+    Ok(Answer::new(json!(answer), text))
 }
 
 fn remove(call: &Call<'_>) -> Result<Answer> {
-    let link = link(call)?;
-    let removed = call.palace()?.unlink(&[link])?;
-    let text = format!("removed {removed} link(s)\n");
-    Ok(Answer::new(json!({"removed": removed}), text))
+    let arguments = &call.arguments;
+    let request = links::remove::Request {
+        from: end(arguments.required_text("from")?).into(),
+        to: end(arguments.required_text("to")?).into(),
+        label: arguments.text("label")?.unwrap_or_default().to_owned(),
+        detail: Detail::Brief,
+    };
+    let answer = call.palace()?.remove_link(&request)?;
+    let text = format!("removed {} link(s)\n", answer.removed);
+    Ok(Answer::new(json!(answer), text))
 }
 
 fn list(call: &Call<'_>) -> Result<Answer> {
@@ -100,22 +103,18 @@ fn list(call: &Call<'_>) -> Result<Answer> {
     let from = arguments.text("from")?.map(end);
     let limit = arguments.integer("limit", 1, MOST_LINKS)?.unwrap_or(LIMIT);
     let offset = arguments.integer("offset", 0, u64::from(u32::MAX))?;
-    let links = call.palace()?.links(
-        from.as_ref(),
-        limit as usize,
-        offset.unwrap_or_default() as usize,
-    )?;
-    let lines: Vec<String> = links.iter().map(line).collect();
+    let answer = call.palace()?.list_links(&links::list::Request {
+        place: from.map(Into::into),
+        limit: limit as usize,
+        offset: offset.unwrap_or_default() as usize,
+    })?;
+    let lines: Vec<String> = answer.links.iter().map(|of| line(&of.link)).collect();
     let text = format!(
         "{}{} link(s)\n",
         fenced("links", &lines.join("\n")),
-        links.len()
+        answer.links.len()
     );
-    let links: Vec<Value> = links
-        .iter()
-        .map(|link| flagged(link, &link.label))
-        .collect();
-    Ok(Answer::new(json!({"about": NOTICE, "links": links}), text))
+    Ok(Answer::new(recalled(&answer), text))
 }
 
 fn follow(call: &Call<'_>) -> Result<Answer> {
@@ -123,9 +122,11 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
     let from = end(arguments.required_text("from")?);
     let hops = arguments.integer("max_hops", 1, MOST_HOPS)?.unwrap_or(HOPS);
     let limit = arguments.integer("limit", 1, MOST_LINKS)?.unwrap_or(LIMIT);
-    let walk = call
-        .palace()?
-        .traverse(&from, hops as usize, limit as usize)?;
+    let walk = call.palace()?.follow_links(&links::follow::Request {
+        place: from.into(),
+        max_hops: hops as usize,
+        limit: limit as usize,
+    })?;
     let mut places = String::new();
     for reached in &walk.reached {
         let _ = writeln!(
@@ -148,24 +149,28 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
 }
 
 fn tunnels(call: &Call<'_>) -> Result<Answer> {
-    let wing = |name: &str| -> Result<Option<&str>> {
-        Ok(call
-            .arguments
-            .text(name)?
-            .map(|text| text.trim_end_matches('/')))
+    let wing = |name: &str| -> Result<Option<String>> {
+        let wing = call.arguments.text(name)?;
+        Ok(wing.map(|wing| wing.trim_end_matches('/').to_owned()))
     };
     let (from, to) = (wing("from")?, wing("to")?);
     if from.is_none() && to.is_some() {
         return Err(Error::invalid(call.arguments.named("from"), "is missing"));
     }
-    let tunnels = call.palace()?.tunnels(from, to)?;
+    let answer = call.palace()?.tunnels(&links::tunnels::Request {
+        wings: from.into_iter().chain(to).collect(),
+    })?;
     let mut rooms = String::new();
-    for tunnel in &tunnels {
+    for tunnel in &answer.tunnels {
         let wings: Vec<String> = tunnel.wings.iter().map(|wing| one_line(wing)).collect();
         let _ = writeln!(rooms, "{}: {}", one_line(&tunnel.room), wings.join(", "));
     }
-    let text = format!("{}{} tunnel(s)\n", fenced("tunnels", &rooms), tunnels.len());
-    Ok(Answer::new(json!({"tunnels": tunnels}), text))
+    let text = format!(
+        "{}{} tunnel(s)\n",
+        fenced("tunnels", &rooms),
+        answer.tunnels.len()
+    );
+    Ok(Answer::new(json!(answer), text))
 }
 
 fn line(link: &Link) -> String {

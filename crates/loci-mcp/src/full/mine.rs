@@ -1,4 +1,4 @@
-//! `loci_mine` and `loci_runs`: files that the user names become drawers; what a run did can be taken back.
+//! `loci_mine` and `loci_runs`: files that the user names become drawers, and a run can be undone.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    Chosen, DEFAULT_COLLECTION, Error, Meter, MineOptions, MineReport, Palace, Reading, Result,
-    RunRecord, SecretPolicy, Tree, date_of, quoted,
+    Chosen, DEFAULT_COLLECTION, Error, Meter, MineOptions, Palace, Reading, Result, SecretPolicy,
+    Tree, mine, quoted, runs, undo,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::core::{masked_line, object, warned};
 use crate::drawer::name;
@@ -40,7 +40,7 @@ pub(super) const MINE: Tool = Tool {
         )
     },
     kind: Kind::Change { idempotent: true },
-    run: mine,
+    run: mine_path,
 };
 
 pub(super) const RUNS: Tool = Tool {
@@ -50,10 +50,10 @@ pub(super) const RUNS: Tool = Tool {
     input: || object(&[("limit", "integer"), ("undo", "integer")], &[]),
     output: || json!({"type": "object"}),
     kind: Kind::Destroy,
-    run: runs,
+    run: list_or_undo,
 };
 
-fn mine(call: &Call<'_>) -> Result<Answer> {
+fn mine_path(call: &Call<'_>) -> Result<Answer> {
     let arguments = &call.arguments;
     let asked = PathBuf::from(arguments.required_text("path")?);
     if !asked.is_absolute() {
@@ -89,7 +89,7 @@ fn mine(call: &Call<'_>) -> Result<Answer> {
     }
     Ok(Answer::new(
         hint::with_warnings(json!(report), &report.warnings),
-        shown(&report),
+        summary(&report),
     ))
 }
 
@@ -99,7 +99,7 @@ fn with_progress(
     palace: &Palace,
     tree: &Tree,
     options: &MineOptions,
-) -> Result<MineReport> {
+) -> Result<mine::Answer> {
     let meter = Meter::default();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -117,14 +117,20 @@ fn with_progress(
                 std::thread::park_timeout(REPORTED);
             }
         });
-        let report = palace.mine(DEFAULT_COLLECTION, tree, options, &meter, call.stop());
+        let report = palace.mine(&mine::Request {
+            collection: DEFAULT_COLLECTION,
+            source: tree,
+            options,
+            meter: &meter,
+            stop: call.stop(),
+        });
         done.store(true, Ordering::Relaxed);
         reporting.thread().unpark();
         report
     })
 }
 
-fn shown(report: &MineReport) -> String {
+fn summary(report: &mine::Answer) -> String {
     let (files, drawers) = (&report.files, &report.drawers);
     let mut text = format!(
         "mined {} file(s): {} new, {} updated, {} removed drawer(s); {} file(s) unchanged\n",
@@ -149,10 +155,13 @@ fn shown(report: &MineReport) -> String {
     text
 }
 
-fn runs(call: &Call<'_>) -> Result<Answer> {
+fn list_or_undo(call: &Call<'_>) -> Result<Answer> {
     let palace = call.palace()?;
     if let Some(run) = call.arguments.integer("undo", 0, u64::from(u32::MAX))? {
-        let undone = palace.undo(DEFAULT_COLLECTION, run)?;
+        let undone = palace.undo(&undo::Request {
+            collection: DEFAULT_COLLECTION.to_owned(),
+            run,
+        })?;
         let text = format!(
             "undid run {run}: removed {} drawer(s), brought back {}, left {}\n",
             undone.removed, undone.restored, undone.left
@@ -160,32 +169,21 @@ fn runs(call: &Call<'_>) -> Result<Answer> {
         return Ok(Answer::new(json!(undone), text));
     }
     let limit = call.arguments.integer("limit", 1, MOST_RUNS)?;
-    let runs = palace.runs(DEFAULT_COLLECTION, limit.unwrap_or(LIMIT) as usize)?;
+    let answer = palace.runs(&runs::Request {
+        collection: DEFAULT_COLLECTION.to_owned(),
+        limit: limit.unwrap_or(LIMIT) as usize,
+    })?;
     let mut text = String::new();
-    for run in &runs {
+    for run in &answer.runs {
         let _ = writeln!(
             text,
             "run {}: {} {}, {} source(s), {}",
-            run.id,
+            run.run,
             name(run.kind.as_str()),
             name(run.state.as_str()),
             run.sources,
-            date_of(run.started_at)
+            run.started_at
         );
     }
-    let runs: Vec<Value> = runs.iter().map(to_json).collect();
-    Ok(Answer::new(json!({"runs": runs}), text))
-}
-
-fn to_json(run: &RunRecord) -> Value {
-    json!({
-        "run": run.id,
-        "kind": run.kind,
-        "state": run.state,
-        "roots": run.roots,
-        "started_at": date_of(run.started_at),
-        "finished_at": run.finished_at.map(date_of),
-        "sources": run.sources,
-        "summary": run.summary,
-    })
+    Ok(Answer::new(json!(answer), text))
 }

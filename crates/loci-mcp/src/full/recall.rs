@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, WakeUpOptions, message_line};
+use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, message_line, wake_up};
 use serde_json::json;
 
 use crate::core::{object, request, twin, warned};
@@ -38,7 +38,7 @@ pub(super) const WAKE_UP: Tool = Tool {
         )
     },
     kind: Kind::Read,
-    run: wake_up,
+    run: wake,
 };
 
 pub(super) const DUPLICATES: Tool = Tool {
@@ -90,10 +90,10 @@ pub(super) const WHY_NOT: Tool = Tool {
     run: why_not,
 };
 
-fn wake_up(call: &Call<'_>) -> Result<Answer> {
+fn wake(call: &Call<'_>) -> Result<Answer> {
     let arguments = &call.arguments;
     let budget = arguments.integer("budget", 1, MOST_TOKENS)?;
-    let woken = call.palace()?.wake_up(&WakeUpOptions {
+    let woken = call.palace()?.wake_up(&wake_up::Request {
         wing: arguments.text("wing")?.map(str::to_owned),
         agent: arguments.text("agent")?.map(str::to_owned),
         budget: budget.unwrap_or_default() as usize,

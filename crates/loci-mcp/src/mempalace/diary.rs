@@ -1,8 +1,8 @@
 //! Diaries under MemPalace's names: an agent is written in lower case and has a wing of its own.
 
 use loci_palace::{
-    Collection, DiaryNote, DiaryWritten, Filter, Get, Include, KeyTest, MetaValue, Metadata,
-    Result, Selection,
+    Collection, Detail, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result, Selection,
+    diary,
 };
 use serde_json::{Value, json};
 
@@ -36,15 +36,17 @@ pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
         None => format!("wing_{}", agent.replace(' ', "_")),
     };
     let palace = call.palace_to_write()?;
-    let DiaryWritten {
+    let diary::write::Answer {
         entry: written,
         warnings,
         masked,
-    } = palace.write_diary(&DiaryNote {
-        agent: &agent,
-        text: entry,
-        topic: Some(topic),
-        wing: Some(&wing),
+        ..
+    } = palace.write_diary(&diary::write::Request {
+        agent: agent.clone(),
+        text: entry.to_owned(),
+        topic: Some(topic.to_owned()),
+        wing: Some(wing),
+        detail: Detail::Brief,
     })?;
     let mut answer = json!({
         "success": true,

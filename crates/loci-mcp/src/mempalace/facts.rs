@@ -7,9 +7,10 @@ mod time;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use loci_palace::facts::{self, Selector};
 use loci_palace::{
-    DEFAULT_COLLECTION, DrawerRef, ErrorKind, Fact, FactSearch, MaskTally, MetaValue, Palace,
-    Warning, instruction_like, merge_masked,
+    DEFAULT_COLLECTION, DrawerRef, ErrorKind, Fact, MaskTally, MetaValue, Palace, Warning,
+    instruction_like, merge_masked,
 };
 use serde_json::{Value, json};
 
@@ -54,11 +55,14 @@ fn of_entity(palace: &Palace, name: &str) -> Outcome<(Vec<Fact>, Vec<Warning>)> 
     let mut warnings = Vec::new();
     let mut facts: Vec<Fact> = Vec::new();
     for spelling in spellings {
-        let found = palace.facts(&FactSearch {
-            entity: Some(spelling.clone()),
+        let found = palace.query_facts(&facts::query::Request {
+            selector: Selector {
+                entity: Some(spelling.clone()),
+                ..Selector::default()
+            },
             ended: true,
             limit: MOST_FACTS,
-            ..FactSearch::default()
+            offset: 0,
         })?;
         // That nothing is known under another spelling means nothing.
         if spelling == name {
@@ -82,10 +86,10 @@ fn of_entity(palace: &Palace, name: &str) -> Outcome<(Vec<Fact>, Vec<Warning>)> 
 }
 
 fn all(palace: &Palace) -> Outcome<Vec<Fact>> {
-    let found = palace.facts(&FactSearch {
+    let found = palace.query_facts(&facts::query::Request {
         ended: true,
         limit: MOST_FACTS,
-        ..FactSearch::default()
+        ..facts::query::Request::default()
     })?;
     Ok(found.facts.into_iter().map(|state| state.fact).collect())
 }
@@ -194,18 +198,18 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
     }
     let (subject, object) = (entity_key(&fact.subject), entity_key(&fact.object));
     fact.id = recipe::triple_id([&subject, &fact.predicate, &object], &fact, same.len());
-    let report = palace.add_facts(std::slice::from_ref(&fact))?;
+    let id = fact.id.clone();
+    let report = palace.add_fact(&facts::add::Request { fact })?;
     let conflicts: Vec<Warning> = report
+        .conflicts
         .iter()
-        .flat_map(|added| &added.conflicts)
+        .map(|other| &other.fact)
         .map(|other| Warning::ConflictingFact {
             other: [&other.subject, &other.predicate, &other.object].map(String::clone),
         })
         .collect();
-    let mut answer = added(&fact.id, &statement, &conflicts);
-    for one in &report {
-        merge_masked(&mut masked, &one.masked);
-    }
+    let mut answer = added(&id, &statement, &conflicts);
+    merge_masked(&mut masked, &report.masked);
     report_masked(&mut answer, &masked);
     Ok(answer)
 }
@@ -236,12 +240,14 @@ pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
         warnings.push(Warning::NothingEnded);
     }
     for fact in facts {
-        let this = FactSearch {
-            id: Some(fact.id),
-            ended: true,
-            ..FactSearch::default()
+        let request = facts::invalidate::Request {
+            selector: Selector {
+                id: Some(fact.id),
+                ..Selector::default()
+            },
+            ended: Some(ended.clone()),
         };
-        call.palace()?.invalidate_facts(&this, Some(&ended))?;
+        call.palace()?.invalidate_facts(&request)?;
     }
     let mut answer = json!({"success": true, "fact": statement.told(), "ended": ended});
     warn(&mut answer, &warnings);
@@ -274,7 +280,11 @@ pub(super) fn kg_timeline(call: &Call<'_>) -> Outcome<Value> {
             (facts.into_iter().skip(offset).take(limit).collect(), total)
         }
         (Some(palace), None) => {
-            let found = palace.fact_timeline(None, limit, offset)?;
+            let found = palace.fact_timeline(&facts::timeline::Request {
+                entity: None,
+                limit,
+                offset,
+            })?;
             let facts = found.facts.into_iter().map(|state| state.fact);
             (facts.collect::<Vec<Fact>>(), found.total)
         }

@@ -9,5 +9,6 @@
     reason = "the helpers of tests are tests"
 )]
 
+mod answers;
 mod in_memory;
 mod schemas;

@@ -1,20 +1,50 @@
-//! Adding facts: dates are read, conflicts and missing sources are told.
+//! Adds facts. Dates are read; conflicts and missing sources are reported.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::clock::now_ms;
 use loci_core::{Error, Fact, FactQuery, Get, Include, Relations, Result, Selection, Warning};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::conflicts::Lookup;
-use super::{FactAdded, dates};
+use super::{FlaggedFact, dates};
 use crate::palace::Palace;
 use crate::secrets::{Tally, mask_fact};
+
+/// A fact to add. Dates are a year, a month, a day, a moment or words such as `yesterday`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// The fact. Without an id, one is derived from its words and its source.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// The outcome for one fact.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// Its id.
+    pub id: String,
+    /// False if it was there already.
+    pub added: bool,
+    /// Facts of the same subject and predicate that state something else for the same time; twenty
+    /// at most.
+    pub conflicts: Vec<FlaggedFact>,
+    /// Warns if the drawer it was taken from is missing, or if it was there already and has ended.
+    pub warnings: Vec<Warning>,
+    /// The fact as it was written, with its secrets masked.
+    #[serde(skip)]
+    pub fact: Fact,
+    /// Secrets that were masked in it, by kind.
+    pub masked: Tally,
+}
 
 /// Drawers by collection.
 type Sources = BTreeMap<String, BTreeSet<String>>;
 
-pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<FactAdded>> {
-    let relations = palace.facts_kept()?;
+pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<Answer>> {
+    let relations = palace.kept_relations()?;
     let mut given: Vec<Fact> = Vec::with_capacity(facts.len());
     let mut tallies = Vec::with_capacity(facts.len());
     for fact in facts {
@@ -43,7 +73,7 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<FactAdded>> {
         };
         let mut warnings = source_warning(fact, &missing);
         warnings.extend(old.as_ref().and_then(ended_warning));
-        added.push(FactAdded {
+        added.push(Answer {
             id: fact.id.clone(),
             added: is_new,
             conflicts: lookup.of(old.as_ref().unwrap_or(fact))?,
@@ -74,7 +104,8 @@ fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
     Ok(fact)
 }
 
-/// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before and holds, it is known.
+/// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before
+/// and holds, it is known.
 fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
     let now = now_ms();
     match by_id(relations, &fact.key())? {

@@ -5,7 +5,36 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use loci_core::{Fact, FactQuery, Relations, Result, folded_name, same_name};
 
-use super::Conflict;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::FlaggedFact;
+
+/// Which conflicts are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Request {
+    /// Only those in which this name is the subject or an object.
+    pub entity: Option<String>,
+}
+
+/// All conflicts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// By subject and predicate.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Facts that cannot all hold if the predicate has one object at a time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// Their subject.
+    pub subject: String,
+    /// Their predicate.
+    pub predicate: String,
+    /// The facts that overlap in time and differ in object.
+    pub facts: Vec<FlaggedFact>,
+}
 
 /// Conflicting facts that are named with one that was added.
 const NAMED: usize = 20;
@@ -32,7 +61,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The first facts that conflict with one.
-    pub(super) fn of(&mut self, fact: &Fact) -> Result<Vec<Fact>> {
+    pub(super) fn of(&mut self, fact: &Fact) -> Result<Vec<FlaggedFact>> {
         let key = (folded_name(&fact.subject), folded_name(&fact.predicate));
         let group = match self.groups.entry(key) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -53,11 +82,13 @@ impl<'a> Lookup<'a> {
             .filter(|other| overlap(other.span(), span))
             .take(NAMED)
             .cloned()
+            .map(FlaggedFact::from)
             .collect())
     }
 }
 
-/// All conflicts, or those in which an entity is subject or one of the objects; by subject and predicate.
+/// All conflicts, or those in which an entity is subject or one of the objects; by subject and
+/// predicate.
 pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec<Conflict>> {
     let queries = match entity {
         None => vec![FactQuery::default()],
@@ -66,7 +97,7 @@ pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec
     let mut found = among(relations, &queries)?;
     if let Some(entity) = entity {
         found.retain(|conflict| {
-            let objects = conflict.facts.iter().map(|fact| &fact.object);
+            let objects = conflict.facts.iter().map(|of| &of.fact.object);
             let mut names = objects.chain([&conflict.subject]);
             names.any(|name| same_name(name, entity))
         });
@@ -74,7 +105,8 @@ pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec
     Ok(found)
 }
 
-/// Queries that give all facts of every subject that has a fact with the entity; all facts where there are many.
+/// Queries that give all facts of every subject that has a fact with the entity; all facts where
+/// there are many.
 fn about(relations: &dyn Relations, entity: &str) -> Result<Vec<FactQuery>> {
     let query = FactQuery {
         entity: Some(entity.to_owned()),
@@ -119,8 +151,8 @@ enum Objects {
     Several,
 }
 
-/// Which subjects and predicates have more than one object. Hashes are kept, not names: most of a large palace conflicts
-/// with nothing.
+/// Which subjects and predicates have more than one object. Hashes are kept, not names: most of a
+/// large palace conflicts with nothing.
 fn suspects(relations: &dyn Relations, queries: &[FactQuery]) -> Result<HashMap<u64, Objects>> {
     let mut seen: HashMap<u64, Objects> = HashMap::new();
     for query in queries {
@@ -147,8 +179,9 @@ fn hash(names: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// The facts of one subject and predicate that overlap another in time and differ in object, in the order in which they
-/// begin. Two passes over the sorted facts: comparing all pairs would take hours where a predicate has many objects.
+/// The facts of one subject and predicate that overlap another in time and differ in object, in the
+/// order in which they begin. Two passes over the sorted facts: comparing all pairs would take
+/// hours where a predicate has many objects.
 fn conflict(mut facts: Vec<Fact>) -> Option<Conflict> {
     facts.sort_by_key(|fact| fact.span().0);
     let spans: Vec<(i64, i64)> = facts.iter().map(Fact::span).collect();
@@ -173,7 +206,7 @@ fn conflict(mut facts: Vec<Fact>) -> Option<Conflict> {
     Some(Conflict {
         subject: first.subject.clone(),
         predicate: first.predicate.clone(),
-        facts,
+        facts: facts.into_iter().map(FlaggedFact::from).collect(),
     })
 }
 
@@ -190,8 +223,8 @@ impl Entry<'_> {
     }
 }
 
-/// Which entries begin while one before them, of another object, lasts. It is enough to know the two latest ends of
-/// different objects.
+/// Which entries begin while one before them, of another object, lasts. It is enough to know the
+/// two latest ends of different objects.
 fn meets_earlier(entries: &[Entry<'_>]) -> Vec<bool> {
     let mut latest: [Option<Entry<'_>>; 2] = [None, None];
     let mut marks = Vec::with_capacity(entries.len());
@@ -219,8 +252,8 @@ fn meets_earlier(entries: &[Entry<'_>]) -> Vec<bool> {
     marks
 }
 
-/// Which entries last when one behind them, of another object, begins. It is enough to know the next two of different
-/// objects.
+/// Which entries last when one behind them, of another object, begins. It is enough to know the
+/// next two of different objects.
 fn meets_later(entries: &[Entry<'_>]) -> Vec<bool> {
     let mut next: [Option<Entry<'_>>; 2] = [None, None];
     let mut marks = vec![false; entries.len()];
@@ -276,7 +309,8 @@ mod tests {
                 .collect();
             expected.sort_by_key(|fact| fact.span().0);
             let found = conflict(facts.clone()).map_or_else(Vec::new, |found| found.facts);
-            proptest::prop_assert_eq!(found.iter().collect::<Vec<_>>(), expected);
+            let found: Vec<&Fact> = found.iter().map(|of| &of.fact).collect();
+            proptest::prop_assert_eq!(found, expected);
         }
     }
 }

@@ -13,7 +13,8 @@ pub(super) struct Given {
     pub(super) span: DateSpan,
 }
 
-/// Reads a date: a year, month, day or moment, or words such as `yesterday`, which are kept as their first day.
+/// Reads a date: a year, month, day or moment, or words such as `yesterday`, which are kept as
+/// their first day.
 pub(super) fn read(what: &str, text: &str) -> Result<Given> {
     let text = text.trim();
     let read = match text {
@@ -41,8 +42,8 @@ pub(super) fn now() -> Given {
     }
 }
 
-/// Refuses a fact that ends before it begins. One that ends in the period in which it begins is accepted: nobody knows its
-/// hours.
+/// Refuses a fact that ends before it begins. One that ends in the period in which it begins is
+/// accepted: nobody knows its hours.
 pub(super) fn check_order(fact: &Fact, until: DateSpan) -> Result<()> {
     let (since, _) = fact.span();
     if since <= until.last {

@@ -9,6 +9,7 @@ use loci_core::{
     Collection, IncomingProject, LeftOut, PlacedProject, ProjectRecord, Result, is_below, quoted,
 };
 use loci_mine::place::owner_of;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lines::Lines;
@@ -18,7 +19,7 @@ use crate::record::source::JsonSource;
 use crate::record::{JsonLine, JsonProjectLine, JsonRecord};
 
 /// A wing of an import that has another name here.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct RenamedWing {
     /// The wing that its project has here.
     pub wing: String,

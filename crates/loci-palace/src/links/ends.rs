@@ -4,12 +4,32 @@ use loci_core::{
     Advice, Error, Filter, Get, Include, LinkEnd, Result, Selection, quoted, quoted_list,
 };
 
+use super::Place;
 use crate::palace::Palace;
 
 /// Names that an error lists.
 const LISTED: usize = 5;
 
 impl Palace {
+    /// The end that a request means.
+    pub(super) fn end_of(&self, place: &Place) -> Result<LinkEnd> {
+        let (collection, name) = match place {
+            Place::End(end) => return Ok(end.clone()),
+            Place::Name { collection, name } => (collection, name),
+        };
+        if !name.is_empty()
+            && let Some(kept) = self.kept(collection)?
+            && holds(kept.as_ref(), Selection::ids([name.as_str()]))?
+        {
+            return Ok(LinkEnd::drawer(collection, name));
+        }
+        Ok(match name.split_once('/') {
+            Some((wing, room)) if !wing.is_empty() && !room.is_empty() => LinkEnd::room(wing, room),
+            // The check of the end says what is wrong with a drawer that is not there.
+            _ => LinkEnd::drawer(collection, name),
+        })
+    }
+
     /// Refuses an end that does not exist.
     pub(super) fn require_end(&self, end: &LinkEnd) -> Result<()> {
         match end {

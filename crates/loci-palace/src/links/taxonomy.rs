@@ -2,15 +2,16 @@
 
 use loci_core::{Collection, Filter, Link, LinkEnd, MetaValue, Result, Selection};
 
-use super::{Taxonomy, Tunnel};
+use super::Taxonomy;
+use super::tunnels::Tunnel;
 use crate::palace::Palace;
 
 /// Wings or rooms of one collection at most.
 const MOST_NAMES: usize = 10_000;
 
 impl Palace {
-    /// Wings, their rooms and how many drawers they hold, over all collections. A drawer without wing or room counts under
-    /// an empty name.
+    /// Wings, their rooms and how many drawers they hold, over all collections. A drawer without
+    /// wing or room counts under an empty name.
     pub fn taxonomy(&self) -> Result<Taxonomy> {
         let mut taxonomy = Taxonomy::new();
         for collection in self.scope(None)? {

@@ -4,7 +4,7 @@ use loci_core::{DrawerRef, Error, Result, Warning};
 use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
 
 use super::intake::Intake;
-use super::report::{Phase, RescueReport, RescuedCollection, Step};
+use super::report::{Answer, Phase, RescuedCollection, Step};
 use super::target::Target;
 use super::{Rescue, stream};
 
@@ -12,11 +12,11 @@ use super::{Rescue, stream};
 pub(super) struct Drawers<'a> {
     rescue: &'a Rescue<'a>,
     at: usize,
-    report: &'a mut RescueReport,
+    report: &'a mut Answer,
 }
 
 impl<'a> Drawers<'a> {
-    pub(super) fn new(rescue: &'a Rescue<'a>, at: usize, report: &'a mut RescueReport) -> Self {
+    pub(super) fn new(rescue: &'a Rescue<'a>, at: usize, report: &'a mut Answer) -> Self {
         Self { rescue, at, report }
     }
 

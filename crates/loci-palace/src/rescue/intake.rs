@@ -11,10 +11,10 @@ use loci_foreign::{ForeignRecord, VectorOrigin};
 
 use super::fitting::{columns_of, pieces_of, refused_keys};
 use super::proof::{Proof, hash, hash_of};
-use super::report::{LISTED, RescueReport, RescuedCollection, count, origin_name};
+use super::report::{Answer, LISTED, RescuedCollection, count, origin_name};
 use super::target::{Makes, Target};
 use super::twins::{Places, tell_apart};
-use super::{RescueOptions, is_of_record};
+use super::{Request, is_of_record};
 use crate::forgotten::mostly_forgotten;
 use crate::import::replace_metadata;
 use crate::secrets::{Tally, mask_metadata};
@@ -23,7 +23,7 @@ use crate::{OnConflict, Palace};
 /// Takes the records of one collection.
 pub(super) struct Intake<'a> {
     palace: &'a Palace,
-    options: &'a RescueOptions,
+    options: &'a Request,
     pub(super) target: Target,
     pub(super) report: RescuedCollection,
     pub(super) proof: Proof,
@@ -42,7 +42,7 @@ pub(super) struct Intake<'a> {
 impl<'a> Intake<'a> {
     pub(super) fn new(
         palace: &'a Palace,
-        options: &'a RescueOptions,
+        options: &'a Request,
         target: Target,
         report: RescuedCollection,
     ) -> Self {
@@ -63,7 +63,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes one record; it is written with the batch it belongs to.
-    pub(super) fn take(&mut self, record: ForeignRecord, report: &mut RescueReport) -> Result<()> {
+    pub(super) fn take(&mut self, record: ForeignRecord, report: &mut Answer) -> Result<()> {
         // Masked before anything cuts, compares or hashes the record: the proof is about what was
         // handed to the palace, and a cut could go through a secret.
         let (record, given) = self.masked(record, &mut report.masked);
@@ -95,7 +95,7 @@ impl<'a> Intake<'a> {
         &mut self,
         mut record: ForeignRecord,
         given: Option<&str>,
-        report: &mut RescueReport,
+        report: &mut Answer,
     ) -> Result<()> {
         self.report.records += 1;
         if self.was_forgotten(given.or(record.document.as_deref()))? {
@@ -139,7 +139,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Counts the vector and takes it off the record if it cannot be kept.
-    fn judge_vector(&mut self, record: &mut ForeignRecord, report: &mut RescueReport) {
+    fn judge_vector(&mut self, record: &mut ForeignRecord, report: &mut Answer) {
         let mut origin = record.origin;
         if let Some(vector) = &record.vector {
             let length = self.target.dimension.unwrap_or(vector.len());
@@ -160,7 +160,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Writes the batch.
-    pub(super) fn flush(&mut self, report: &mut RescueReport) -> Result<()> {
+    pub(super) fn flush(&mut self, report: &mut Answer) -> Result<()> {
         let records = std::mem::take(&mut self.batch);
         self.ids.clear();
         self.text_bytes = 0;
@@ -179,7 +179,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn write_alone(&mut self, mut record: ForeignRecord, report: &mut RescueReport) -> Result<()> {
+    fn write_alone(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
         let reason = match self.write(std::slice::from_ref(&record), report) {
             Err(error) if is_of_record(&error) => error,
             result => return result,
@@ -203,7 +203,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Writes records and counts what became of them. Nothing is counted if they are refused.
-    fn write(&mut self, records: &[ForeignRecord], report: &mut RescueReport) -> Result<()> {
+    fn write(&mut self, records: &[ForeignRecord], report: &mut Answer) -> Result<()> {
         let outcomes = self.outcomes(records)?;
         let (mut twins, mut taken) = (Vec::new(), Vec::new());
         for (record, outcome) in records.iter().zip(outcomes) {
@@ -236,11 +236,7 @@ impl<'a> Intake<'a> {
     }
 
     /// What a write says of one record that is tried again; nothing if it is refused, which is then a loss.
-    fn outcome(
-        &mut self,
-        record: &ForeignRecord,
-        report: &mut RescueReport,
-    ) -> Result<Option<Outcome>> {
+    fn outcome(&mut self, record: &ForeignRecord, report: &mut Answer) -> Result<Option<Outcome>> {
         match self.outcomes(std::slice::from_ref(record)) {
             Ok(outcomes) => Ok(outcomes.into_iter().next()),
             Err(error) if is_of_record(&error) => {
@@ -251,7 +247,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn lose(&mut self, record: &ForeignRecord, reason: String, report: &mut RescueReport) {
+    fn lose(&mut self, record: &ForeignRecord, reason: String, report: &mut Answer) {
         self.report.failed += 1;
         report.lose(&self.report.name, Some(record.id.clone()), reason);
     }
@@ -305,7 +301,7 @@ impl<'a> Intake<'a> {
     }
 
     /// A record that says the same as another from the same place becomes a drawer of its own.
-    fn write_twin(&mut self, mut record: ForeignRecord, report: &mut RescueReport) -> Result<()> {
+    fn write_twin(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
         tell_apart(&record.id, &mut record.metadata);
         let Some(outcome) = self.outcome(&record, report)? else {
             return Ok(());
@@ -333,11 +329,7 @@ impl<'a> Intake<'a> {
     }
 
     /// A record whose id is taken by another one gets an id that follows from what it says, so that a second run finds it.
-    fn write_renamed(
-        &mut self,
-        mut record: ForeignRecord,
-        report: &mut RescueReport,
-    ) -> Result<()> {
+    fn write_renamed(&mut self, mut record: ForeignRecord, report: &mut Answer) -> Result<()> {
         let hash = hash_of(&record);
         let held = match &self.target.plain {
             Some(collection) => held(collection.as_ref(), std::slice::from_ref(&record))?,

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_chroma::{Models, RepairOptions, RepairReport, repair};
+use loci_chroma::{Models, RepairOptions};
 use loci_core::{Embedder, Error, Kinship, Result};
 use loci_foreign::{ForeignCollection, Kind};
 
 use super::maker::maker_of;
 use crate::Palace;
+use crate::chroma::{RepairAnswer, repair};
 
 impl Palace {
     /// Repairs a ChromaDB directory. Records whose vector is nowhere get a new one from their text, made by the collection's own model; a model
@@ -17,7 +18,7 @@ impl Palace {
         &self,
         path: &Path,
         options: &RepairOptions,
-    ) -> Result<RepairReport> {
+    ) -> Result<RepairAnswer> {
         let source = loci_foreign::open(path, Some(Kind::Chroma))?;
         let mut models = Vec::new();
         for (at, collection) in source.collections().iter().enumerate() {

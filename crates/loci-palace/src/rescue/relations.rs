@@ -3,14 +3,14 @@
 use loci_core::{Fact, Link, LinkEnd, Related, Relations, Result, Warning};
 use loci_foreign::{Readout, Take};
 
-use super::report::{Phase, RelationsReport, RescueReport, Step};
+use super::report::{Answer, Phase, RelationsReport, Step};
 use super::{Rescue, is_of_record, stream};
 use crate::secrets::{Tally, mask_fact, mask_link, merge};
 
 impl Rescue<'_> {
     pub(super) fn bring_relations(
         &self,
-        report: &mut RescueReport,
+        report: &mut Answer,
         progress: &mut dyn FnMut(Step<'_>),
     ) -> Result<()> {
         let kept = self.palace.relations()?;
@@ -155,7 +155,7 @@ impl<T> Kind<'_, T> {
     fn bring(
         &mut self,
         read: impl FnOnce(Take<'_, T>) -> Result<Readout>,
-        report: &mut RescueReport,
+        report: &mut Answer,
         progress: &mut dyn FnMut(Step<'_>),
     ) -> Result<RelationsReport> {
         let mut counts = RelationsReport::default();
@@ -191,12 +191,7 @@ impl<T> Kind<'_, T> {
         Ok(counts)
     }
 
-    fn write(
-        &self,
-        batch: &[T],
-        counts: &mut RelationsReport,
-        report: &mut RescueReport,
-    ) -> Result<()> {
+    fn write(&self, batch: &[T], counts: &mut RelationsReport, report: &mut Answer) -> Result<()> {
         match (self.add)(batch) {
             Ok(related) => {
                 counts.added += related.added;

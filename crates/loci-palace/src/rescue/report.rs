@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use loci_chroma::{Finding, FindingCode, Severity};
 use loci_core::Warning;
 use loci_foreign::{ForeignPalace, Kind, VectorOrigin};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::secrets::Tally;
@@ -84,8 +85,8 @@ pub struct Step<'a> {
 }
 
 /// What an import of a foreign palace did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RescueReport {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
     /// Whose palace it was.
     pub source: Kind,
     /// The program and version that wrote it, as far as its files tell.
@@ -119,7 +120,7 @@ pub struct RescueReport {
 }
 
 /// Findings by severity.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FindingCounts {
     /// Worth knowing.
     pub note: u64,
@@ -130,7 +131,7 @@ pub struct FindingCounts {
 }
 
 /// What became of one collection. `added + updated + known + forgotten + failed` is `records`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RescuedCollection {
     /// Its name there.
     pub name: String,
@@ -185,7 +186,7 @@ pub struct RescuedCollection {
 }
 
 /// What became of facts or links.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RelationsReport {
     /// Read.
     pub read: u64,
@@ -200,7 +201,7 @@ pub struct RelationsReport {
 }
 
 /// Something that was there and is not here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LostPiece {
     /// The collection there, or `facts` or `links`.
     pub of: String,
@@ -210,7 +211,7 @@ pub struct LostPiece {
     pub reason: String,
 }
 
-impl RescueReport {
+impl Answer {
     pub(super) fn of(source: &dyn ForeignPalace, dry_run: bool) -> Self {
         let mut findings = FindingCounts::default();
         for finding in source.findings() {

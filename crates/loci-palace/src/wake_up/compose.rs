@@ -1,9 +1,10 @@
-//! The text of a wake-up: pieces in the order of their importance are taken while they fit, and shown section by section.
+//! The text of a wake-up: pieces in the order of their importance are taken while they fit, and
+//! shown section by section.
 
 use loci_core::Warning;
 use loci_recall::count_tokens;
 
-use super::WakeUp;
+use super::Answer;
 use crate::fence::Fence;
 
 /// Below this budget the sentence about the fence is left out; the mark says it in three words.
@@ -43,24 +44,24 @@ pub(super) struct Piece {
 }
 
 /// The text of as many pieces as fit, the first ones first.
-pub(super) fn compose(pieces: &[Piece], budget: usize) -> WakeUp {
+pub(super) fn compose(pieces: &[Piece], budget: usize) -> Answer {
     if pieces.is_empty() {
-        return WakeUp::default();
+        return Answer::default();
     }
     let frame = Frame::new(budget);
     let room = budget.saturating_sub(count_tokens(&frame.around("")));
     let mut chosen = choose(pieces, room);
     loop {
         if chosen.is_empty() {
-            return WakeUp {
+            return Answer {
                 warnings: vec![Warning::BudgetTooSmall { budget }],
-                ..WakeUp::default()
+                ..Answer::default()
             };
         }
         let text = frame.around(&shown(&chosen));
         let tokens = count_tokens(&text);
         if tokens <= budget {
-            return WakeUp {
+            return Answer {
                 text,
                 tokens,
                 drawers: ids(&chosen),

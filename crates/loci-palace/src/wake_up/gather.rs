@@ -10,9 +10,11 @@ use loci_recall::date_of;
 
 use super::compose::{Piece, Section, cut_to};
 use super::excerpt::{cut, excerpt};
-use super::{DEFAULT_BUDGET, IDENTITY, WakeUpOptions};
+use super::identity::IDENTITY;
+use super::{DEFAULT_BUDGET, Request};
+use crate::diary;
 use crate::diary::DIARY_ROOM;
-use crate::facts::FactSearch;
+use crate::facts::{self, Selector};
 use crate::fence::instruction_like;
 use crate::palace::Palace;
 
@@ -48,24 +50,25 @@ struct Candidate {
 
 impl Palace {
     /// Pieces in the order in which they are chosen.
-    pub(super) fn gather(&self, options: &WakeUpOptions) -> Result<(Vec<Piece>, Vec<Warning>)> {
-        let wing = options.wing.as_deref();
+    pub(super) fn gather(&self, request: &Request) -> Result<(Vec<Piece>, Vec<Warning>)> {
+        let wing = request.wing.as_deref();
         let mut warnings = Vec::new();
-        let diary = self.diary_pieces(options.agent.as_deref(), wing)?;
+        let diary = self.diary_pieces(request.agent.as_deref(), wing)?;
         let mut seen: HashSet<String> = diary.iter().filter_map(|piece| piece.id.clone()).collect();
         seen.insert(IDENTITY.to_owned());
         let candidates = self.candidates(wing, &mut warnings)?;
         if let Some(wing) = wing.filter(|_| candidates.is_empty()) {
-            // A new project has no wing yet; naming those that there are would count the whole palace.
+            // A new project has no wing yet; naming those that there are would count the whole
+            // palace.
             warnings.push(Warning::UnknownPlace {
                 kind: "wing".into(),
                 name: wing.to_owned(),
                 known: None,
             });
         }
-        let (important, recent) = ranked(candidates, wing, options.agent.is_some(), &mut seen);
-        let facts = self.fact_pieces(options)?;
-        let mut pieces: Vec<Piece> = self.identity_piece(options.budget)?.into_iter().collect();
+        let (important, recent) = ranked(candidates, wing, request.agent.is_some(), &mut seen);
+        let facts = self.fact_pieces(request)?;
+        let mut pieces: Vec<Piece> = self.identity_piece(request.budget)?.into_iter().collect();
         let turns = interleaved([facts, important, diary, recent]);
         let (clean, orders): (Vec<Piece>, Vec<Piece>) = turns
             .into_iter()
@@ -93,15 +96,18 @@ impl Palace {
     }
 
     /// What holds of the wing and of the agent.
-    fn fact_pieces(&self, options: &WakeUpOptions) -> Result<Vec<Piece>> {
+    fn fact_pieces(&self, request: &Request) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
-        for entity in [&options.wing, &options.agent].into_iter().flatten() {
-            let search = FactSearch {
-                entity: Some(entity.clone()),
+        for entity in [&request.wing, &request.agent].into_iter().flatten() {
+            let request = facts::query::Request {
+                selector: Selector {
+                    entity: Some(entity.clone()),
+                    ..Selector::default()
+                },
                 limit: MOST_FACTS,
-                ..FactSearch::default()
+                ..facts::query::Request::default()
             };
-            let found = match self.facts(&search) {
+            let found = match self.query_facts(&request) {
                 Ok(found) => found.facts,
                 // A backend that keeps no facts has none to tell.
                 Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
@@ -130,10 +136,17 @@ impl Palace {
         let Some(agent) = agent else {
             return Ok(Vec::new());
         };
-        // An agent's own wing holds its diary when no project is named; notes of the project come first.
-        let mut page = self.read_diary(Some(agent), wing, MOST_DIARY)?;
+        // An agent's own wing holds its diary when no project is named; notes of the project come
+        // first.
+        let mut request = diary::read::Request {
+            agent: Some(agent.to_owned()),
+            wing: wing.map(str::to_owned),
+            last: MOST_DIARY,
+        };
+        let mut page = self.read_diary(&request)?;
         if wing.is_some() && page.entries.is_empty() {
-            page = self.read_diary(Some(agent), None, MOST_DIARY)?;
+            request.wing = None;
+            page = self.read_diary(&request)?;
         }
         Ok(page
             .entries

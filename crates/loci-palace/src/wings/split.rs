@@ -1,6 +1,6 @@
-//! A wing that several projects share is split: each keeps or gets a wing, and what was mined from it goes there. What
-//! has no source stays, and so does what a `.loci.toml` puts there. Preview and split make the same plan; only the last
-//! step writes.
+//! A wing that several projects share is split: each keeps or gets a wing, and what was mined from
+//! it goes there. What has no source stays, and so does what a `.loci.toml` puts there. Preview and
+//! split make the same plan; only the last step writes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,26 @@ use loci_core::{
     Project, ProjectRecord, Projects, Result, Selection, WingClaim,
 };
 use loci_mine::place::{Chosen, FoundProject, Places, locate_conversation};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::Palace;
 
+/// The wing to split.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// The collection.
+    pub collection: String,
+    /// The wing.
+    pub wing: String,
+    /// Whether it is done. Otherwise nothing is written, and the answer is what would be done.
+    #[serde(default)]
+    pub apply: bool,
+}
+
 /// What a split does, or would do.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Split {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
     /// The wing that is split.
     pub wing: String,
     /// Its drawers before.
@@ -33,7 +46,7 @@ pub struct Split {
 }
 
 /// The part of one project.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SplitPart {
     /// The wing in which its drawers are afterwards.
     pub wing: String,
@@ -47,15 +60,17 @@ pub struct SplitPart {
     pub moved: u64,
     /// Drawers that go, because the other wing has the same text of the same place.
     pub removed: u64,
-    /// Drawers that stay all the same, because a fact or a link names them or they have metadata of their own.
+    /// Drawers that stay all the same, because a fact or a link names them or they have metadata of
+    /// their own.
     pub left: u64,
 }
 
 impl Palace {
-    /// Splits a wing by the projects whose sources are in it. Without `apply` nothing is written, and the answer is what
-    /// would be done. Doing it again after a kill goes on where it ended.
-    pub fn split_wing(&self, collection: &str, wing: &str, apply: bool) -> Result<Split> {
-        let collection = self.collection(collection, false)?;
+    /// Splits a wing by the projects whose sources are in it. Without `apply` nothing is written,
+    /// and the answer is what would be done. Doing it again after a kill goes on where it ended.
+    pub fn split_wing(&self, request: &Request) -> Result<Answer> {
+        let (wing, apply) = (request.wing.as_str(), request.apply);
+        let collection = self.collection(&request.collection, false)?;
         let (Some(projects), Some(ledger)) = (collection.projects(), collection.ledger()) else {
             return Err(self.backend.lacks(Capability::Projects));
         };
@@ -63,7 +78,7 @@ impl Palace {
         let mut shares = Shares::of(projects, ledger, self.machine(), wing)?;
         shares.choose_keeper(projects, wing)?;
         let claims = shares.claims(projects, wing, apply)?;
-        let mut split = Split {
+        let mut split = Answer {
             wing: wing.to_owned(),
             drawers: before,
             stay: before,
@@ -253,7 +268,8 @@ impl Shares {
         self.0.iter().map(Share::drawers).sum()
     }
 
-    /// Of the projects that have the wing, the recorded one keeps it, else the one with most drawers. It comes first.
+    /// Of the projects that have the wing, the recorded one keeps it, else the one with most
+    /// drawers. It comes first.
     fn choose_keeper(&mut self, projects: &dyn Projects, wing: &str) -> Result<()> {
         let mut ranked = Vec::with_capacity(self.0.len());
         for (at, share) in self.0.iter_mut().enumerate() {

@@ -110,7 +110,12 @@ fn neither_a_search_nor_the_end_of_a_process_waits_for_a_writer() {
     holder.execute_batch("ROLLBACK").unwrap();
     // The counts may be lost, nothing else.
     let palace = open(&path);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
     assert_eq!(crate::support::contents(&palace, "drawers").len(), 6);
 }
 
@@ -167,7 +172,9 @@ fn a_kill_loses_only_counts_that_were_not_written() {
     let found = counts(&path);
     assert!((1..=2).contains(&found[0]), "{found:?}");
     let palace = open(&path);
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     let drawers = crate::support::contents(&palace, "drawers");
     assert_eq!(drawers.len(), 6);
@@ -204,19 +211,46 @@ fn verify_repair_and_a_backup_leave_the_counts_alone() {
     let before = usage(&path);
     assert_eq!(before.len(), 2);
     let palace = open(&path);
-    assert!(palace.verify(true).unwrap().ok());
-    palace.repair().unwrap();
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
+    palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
     let backup = directory.path().join("backup");
-    palace.backup(&backup).unwrap();
+    palace
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     assert_eq!(usage(&path), before);
     // A repair that does something, too.
     let db = rusqlite::Connection::open(path.join("palace.sqlite3")).unwrap();
     db.execute("UPDATE passages SET terms = terms + 1", [])
         .unwrap();
-    assert!(!palace.verify(true).unwrap().ok());
-    assert!(palace.repair().unwrap().remaining.is_empty());
+    assert!(
+        !palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
+    assert!(
+        palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap()
+            .remaining
+            .is_empty()
+    );
     assert_eq!(usage(&path), before);
-    palace.restore(&backup, true).unwrap();
+    palace
+        .restore(&loci_palace::restore::Request {
+            backup: backup.clone(),
+            replace: true,
+        })
+        .unwrap();
     assert_eq!(usage(&path), before);
 }
 
@@ -226,7 +260,11 @@ fn a_count_of_before_a_restore_does_not_reach_the_drawer_that_has_the_number_now
     let path = directory.path().join("palace");
     let backup = directory.path().join("backup");
     planted(&path);
-    open(&path).backup(&backup).unwrap();
+    open(&path)
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     let add = |id: &str, text: &str| {
         let row = Row {
             id: id.into(),

@@ -52,7 +52,9 @@ fn a_palace_of_format_1_opens_with_everything_it_held() {
     std::fs::copy(fixture("format-1.sqlite3"), path.join("palace.sqlite3")).unwrap();
     let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
     let mut exported = Vec::new();
-    let report = palace.export(None, &mut exported).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     assert_eq!((report.exported, report.warnings.len()), (59, 0));
     assert_eq!(as_exported_before(&exported), expected("format-1.jsonl"));
     let drawers = palace.collection("drawers", false).unwrap();
@@ -63,7 +65,9 @@ fn a_palace_of_format_1_opens_with_everything_it_held() {
     assert_eq!(found.ids.concat().len(), 3);
     let words = loci_palace::search_words(&*drawers, "changed text", 1, &Selection::all()).unwrap();
     assert_eq!(words.hits[0].id, "d7");
-    let verified = palace.verify(true).unwrap();
+    let verified = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(verified.ok(), "{:?}", verified.findings);
 }
 
@@ -71,9 +75,19 @@ fn a_palace_of_format_1_opens_with_everything_it_held() {
 fn a_backup_of_format_1_restores() {
     let directory = tempfile::tempdir().unwrap();
     let palace = Palace::connect(directory.path().join("palace"), &OpenOptions::create()).unwrap();
-    let restored = palace.restore(&fixture("format-1.sqlite3"), false).unwrap();
-    assert_eq!((restored.drawers, restored.set_aside), (59, None));
-    assert!(palace.verify(true).unwrap().ok());
+    let restored = palace
+        .restore(&loci_palace::restore::Request {
+            backup: fixture("format-1.sqlite3"),
+            replace: false,
+        })
+        .unwrap();
+    assert_eq!((restored.restored, restored.set_aside), (59, None));
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -84,7 +98,9 @@ fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() 
     std::fs::copy(fixture("format-3.sqlite3"), path.join("palace.sqlite3")).unwrap();
     let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
     let mut exported = Vec::new();
-    let report = palace.export(None, &mut exported).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     assert_eq!(as_exported_before(&exported), expected("format-3.jsonl"));
     let post = palace.collection("post", false).unwrap();
@@ -97,7 +113,7 @@ fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() 
     assert_eq!(names, ["post:ana", "post:bo"]);
     let heading = loci_palace::search_words(&*post, "letters", 10, &Selection::all()).unwrap();
     assert_eq!(heading.hits.len(), 5);
-    let runs = palace.runs("post", 10).unwrap();
+    let runs = crate::mined::runs(&palace, "post", 10);
     assert_eq!(runs.len(), 2);
     let line =
         r#"{"id": "x", "document": "Dear Ana, the password of the shed is a secret of mine."}"#;
@@ -109,12 +125,16 @@ fn a_palace_of_format_3_opens_with_its_ledger_its_runs_and_what_was_forgotten() 
         .import(&mut std::io::Cursor::new(line), &options, &mut |_| ())
         .unwrap();
     assert_eq!((imported.added, imported.skipped), (0, 1), "{imported:?}");
-    let undone = palace.undo("post", runs[0].id).unwrap();
+    let undone = palace
+        .undo(&crate::mined::undo_of("post", runs[0].run))
+        .unwrap();
     assert_eq!(undone.left, 0, "{undone:?}");
     let texts =
         loci_palace::search_words(&*post, "quince medlar shed", 10, &Selection::all()).unwrap();
     assert_eq!(texts.hits.len(), 1);
-    let verified = palace.verify(true).unwrap();
+    let verified = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(verified.ok(), "{:?}", verified.findings);
 }
 
@@ -126,7 +146,9 @@ fn a_palace_of_format_4_opens_with_its_facts_and_links() {
     std::fs::copy(fixture("format-4.sqlite3"), path.join("palace.sqlite3")).unwrap();
     let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
     let mut exported = Vec::new();
-    let report = palace.export(None, &mut exported).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     assert_eq!((report.facts, report.links), (3, 3));
     assert_eq!(as_exported_before(&exported), expected("format-4.jsonl"));
@@ -143,7 +165,9 @@ fn a_palace_of_format_4_opens_with_its_facts_and_links() {
         ..found[0].clone()
     };
     assert_eq!(derived.key(), found[0].id);
-    let verified = palace.verify(true).unwrap();
+    let verified = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(verified.ok(), "{:?}", verified.findings);
 }
 
@@ -156,7 +180,9 @@ fn opened(name: &str) -> (tempfile::TempDir, Palace) {
     std::fs::copy(file, path.join("palace.sqlite3")).unwrap();
     let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
     let mut exported = Vec::new();
-    palace.export(None, &mut exported).unwrap();
+    palace
+        .export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     let expected = expected(&format!("{name}.jsonl"));
     assert_eq!(as_exported_before(&exported), expected);
     (directory, palace)
@@ -173,8 +199,17 @@ fn what_a_palace_of_format_4_or_later_forgot_stays_forgotten() {
         let text = format!("Dear Zoe,\n{gone}\nYours, Bo");
         let lines = ledger.forgotten_lines(&text, place).unwrap();
         assert_eq!(lines, [(2, 2)], "{name}");
-        assert_eq!(palace.status().unwrap().state.format, 7);
-        let verified = palace.verify(true).unwrap();
+        assert_eq!(
+            palace
+                .status(&loci_palace::status::Request::default())
+                .unwrap()
+                .state
+                .format,
+            7
+        );
+        let verified = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(verified.ok(), "{name}: {:?}", verified.findings);
     }
 }
@@ -193,9 +228,18 @@ fn palaces_of_formats_1_to_3_take_facts_and_links_once_they_are_opened() {
         assert_eq!(relations.add_facts(&facts).unwrap().added, 3, "{name}");
         let link = crate::protocol::link_of(1);
         assert_eq!(relations.add_links(&[link]).unwrap().added, 1, "{name}");
-        let state = palace.status().unwrap().state;
+        let state = palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state;
         assert_eq!((state.format, state.facts, state.links), (7, 3, 1));
-        assert!(palace.verify(true).unwrap().ok(), "{name}");
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok(),
+            "{name}"
+        );
     }
 }
 

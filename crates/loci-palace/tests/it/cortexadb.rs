@@ -115,8 +115,19 @@ fn growth_past_any_first_capacity_keeps_every_vector_findable() {
         assert_eq!(answer["ids"][0], row.id.as_str());
     }
     let palace = open(&path);
-    assert_eq!(palace.status().unwrap().drawers, 25_000);
-    assert!(palace.verify(true).unwrap().ok());
+    assert_eq!(
+        palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .drawers,
+        25_000
+    );
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]

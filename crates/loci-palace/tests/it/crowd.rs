@@ -96,7 +96,9 @@ fn eight_processes_lose_no_update_make_no_duplicate_and_see_each_other() {
         mined.values().all(|count| *count == 1),
         "duplicates: {mined:?}"
     );
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     eprintln!(
         "{} operations, {} patches, {} mined, {} drawers",

@@ -73,8 +73,17 @@ impl Scene {
             .unwrap();
         keep(&snapshots(&copy)[0], "newer");
         let backup = directory.path().join("backup");
-        palace.backup(&backup).unwrap();
-        palace.restore(&backup, true).unwrap();
+        palace
+            .backup(&loci_palace::backup::Request {
+                target: backup.clone(),
+            })
+            .unwrap();
+        palace
+            .restore(&loci_palace::restore::Request {
+                backup: backup.clone(),
+                replace: true,
+            })
+            .unwrap();
         drop(palace);
         let palace = open(&copy);
         Op::Reindex
@@ -589,8 +598,12 @@ fn damage_while_processes_query_never_kills_one_and_never_gives_a_wrong_answer()
         files_below(&path.join("index")).len()
     );
     let palace = open(&path);
-    palace.repair().unwrap();
-    let report = palace.verify(true).unwrap();
+    palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 

@@ -106,7 +106,14 @@ fn duplicates_are_removed_once_from_everywhere_and_kept_in_a_side_table() {
     drop(workers);
     let palace = open(&path);
     check(&palace, "drawers", &model, &mut Rng(2), true);
-    assert_eq!(palace.status().unwrap().state.removed_duplicates, 15);
+    assert_eq!(
+        palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .removed_duplicates,
+        15
+    );
     palace.close().unwrap();
     let count = |what: &str| -> i64 { sql(&path).query_row(what, [], |row| row.get(0)).unwrap() };
     assert_eq!(count("SELECT count(*) FROM vectors"), 6);

@@ -70,7 +70,9 @@ fn static_vector(palace: &Palace, text: &str) -> Vec<f32> {
 }
 
 fn assert_clean(palace: &Palace) {
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -236,7 +238,15 @@ fn the_model_is_back(palace: &Palace) {
         contents(palace, "drawers")["o1"].vector,
         Some(model.vector("the oven is warm"))
     );
-    let done = palace.reembed("drawers", &model, &mut |_| ()).unwrap();
+    let done = palace
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "drawers",
+                embedder: &model,
+            },
+            &mut |_| (),
+        )
+        .unwrap();
     assert_eq!(done.before, Some(model.0.clone()));
     assert!(apart(path).is_empty());
     for row in contents(palace, "drawers").values() {
@@ -509,7 +519,13 @@ impl Embedder for Overtaken<'_> {
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed)
             == 0
         {
-            self.palace.reembed("drawers", &self.after, &mut |_| ())?;
+            self.palace.reembed(
+                &loci_palace::reembed::Request {
+                    collection: "drawers",
+                    embedder: &self.after,
+                },
+                &mut |_| (),
+            )?;
         }
         self.before.embed(texts)
     }

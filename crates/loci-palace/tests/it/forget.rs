@@ -160,7 +160,13 @@ fn a_reader_of_an_old_state_makes_the_purge_pending_and_the_next_process_complet
     drop(reader);
     worker.kill();
     Worker::serve(&path).finish();
-    assert!(!open(&path).status().unwrap().state.purge_pending);
+    assert!(
+        !open(&path)
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .purge_pending
+    );
     assert_nowhere(&path, [word(&model.rows["a5"]).as_str()]);
 }
 
@@ -170,8 +176,17 @@ fn forget_reaches_everything_that_repairs_restores_and_killed_processes_left() {
     let path = directory.path().join("palace");
     let model = fill(&open(&path), "drawers", "a", 50, 8, 1);
     let backup = directory.path().join("backup");
-    open(&path).backup(&backup).unwrap();
-    open(&path).restore(&backup, true).unwrap();
+    open(&path)
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
+    open(&path)
+        .restore(&loci_palace::restore::Request {
+            backup: backup.clone(),
+            replace: true,
+        })
+        .unwrap();
     // What a restore leaves that was killed while copying, and a verification that was killed.
     for name in [
         "palace.sqlite3.staging-20260101-000000",

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use loci_palace::{ImportOptions, MineOptions, MineReport, Palace, Selection};
+use loci_palace::{ImportOptions, MineOptions, Palace, Selection, mine};
 
-use crate::mined::{DRAWERS, Scene, document, line, mine, transcript, with_word};
+use crate::mined::{DRAWERS, Scene, document, line, mine, transcript, undo_of, with_word};
 use crate::support::{Rng, contents, files_below, open};
 
 /// A section with a word that stands nowhere else.
@@ -42,7 +42,7 @@ fn forget_word(palace: &Palace, word: &str) {
     assert_eq!((outcome.forgotten, outcome.purge_pending), (1, false));
 }
 
-fn mine_all(scene: &Scene, palace: &Palace) -> MineReport {
+fn mine_all(scene: &Scene, palace: &Palace) -> mine::Answer {
     mine(palace, &scene.tree(), &force(false))
 }
 
@@ -220,7 +220,7 @@ fn an_undo_does_not_bring_a_forgotten_drawer_back() {
     assert!(with_word(&palace, WORD).is_none());
     palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
     assert_nowhere(&scene, WORD);
-    palace.undo(DRAWERS, removed.unwrap()).unwrap();
+    palace.undo(&undo_of(DRAWERS, removed.unwrap())).unwrap();
     assert!(with_word(&palace, WORD).is_none(), "it is back");
     // And neither by mining it again.
     scene.write("roses.md", with_secret() + "\nOne more line.\n");
@@ -269,7 +269,11 @@ fn a_salvaged_palace_knows_what_was_forgotten() {
     bytes[..8_192].fill(0);
     fs::write(&database, &bytes).unwrap();
     let palace = Palace::connect(&scene.path, &loci_palace::OpenOptions::existing()).unwrap();
-    let saved = palace.repair().unwrap().salvage.unwrap();
+    let saved = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap()
+        .salvage
+        .unwrap();
     assert_eq!(saved.saved, 6);
     let fresh = open(&saved.palace);
     mine(&fresh, &scene.tree(), &force(false));
@@ -284,7 +288,9 @@ fn an_import_does_not_bring_a_forgotten_drawer_back() {
     let palace = scene.open();
     scene.mine(&palace);
     let mut export = Vec::new();
-    palace.export(None, &mut export).unwrap();
+    palace
+        .export(&loci_palace::export::Request::default(), &mut export)
+        .unwrap();
     forget_word(&palace, WORD);
     let report = palace
         .import(
@@ -322,7 +328,7 @@ fn a_forgotten_text_is_not_kept_for_an_undo_either() {
     // The drawer, and the copy that the removal kept.
     assert_eq!((outcome.forgotten, outcome.purge_pending), (2, false));
     for run in [again, removal] {
-        palace.undo(DRAWERS, run).unwrap();
+        palace.undo(&undo_of(DRAWERS, run)).unwrap();
     }
     assert!(with_word(&palace, WORD).is_none());
     palace.close().unwrap();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use loci_palace::{MineOptions, Palace, Selection};
 
-use crate::mined::{DRAWERS, Scene, mine, section, with_word};
+use crate::mined::{DRAWERS, Scene, mine, section, undo_of, with_word};
 use crate::support::{Row, contents};
 
 /// A file before, what is forgotten of it, the files after, and what must be in no drawer and what
@@ -573,7 +573,7 @@ fn no_earlier_state_of_a_short_forgotten_drawer_is_kept_for_an_undo() {
     let run = scene.mine(&palace).run.unwrap();
     let id = find(&palace, "PUK 9902").remove(0).id;
     palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
-    palace.undo(DRAWERS, run).unwrap();
+    palace.undo(&undo_of(DRAWERS, run)).unwrap();
     assert!(find(&palace, "PIN 4471").is_empty(), "it is back");
     let kept = scene.number("SELECT count(*) FROM kept_drawers WHERE text LIKE '%4471%'");
     assert_eq!(kept, 0);

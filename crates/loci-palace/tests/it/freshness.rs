@@ -189,7 +189,11 @@ fn a_restore_under_a_running_process_is_noticed_and_later_writes_are_in_the_new_
         )
         .unwrap();
     let backup = directory.path().join("backup");
-    palace.backup(&backup).unwrap();
+    palace
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     drop(palace);
     let mut worker = Worker::serve(&path);
     let vector = Rng(1).vector(8);
@@ -205,7 +209,12 @@ fn a_restore_under_a_running_process_is_noticed_and_later_writes_are_in_the_new_
     deleted.apply(&gone);
     deleted.ask(&mut worker, "drawers", &vector, 10);
     deleted.ask(&mut worker, "drawers", &vector, 10);
-    open(&path).restore(&backup, true).unwrap();
+    open(&path)
+        .restore(&loci_palace::restore::Request {
+            backup: backup.clone(),
+            replace: true,
+        })
+        .unwrap();
     model.ask(&mut worker, "drawers", &vector, 10);
     let op = Op::Add {
         rows: vec![random_row(&mut Rng(9), "z", 1, 8)],
@@ -223,7 +232,11 @@ fn restores_under_busy_writers_never_mix_two_histories() {
     let path = directory.path().join("palace");
     fill(&open(&path), "drawers", "a", 200, 8, 1);
     let backup = directory.path().join("backup");
-    open(&path).backup(&backup).unwrap();
+    open(&path)
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     let until = Instant::now() + Duration::from_secs(4 * crate::support::effort() as u64);
     let (errors, mut findings) = (Mutex::new(Vec::new()), Vec::new());
     let (mut restores, mut done) = (0, 0);
@@ -289,7 +302,9 @@ fn restores_under_busy_writers_never_mix_two_histories() {
         findings.is_empty(),
         "two histories were mixed: {findings:?}"
     );
-    let report = open(&path).verify(true).unwrap();
+    let report = open(&path)
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     let found = contents(&open(&path), "drawers");
     assert_eq!(found.keys().filter(|id| id.starts_with('a')).count(), 200);

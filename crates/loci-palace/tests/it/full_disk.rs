@@ -121,7 +121,9 @@ fn a_full_disk_during_forget_leaves_the_purge_to_the_next_process() {
     worker.kill();
     model.apply(&op);
     let palace = open(&path);
-    let status = palace.status().unwrap();
+    let status = palace
+        .status(&loci_palace::status::Request::default())
+        .unwrap();
     assert!(
         status.state.purge_pending,
         "the purge cannot have been done: {answer:?}"
@@ -129,7 +131,13 @@ fn a_full_disk_during_forget_leaves_the_purge_to_the_next_process() {
     drop(palace);
     Worker::serve(&path).finish();
     let palace = open(&path);
-    assert!(!palace.status().unwrap().state.purge_pending);
+    assert!(
+        !palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .purge_pending
+    );
     check(&palace, "drawers", &model, &mut Rng(2), true);
     drop(palace);
     crate::forget::assert_nowhere(&path, [gone.as_str()]);

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    ImportOptions, Machine, MineOptions, OpenOptions, Pace, Palace, Reading, Swept, SyncChoice,
-    Told, Watching,
+    ImportOptions, Machine, MineOptions, OpenOptions, Pace, Palace, Reading, Swept, sync, watch,
 };
 
-use crate::mined::{DRAWERS, Scene};
+use crate::mined::{DRAWERS, Scene, runs, sync_of, undo_of};
 use crate::support::{command, contents, wait_until};
 
 fn machine(name: &str) -> Machine {
@@ -33,14 +32,11 @@ fn text(of: &str) -> String {
 }
 
 fn sync(palace: &Palace, scene: &Scene, apply: bool) -> Swept {
-    let choice = SyncChoice {
+    let request = sync::Request {
         apply,
-        ..SyncChoice::default()
+        ..sync_of(&scene.root)
     };
-    let roots = [scene.root.clone()];
-    palace
-        .sync(DRAWERS, &roots, &Reading::default(), choice)
-        .unwrap()
+    palace.sync(&request).unwrap()
 }
 
 /// Host and completeness of the rows of one file, by host.
@@ -134,7 +130,7 @@ fn a_watch_leaves_sources_of_other_machines_alone() {
     std::thread::scope(|threads| {
         let watcher = threads.spawn(|| {
             let (reading, options) = (Reading::default(), MineOptions::default());
-            let watching = Watching {
+            let watching = watch::Request {
                 collection: DRAWERS,
                 roots: &roots,
                 reading: &reading,
@@ -146,9 +142,9 @@ fn a_watch_leaves_sources_of_other_machines_alone() {
                 stop: &stop,
             };
             desk.watch(&watching, &mut |event| match event {
-                Told::Ready(_) => ready.store(true, Ordering::Relaxed),
-                Told::Trouble(error) => panic!("{error}"),
-                Told::Mined(_) | Told::Swept(_) | Told::Rescan(_) => {}
+                watch::Event::Ready(_) => ready.store(true, Ordering::Relaxed),
+                watch::Event::Trouble(error) => panic!("{error}"),
+                watch::Event::Mined(_) | watch::Event::Swept(_) | watch::Event::Rescan(_) => {}
             })
         });
         wait_until("not ready", || {
@@ -178,10 +174,10 @@ fn a_run_is_undone_from_any_machine() {
     let first = scene.mine(&laptop).run.unwrap();
     scene.write("roses.md", text("hedge"));
     let second = scene.mine(&laptop).run.unwrap();
-    let undone = desk.undo(DRAWERS, second).unwrap();
+    let undone = desk.undo(&undo_of(DRAWERS, second)).unwrap();
     assert_eq!((undone.restored, undone.left), (1, 0), "{undone:?}");
     assert_eq!(rows(&scene, "roses.md"), ["laptop 1"]);
-    assert_eq!(desk.undo(DRAWERS, first).unwrap().removed, 1);
+    assert_eq!(desk.undo(&undo_of(DRAWERS, first)).unwrap().removed, 1);
     assert_eq!(rows(&scene, "roses.md"), Vec::<String>::new());
 }
 
@@ -192,7 +188,9 @@ fn export_and_import_keep_the_machine_and_a_row_without_one_is_ours() {
     scene.write("roses.md", text("rose"));
     scene.mine(&laptop);
     let mut exported = Vec::new();
-    laptop.export(None, &mut exported).unwrap();
+    laptop
+        .export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     let lines = String::from_utf8(exported).unwrap();
     let imported = |lines: &str| {
         let palace = on(&scene.other(), "desk");
@@ -258,13 +256,18 @@ fn the_first_machine_that_opens_format_6_for_writing_gets_its_sources() {
         ledger.source(&machine("laptop"), "post:ana").unwrap().len(),
         1
     );
-    let run = laptop.runs("post", 1).unwrap().remove(0).id;
-    assert_eq!(desk.undo("post", run).unwrap().left, 0);
+    let run = runs(&laptop, "post", 1).remove(0).run;
+    assert_eq!(desk.undo(&undo_of("post", run)).unwrap().left, 0);
     assert_eq!(
         machines(&path, by_machine),
         [("laptop-idlaptop".to_owned(), 1)]
     );
-    assert!(laptop.verify(true).unwrap().ok());
+    assert!(
+        laptop
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -294,7 +297,20 @@ fn a_kill_while_format_6_is_migrated_leaves_it_or_the_newest_whole() {
         };
         assert_eq!(machines(&path, columns)[0].1, expected, "round {round}");
         let palace = on(&path, "laptop");
-        assert_eq!(palace.status().unwrap().state.format, 7);
-        assert!(palace.verify(true).unwrap().ok(), "round {round}");
+        assert_eq!(
+            palace
+                .status(&loci_palace::status::Request::default())
+                .unwrap()
+                .state
+                .format,
+            7
+        );
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok(),
+            "round {round}"
+        );
     }
 }

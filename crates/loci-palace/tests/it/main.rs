@@ -20,6 +20,7 @@ mod foreign;
 mod protocol;
 
 mod access;
+mod answers;
 mod collections;
 mod compat;
 mod cortexadb;

@@ -131,7 +131,9 @@ fn kill_large(scene: &Scene, rng: &mut Rng, kills: usize, change: &mut dyn FnMut
         // The same change may be interrupted more than once.
         for _ in 0..2 {
             mine_and_kill(scene, rng, time);
-            let report = open(&scene.path).verify(true).unwrap();
+            let report = open(&scene.path)
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap();
             assert!(report.ok(), "{:?}", report.findings);
         }
         palace = scene.open();

@@ -242,7 +242,14 @@ fn planted_duplicates_are_cleaned_at_the_next_opening_and_a_re_mine_adds_nothing
         after.keys().collect::<Vec<_>>(),
         before.keys().collect::<Vec<_>>()
     );
-    assert_eq!(palace.status().unwrap().state.removed_duplicates, 8);
+    assert_eq!(
+        palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .removed_duplicates,
+        8
+    );
     scene.assert_as_fresh(&palace);
     // Once more with a change.
     scene.write("roses.md", document(2..7));

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use loci_palace::{Meter, MineOptions, MineReport, Palace, Reading, Source, Tree};
+use loci_palace::runs::RecordedRun;
+use loci_palace::{Meter, MineOptions, Palace, Reading, Source, Tree, mine, runs, sync, undo};
 use serde_json::Value;
 
 use crate::support::{Rng, Row, contents, open};
@@ -135,7 +136,7 @@ impl Scene {
         tree_of(&self.root)
     }
 
-    pub(crate) fn mine(&self, palace: &Palace) -> MineReport {
+    pub(crate) fn mine(&self, palace: &Palace) -> mine::Answer {
         mine(palace, &self.tree(), &MineOptions::default())
     }
 
@@ -165,7 +166,9 @@ impl Scene {
 
     /// Panics unless everything derived is right and every mined drawer has its row in the ledger.
     pub(crate) fn assert_sound(&self, palace: &Palace) {
-        let report = palace.verify(true).unwrap();
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(report.ok(), "{:?}", report.findings);
         assert_eq!(
             self.strings(
@@ -210,18 +213,43 @@ pub(crate) fn tree_of(root: &Path) -> Tree {
     Tree::new(&[root.to_path_buf()], Reading::default()).unwrap()
 }
 
-pub(crate) fn mine(palace: &Palace, source: &dyn Source, options: &MineOptions) -> MineReport {
+pub(crate) fn mine(palace: &Palace, source: &dyn Source, options: &MineOptions) -> mine::Answer {
     let report = palace
-        .mine(
-            DRAWERS,
+        .mine(&mine::Request {
+            collection: DRAWERS,
             source,
             options,
-            &Meter::default(),
-            &AtomicBool::new(false),
-        )
+            meter: &Meter::default(),
+            stop: &AtomicBool::new(false),
+        })
         .unwrap();
     assert_eq!(report.files.failed, 0, "{:?}", report.failures);
     report
+}
+
+pub(crate) fn undo_of(collection: &str, run: u64) -> undo::Request {
+    undo::Request {
+        collection: collection.into(),
+        run,
+    }
+}
+
+pub(crate) fn runs(palace: &Palace, collection: &str, limit: usize) -> Vec<RecordedRun> {
+    let collection = collection.into();
+    palace
+        .runs(&runs::Request { collection, limit })
+        .unwrap()
+        .runs
+}
+
+/// A removal of what was mined from files below `root` that are gone.
+pub(crate) fn sync_of(root: &Path) -> sync::Request {
+    sync::Request {
+        collection: DRAWERS.into(),
+        paths: vec![root.to_path_buf()],
+        apply: true,
+        ..sync::Request::default()
+    }
 }
 
 /// Says what differs, not everything.

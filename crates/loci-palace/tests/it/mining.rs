@@ -19,8 +19,8 @@ use loci_palace::{
 use serde_json::{Value, json};
 
 use crate::mined::{
-    DRAWERS, Scene, assert_same_shapes, document, ids_by_text, line, mine, section, shapes,
-    transcript, with_word,
+    DRAWERS, Scene, assert_same_shapes, document, ids_by_text, line, mine, runs, section, shapes,
+    transcript, undo_of, with_word,
 };
 use crate::support::{Rng, Row, Seeded, contents, effort, open, seed, wait_until};
 
@@ -51,7 +51,7 @@ fn an_unchanged_tree_is_not_read_and_nothing_is_written() {
     assert_eq!(second.files.unchanged, 3);
     assert_eq!(scene.seq(), seq);
     assert_eq!(contents(&palace, DRAWERS), rows);
-    assert_eq!(palace.runs(DRAWERS, 10).unwrap().len(), 1);
+    assert_eq!(runs(&palace, DRAWERS, 10).len(), 1);
     // Another inode time alone: read once, filed never, settled later.
     fs::set_permissions(scene.at("roses.md"), fs::Permissions::from_mode(0o600)).unwrap();
     let third = scene.mine(&palace);
@@ -579,7 +579,7 @@ fn a_source_of_another_kind_is_mined_like_files() {
         &shapes(contents(&other, DRAWERS).values()),
     );
     scene.assert_sound(&palace);
-    let undone = palace.undo(DRAWERS, third.run.unwrap()).unwrap();
+    let undone = palace.undo(&undo_of(DRAWERS, third.run.unwrap())).unwrap();
     assert_eq!((undone.removed, undone.restored), (1, 2));
     assert_eq!(ids_by_text(&palace), before);
 }
@@ -606,7 +606,13 @@ fn a_source_with_a_damaged_drawer_fails_alone_and_is_named() {
         let (options, stop) = (MineOptions::default(), AtomicBool::new(false));
         let tree = scene.tree();
         palace
-            .mine(DRAWERS, &tree, &options, &Meter::default(), &stop)
+            .mine(&loci_palace::mine::Request {
+                collection: DRAWERS,
+                source: &tree,
+                options: &options,
+                meter: &Meter::default(),
+                stop: &stop,
+            })
             .unwrap()
     };
     let report = mine();

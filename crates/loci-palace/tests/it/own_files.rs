@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use loci_files::holders;
 use loci_foreign::ChromaPalace;
 use loci_palace::{
-    Error, ErrorKind, Meter, MineOptions, MineReport, ModelStore, Palace, Reading, Selection, Tree,
+    Error, ErrorKind, Meter, MineOptions, ModelStore, Palace, Reading, Selection, Tree, mine,
 };
 use tempfile::TempDir;
 
@@ -76,17 +76,17 @@ fn locks(scene: &Scene) -> Vec<(String, u64)> {
     found
 }
 
-fn mine(palace: &Palace, tree: &Path) -> MineReport {
+fn mine(palace: &Palace, tree: &Path) -> mine::Answer {
     let tree = Tree::new(&[tree.to_path_buf()], Reading::default()).unwrap();
     let options = MineOptions::default();
     palace
-        .mine(
-            DRAWERS,
-            &tree,
-            &options,
-            &Meter::default(),
-            &AtomicBool::new(false),
-        )
+        .mine(&mine::Request {
+            collection: DRAWERS,
+            source: &tree,
+            options: &options,
+            meter: &Meter::default(),
+            stop: &AtomicBool::new(false),
+        })
         .unwrap()
 }
 
@@ -134,7 +134,12 @@ fn mining_a_link_to_the_palaces_own_files_keeps_the_locks_of_its_connections() {
         "the links: {report:?}"
     );
     add(&palace, "second").unwrap();
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -145,7 +150,12 @@ fn other_ways_to_read_a_file_refuse_the_palaces_own() {
     let before = locks(&scene);
     let link = scene.root.path().join("backup.sqlite3");
     fs::hard_link(scene.file("palace.sqlite3"), &link).unwrap();
-    let refused = palace.restore(&link, true).unwrap_err();
+    let refused = palace
+        .restore(&loci_palace::restore::Request {
+            backup: link.clone(),
+            replace: true,
+        })
+        .unwrap_err();
     assert!(refused.to_string().contains("open palace"), "{refused}");
     let shm = scene.root.path().join("model.safetensors");
     symlink(scene.file("palace.sqlite3-shm"), &shm).unwrap();
@@ -202,7 +212,12 @@ fn a_log_index_deleted_under_running_processes_loses_no_acknowledged_write() {
     palace.close().unwrap();
     let palace = open(&scene.path);
     assert_eq!(ids(&palace), acknowledged);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -250,7 +265,12 @@ fn a_log_index_deleted_while_processes_write_at_once_loses_no_acknowledged_write
         .filter(|id| !kept.contains(id))
         .collect();
     assert!(lost.is_empty(), "lost {lost:?}");
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -298,7 +318,12 @@ fn a_log_index_or_a_log_that_was_moved_away_and_comes_back_loses_no_acknowledged
         let lost: Vec<_> = acknowledged.difference(&kept).collect();
         assert!(lost.is_empty(), "{name}: lost {lost:?}");
         assert!(acknowledged.len() >= 20, "{name}: {acknowledged:?}");
-        assert!(palace.verify(true).unwrap().ok());
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
     }
 }
 
@@ -342,7 +367,12 @@ fn a_palace_moved_away_and_back_while_commands_create_one_keeps_its_drawers() {
         .filter(|id| id.starts_with("seed-"))
         .count();
     assert_eq!(seeds, 20);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -384,7 +414,12 @@ fn a_truncated_log_index_is_noticed_at_the_next_call() {
         }
     }
     assert_eq!(ids(&palace).len(), 15);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 /// By another process: this one must not open and close the file.
@@ -425,7 +460,12 @@ fn a_log_deleted_under_a_running_process_is_moved_into_the_database() {
     palace.close().unwrap();
     let palace = open(&scene.path);
     assert_eq!(ids(&palace).len(), 23);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -438,7 +478,9 @@ fn a_palace_moved_away_under_a_running_process_is_refused_and_not_made_again() {
     let refusals = [
         add(&palace, "second"),
         palace.collection(DRAWERS, true).map(|_| ()),
-        palace.status().map(|_| ()),
+        palace
+            .status(&loci_palace::status::Request::default())
+            .map(|_| ()),
         palace
             .forget(DRAWERS, &Selection::ids(["first"]))
             .map(|_| ()),

@@ -31,7 +31,9 @@ fn number(path: &Path, query: &str) -> i64 {
 }
 
 fn assert_clean(palace: &Palace) {
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -281,9 +283,13 @@ fn a_palace_of_format_1_with_damaged_rows_opens_and_says_so() {
             .search("drawers", &Question::new("parse_config_file_f"))
             .unwrap();
         assert_eq!(found.answer.hits[0].id, "d5", "{damage}");
-        let report = palace.verify(true).unwrap();
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(!report.ok(), "{damage}");
-        let repaired = palace.repair().unwrap();
+        let repaired = palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap();
         assert_eq!(repaired.remaining, [], "{damage}");
         assert_eq!(
             repaired.drawers_after + repaired.set_aside.len() as u64,
@@ -301,7 +307,9 @@ fn a_palace_of_format_2_opens_with_everything_it_held() {
     from_fixture(&path, "format-2.sqlite3");
     let palace = Palace::open(&path, &OpenOptions::existing()).unwrap();
     let mut exported = Vec::new();
-    let report = palace.export(None, &mut exported).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     assert_eq!((report.exported, report.warnings.len()), (152, 0));
     assert_eq!(
         crate::compat::as_exported_before(&exported),
@@ -343,7 +351,13 @@ fn a_palace_of_format_2_opens_with_everything_it_held() {
     let moving = palace.collection("moving", false).unwrap();
     assert_eq!(moving.dimension().unwrap(), Some(2));
     let done = palace
-        .reembed("moving", &Fake::new("fake", 8), &mut |_| ())
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "moving",
+                embedder: &Fake::new("fake", 8),
+            },
+            &mut |_| (),
+        )
         .unwrap();
     assert_eq!((done.resumed, done.made, done.drawers), (128, 12, 140));
     assert_eq!(moving.dimension().unwrap(), Some(8));
@@ -352,9 +366,12 @@ fn a_palace_of_format_2_opens_with_everything_it_held() {
         Palace::connect(directory.path().join("restored"), &OpenOptions::create()).unwrap();
     assert_eq!(
         backup
-            .restore(&fixture("format-2.sqlite3"), false)
+            .restore(&loci_palace::restore::Request {
+                backup: fixture("format-2.sqlite3"),
+                replace: false,
+            })
             .unwrap()
-            .drawers,
+            .restored,
         152
     );
     assert_clean(&backup);
@@ -473,7 +490,11 @@ fn every_write_keeps_passages_and_their_sums_as_text_and_metadata_give_them() {
     let path = directory.path().join("palace");
     let backup = directory.path().join("backup");
     let mut palace = open(&path);
-    palace.backup(&backup).unwrap();
+    palace
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for step in 0..260 {
         let name = ["drawers", "notes", "models"][rng.below(3)];
@@ -516,7 +537,14 @@ fn every_write_keeps_passages_and_their_sums_as_text_and_metadata_give_them() {
                 .map(|_| "forget"),
             21 => {
                 let mut lines = Vec::new();
-                palace.export(Some(name), &mut lines).unwrap();
+                palace
+                    .export(
+                        &loci_palace::export::Request {
+                            collection: Some(name.into()),
+                        },
+                        &mut lines,
+                    )
+                    .unwrap();
                 let options = ImportOptions {
                     collection: Some(["drawers", "notes", "models", "fresh"][rng.below(4)].into()),
                     on_conflict: [OnConflict::Skip, OnConflict::Update, OnConflict::Duplicate]
@@ -540,10 +568,19 @@ fn every_write_keeps_passages_and_their_sums_as_text_and_metadata_give_them() {
                 palace = open(&path);
                 Ok("clean-up")
             }
-            24 => palace.restore(&backup, true).map(|_| "restore"),
+            24 => palace
+                .restore(&loci_palace::restore::Request {
+                    backup: backup.clone(),
+                    replace: true,
+                })
+                .map(|_| "restore"),
             _ => {
                 std::fs::remove_file(&backup).unwrap();
-                palace.backup(&backup).map(|_| "backup")
+                palace
+                    .backup(&loci_palace::backup::Request {
+                        target: backup.clone(),
+                    })
+                    .map(|_| "backup")
             }
         };
         *kinds
@@ -709,11 +746,11 @@ fn survive(damage: &str) {
         }
     }
     let report = palace
-        .verify(true)
+        .verify(&loci_palace::verify::Request { deep: true })
         .unwrap_or_else(|error| panic!("{damage}: verify says {error:?}"));
     assert!(!report.ok(), "verify does not find: {damage}");
     let repaired = palace
-        .repair()
+        .repair(&loci_palace::repair::Request::default())
         .unwrap_or_else(|error| panic!("{damage}: repair says {error:?}"));
     assert_eq!(repaired.remaining, [], "{damage}");
     assert!(
@@ -767,7 +804,9 @@ fn a_drawer_whose_passage_is_damaged_can_be_changed_and_deleted() {
             .forget("drawers", &Selection::ids(["d2", "o2"]))
             .unwrap();
         assert_eq!(gone.forgotten, 2, "{damage}");
-        let repaired = palace.repair().unwrap();
+        let repaired = palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap();
         assert_eq!(repaired.remaining, [], "{damage}");
         assert_eq!(contents(&palace, "drawers").len(), 18, "{damage}");
     }
@@ -901,7 +940,14 @@ fn forgetting_a_period_leaves_copies_outside_of_it() {
             [],
         )
         .unwrap();
-    assert_eq!(palace.repair().unwrap().set_aside.len(), 2);
+    assert_eq!(
+        palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap()
+            .set_aside
+            .len(),
+        2
+    );
     let selection = Selection {
         period: Some(Period {
             since: loci_palace::parse_moment("2021-06-01"),
@@ -942,7 +988,11 @@ fn a_salvaged_palace_has_passages_and_its_embedder() {
     bytes[100..4_000].fill(0xff);
     std::fs::write(&file, bytes).unwrap();
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let salvaged = palace.repair().unwrap().salvage.unwrap();
+    let salvaged = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap()
+        .salvage
+        .unwrap();
     assert_eq!(salvaged.saved, before.len() as u64, "{salvaged:?}");
     let saved = open(&salvaged.palace);
     assert_eq!(contents(&saved, "drawers"), before);

@@ -7,21 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    Batch, Chosen, MetadataPatch, MineOptions, MineReport, Pace, Palace, Reading, Rules, Swept,
-    SyncChoice, Told, Tree, Watching,
+    Batch, Chosen, MetadataPatch, MineOptions, Pace, Palace, Reading, Rules, Swept, Tree, mine,
+    sync, watch,
 };
 use serde_json::Value;
 
 use crate::mined::{
-    DRAWERS, Scene, document, ids_by_text, mine, section, shapes, transcript, tree_of,
+    DRAWERS, Scene, document, ids_by_text, mine, section, shapes, sync_of, transcript, tree_of,
 };
 use crate::support::{contents, wait_until};
-
-const APPLY: SyncChoice = SyncChoice {
-    apply: true,
-    conversations: false,
-    even_most: false,
-};
 
 fn ids(palace: &Palace) -> BTreeSet<String> {
     contents(palace, DRAWERS).into_keys().collect()
@@ -34,15 +28,8 @@ fn files(palace: &Palace) -> BTreeSet<String> {
         .collect()
 }
 
-fn sync(scene: &Scene, palace: &Palace, choice: SyncChoice) -> Swept {
-    palace
-        .sync(
-            DRAWERS,
-            std::slice::from_ref(&scene.root),
-            &Reading::default(),
-            choice,
-        )
-        .unwrap()
+fn sync(palace: &Palace, request: &sync::Request) -> Swept {
+    palace.sync(request).unwrap()
 }
 
 #[test]
@@ -131,7 +118,7 @@ fn a_copy_leaves_both_files_and_a_renamed_and_edited_file_is_new() {
     let report = scene.mine(&palace);
     assert_eq!((report.files.renamed, report.files.gone), (0, 1));
     assert_eq!(report.gone, [scene.name("moved.md")]);
-    let swept = sync(&scene, &palace, APPLY);
+    let swept = sync(&palace, &sync_of(&scene.root));
     assert_eq!((swept.gone.len(), swept.removed), (1, 3), "{swept:?}");
     scene.assert_as_fresh(&palace);
 }
@@ -148,7 +135,11 @@ fn sync_shows_what_would_go_and_removes_it_only_when_asked() {
     scene.delete("b.md");
     scene.delete("talk.jsonl");
     let (seq, before) = (scene.seq(), contents(&palace, DRAWERS));
-    let looked = sync(&scene, &palace, SyncChoice::default());
+    let looking = sync::Request {
+        apply: false,
+        ..sync_of(&scene.root)
+    };
+    let looked = sync(&palace, &looking);
     assert_eq!(
         (looked.gone.len(), looked.removed, looked.run),
         (1, 0, None)
@@ -157,7 +148,7 @@ fn sync_shows_what_would_go_and_removes_it_only_when_asked() {
     assert_eq!((looked.gone[0].why, looked.gone[0].drawers), ("deleted", 3));
     assert_eq!(looked.kept_conversations, 1);
     assert_eq!((scene.seq(), &contents(&palace, DRAWERS)), (seq, &before));
-    let swept = sync(&scene, &palace, APPLY);
+    let swept = sync(&palace, &sync_of(&scene.root));
     assert_eq!((swept.removed, swept.brake), (3, None));
     assert!(swept.run.is_some());
     assert!(!files(&palace).contains(&scene.name("b.md")));
@@ -166,16 +157,16 @@ fn sync_shows_what_would_go_and_removes_it_only_when_asked() {
         "a conversation went"
     );
     scene.assert_sound(&palace);
-    let conversations = SyncChoice {
+    let conversations = sync::Request {
         conversations: true,
-        ..APPLY
+        ..sync_of(&scene.root)
     };
     assert_eq!(
-        sync(&scene, &palace, conversations).gone[0].name,
+        sync(&palace, &conversations).gone[0].name,
         scene.name("talk.jsonl")
     );
     scene.assert_as_fresh(&palace);
-    assert_eq!(sync(&scene, &palace, conversations).run, None);
+    assert_eq!(sync(&palace, &conversations).run, None);
 }
 
 #[test]
@@ -186,7 +177,7 @@ fn sync_removes_what_is_ignored_now() {
     let palace = scene.open();
     scene.mine(&palace);
     scene.write(".lociignore", "drafts/\n");
-    let swept = sync(&scene, &palace, APPLY);
+    let swept = sync(&palace, &sync_of(&scene.root));
     assert_eq!((swept.gone[0].why, swept.removed), ("ignored", 2));
     scene.assert_as_fresh(&palace);
 }
@@ -203,7 +194,7 @@ fn a_missing_an_empty_and_a_mostly_empty_root_never_empty_a_palace() {
     let aside = scene.beside("unmounted");
     fs::rename(&scene.root, &aside).unwrap();
     let brakes = |state: &str| {
-        let swept = sync(&scene, &palace, APPLY);
+        let swept = sync(&palace, &sync_of(&scene.root));
         assert_eq!((swept.removed, swept.run), (0, None));
         let brake = swept.brake.unwrap();
         assert!(
@@ -223,11 +214,11 @@ fn a_missing_an_empty_and_a_mostly_empty_root_never_empty_a_palace() {
         .unwrap();
     }
     brakes("11 of the 20");
-    let most = SyncChoice {
+    let most = sync::Request {
         even_most: true,
-        ..APPLY
+        ..sync_of(&scene.root)
     };
-    assert_eq!(sync(&scene, &palace, most).gone.len(), 11);
+    assert_eq!(sync(&palace, &most).gone.len(), 11);
     scene.assert_as_fresh(&palace);
 }
 
@@ -245,7 +236,7 @@ fn conversations_that_stay_anyway_do_not_brake_the_removal_of_a_file() {
         scene.delete(&format!("t{number}.jsonl"));
     }
     scene.delete("b.md");
-    let swept = sync(&scene, &palace, APPLY);
+    let swept = sync(&palace, &sync_of(&scene.root));
     assert_eq!((swept.brake, swept.removed), (None, 2));
     assert_eq!(swept.kept_conversations, 14);
 }
@@ -257,7 +248,7 @@ fn chosen(wing: Option<&str>, room: Option<&str>) -> Chosen {
     }
 }
 
-fn mine_to(palace: &Palace, root: &Path, chosen: &Chosen) -> MineReport {
+fn mine_to(palace: &Palace, root: &Path, chosen: &Chosen) -> mine::Answer {
     let reading = Reading {
         chosen: chosen.clone(),
         ..Reading::default()
@@ -404,7 +395,7 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
                 ..Reading::default()
             };
             let options = MineOptions::default();
-            let watching = Watching {
+            let watching = watch::Request {
                 collection: DRAWERS,
                 roots: &roots,
                 reading: &reading,
@@ -416,12 +407,12 @@ fn a_watch_files_what_comes_changes_moves_and_goes() {
                 stop: &stop,
             };
             palace.watch(&watching, &mut |told| match told {
-                Told::Ready(report) => {
+                watch::Event::Ready(report) => {
                     assert_eq!(report.drawers.new, 5);
                     ready.store(true, Ordering::Relaxed);
                 }
-                Told::Trouble(error) => panic!("{error}"),
-                Told::Mined(_) | Told::Swept(_) | Told::Rescan(_) => {}
+                watch::Event::Trouble(error) => panic!("{error}"),
+                watch::Event::Mined(_) | watch::Event::Swept(_) | watch::Event::Rescan(_) => {}
             })
         });
         // A failed assertion ends the watcher too.

@@ -2,7 +2,7 @@
 
 use loci_palace::{
     Batch, ImportOptions, ImportReport, Leaving, LinkEnd, Metadata, MetadataPatch, Palace, Project,
-    ProjectRecord, Selection,
+    ProjectRecord, Selection, wings,
 };
 use serde_json::json;
 
@@ -32,6 +32,15 @@ fn recorded(palace: &Palace) -> Vec<ProjectRecord> {
     drawers.projects().unwrap().projects().unwrap()
 }
 
+fn split(palace: &Palace, apply: bool) -> wings::split::Answer {
+    let request = wings::split::Request {
+        collection: DRAWERS.into(),
+        wing: "api".into(),
+        apply,
+    };
+    palace.split_wing(&request).unwrap()
+}
+
 #[test]
 fn projects_go_through_export_and_import() {
     let directory = tempfile::tempdir().unwrap();
@@ -40,7 +49,12 @@ fn projects_go_through_export_and_import() {
         claim(&from, owner);
     }
     let mut lines = Vec::new();
-    assert_eq!(from.export(None, &mut lines).unwrap().projects, 2);
+    assert_eq!(
+        from.export(&loci_palace::export::Request::default(), &mut lines)
+            .unwrap()
+            .projects,
+        2
+    );
     let to = open(&directory.path().join("to"));
     for (added, skipped) in [(2, 0), (0, 2)] {
         let options = ImportOptions::default();
@@ -59,7 +73,11 @@ fn projects_go_through_export_and_import() {
     let options = ImportOptions::default();
     let report = to.import(&mut format!("{bad}\n").as_bytes(), &options, &mut |_| {});
     assert_eq!(report.unwrap().failed, 1);
-    assert!(to.verify(true).unwrap().ok());
+    assert!(
+        to.verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -79,7 +97,7 @@ fn projects_survive_a_salvage() {
     std::fs::write(&database, bytes).unwrap();
     let palace = Palace::connect(&path, &loci_palace::OpenOptions::existing()).unwrap();
     palace
-        .repair_with(loci_palace::RepairOptions { replace: true })
+        .repair(&loci_palace::RepairOptions { replace: true })
         .unwrap();
     let palace = open(&path);
     assert_eq!(recorded(&palace), before);
@@ -113,7 +131,7 @@ fn a_split_that_was_broken_off_goes_on_and_loses_nothing() {
     mixed(&palace);
     let drawers = palace.collection(DRAWERS, false).unwrap();
     let before = contents(&palace, DRAWERS);
-    let plan = palace.split_wing(DRAWERS, "api", false).unwrap();
+    let plan = split(&palace, false);
     assert_eq!((plan.drawers, plan.stay, plan.applied), (1_400, 700, false));
     assert_eq!(
         contents(&palace, DRAWERS),
@@ -137,7 +155,7 @@ fn a_split_that_was_broken_off_goes_on_and_loses_nothing() {
         projects.move_group(one, "api", "other/api").unwrap().moved,
         100
     );
-    let done = palace.split_wing(DRAWERS, "api", true).unwrap();
+    let done = split(&palace, true);
     assert_eq!((done.drawers, done.stay), (1_300, 700));
     let wings: Vec<(String, u64)> = done
         .parts
@@ -145,7 +163,7 @@ fn a_split_that_was_broken_off_goes_on_and_loses_nothing() {
         .map(|part| (part.wing.clone(), part.drawers))
         .collect();
     assert_eq!(wings, [("api".into(), 700), ("other/api".into(), 600)]);
-    let after = palace.split_wing(DRAWERS, "api", true).unwrap();
+    let after = split(&palace, true);
     assert_eq!(
         (after.drawers, after.stay, after.parts.len()),
         (700, 700, 1)
@@ -170,7 +188,12 @@ fn a_split_that_was_broken_off_goes_on_and_loses_nothing() {
             .all(|(id, text)| id == text && id.starts_with("other"))
     );
     assert_eq!(moved.ids.len(), 700);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 /// What a palace with one project of this owner exports, one line each.
@@ -260,7 +283,8 @@ fn lines_of_projects_do_not_decide_how_a_collection_is_made() {
     );
     assert_eq!((report.added, report.projects), (2, 1), "{report:?}");
     let mut exported = Vec::new();
-    from.export(None, &mut exported).unwrap();
+    from.export(&loci_palace::export::Request::default(), &mut exported)
+        .unwrap();
     let text = String::from_utf8(exported.clone()).unwrap();
     let kinds: Vec<bool> = text
         .lines()
@@ -281,7 +305,8 @@ fn lines_of_projects_do_not_decide_how_a_collection_is_made() {
             .unwrap();
         assert_eq!((report.failed, report.projects), (0, 1), "{report:?}");
         let mut again = Vec::new();
-        to.export(None, &mut again).unwrap();
+        to.export(&loci_palace::export::Request::default(), &mut again)
+            .unwrap();
         assert_eq!(again, exported, "{name}");
     }
 }

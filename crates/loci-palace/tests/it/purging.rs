@@ -30,7 +30,13 @@ fn scene() -> (tempfile::TempDir, std::path::PathBuf) {
 /// The purge is done by the next process once nothing stands in its way.
 fn assert_completed_by_the_next(path: &Path) {
     Worker::serve(path).finish();
-    assert!(!open(path).status().unwrap().state.purge_pending);
+    assert!(
+        !open(path)
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .purge_pending
+    );
 }
 
 #[test]
@@ -173,18 +179,33 @@ fn every_file_of_a_palace_is_in_the_list_of_copies() {
     let palace = scene.open();
     scene.mine(&palace);
     fill(&palace, "more", "a", 2_500, 8, 1);
-    palace.verify(true).unwrap();
-    palace.repair().unwrap();
+    palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
+    palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
     let backup = scene.beside("backup");
-    palace.backup(&backup).unwrap();
-    palace.restore(&backup, true).unwrap();
+    palace
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
+    palace
+        .restore(&loci_palace::restore::Request {
+            backup: backup.clone(),
+            replace: true,
+        })
+        .unwrap();
     let palace = scene.open();
     palace
         .collection("more", false)
         .unwrap()
         .run_maintenance(loci_palace::MaintenanceKind::Reindex)
         .unwrap();
-    palace.verify(true).unwrap();
+    palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     palace.close().unwrap();
     let mut seen = std::collections::BTreeSet::new();
     for file in files_below(&scene.path) {

@@ -176,7 +176,9 @@ fn a_search_sees_one_commit_while_others_write() {
             searches += 1;
         }
     });
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -486,7 +488,9 @@ fn a_period_includes_its_first_moment_and_excludes_its_last() {
         find(Some(before_adding), Some(after_adding + 1)),
         set(&["undated", "first"])
     );
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -568,7 +572,7 @@ fn sources_of_any_shape_are_searched() {
     palace.close().unwrap();
     let report = Palace::open(&path, &OpenOptions::existing())
         .unwrap()
-        .verify(true)
+        .verify(&loci_palace::verify::Request { deep: true })
         .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
@@ -636,6 +640,8 @@ fn huge_drawers_and_drawers_without_text_are_searched_beside_the_others() {
     };
     let answer = palace.search("drawers", &request).unwrap().answer;
     assert!(answer.tokens <= 50);
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }

@@ -54,7 +54,9 @@ fn assert_made_by(palace: &Palace, fake: &Fake, drawers: usize) {
         let expected = fake.vector(row.text.as_ref().unwrap());
         assert_eq!(row.vector.as_ref(), Some(&expected), "{}", row.id);
     }
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     for table in ["fresh_vectors", "reembeddings", "other_vectors"] {
         assert_eq!(rows_in(palace.directory().unwrap(), table), 0, "{table}");
@@ -182,7 +184,9 @@ fn killed_again_and_again_it_goes_on_where_it_was_and_the_old_vectors_serve_unti
         assert_eq!(pinned(&open(&path)), old().0);
     }
     assert!(done >= 16 * 128 && done < count as u64, "{done}");
-    let report = open(&path).verify(true).unwrap();
+    let report = open(&path)
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     let last = Stepper::start(&path, "new-8").end();
     assert_eq!(last["ok"]["resumed"], done, "{last}");
@@ -256,7 +260,15 @@ fn a_kill_around_the_switch_leaves_all_old_vectors_or_all_new_ones() {
     };
     eprintln!("{switched} of 10 switched before the kill");
     let palace = open(&path);
-    palace.reembed("drawers", &fake, &mut |_| ()).unwrap();
+    palace
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "drawers",
+                embedder: &fake,
+            },
+            &mut |_| (),
+        )
+        .unwrap();
     assert_made_by(&palace, &fake, count);
 }
 
@@ -354,12 +366,20 @@ fn a_drawer_with_a_vector_and_no_text_is_never_left_behind_in_the_old_space() {
     assert!(last.get("error").is_some(), "it was switched: {last}");
     let palace = open(&path);
     assert_eq!(pinned(&palace), old().0);
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
     // And refused before anything is made.
     let mut calls = 0;
     let error = palace
-        .reembed("drawers", &Fake::new("new", 8), &mut |_| calls += 1)
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "drawers",
+                embedder: &Fake::new("new", 8),
+            },
+            &mut |_| calls += 1,
+        )
         .unwrap_err();
     assert!(error.to_string().contains("no text"), "{error}");
     assert_eq!(calls, 0);
@@ -369,7 +389,13 @@ fn a_drawer_with_a_vector_and_no_text_is_never_left_behind_in_the_old_space() {
         .run(&palace, collection.as_ref())
         .unwrap();
     palace
-        .reembed("drawers", &Fake::new("new", 8), &mut |_| ())
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "drawers",
+                embedder: &Fake::new("new", 8),
+            },
+            &mut |_| (),
+        )
         .unwrap();
     assert_made_by(&palace, &Fake::new("new", 8), 300);
 }
@@ -437,13 +463,27 @@ fn damage_to_a_vector_that_waits_for_the_switch_does_not_become_truth() {
         drop(stepper);
         assert_eq!(sql(&path).execute(damage, []).unwrap(), 1);
         let palace = open(&path);
-        match palace.reembed("drawers", &Fake::new("new", 8), &mut |_| ()) {
+        match palace.reembed(
+            &loci_palace::reembed::Request {
+                collection: "drawers",
+                embedder: &Fake::new("new", 8),
+            },
+            &mut |_| (),
+        ) {
             Ok(_) => assert_made_by(&palace, &Fake::new("new", 8), 200),
             Err(Error::Corrupt { .. }) => {
                 assert_eq!(pinned(&palace), old().0, "{damage}");
-                palace.repair().unwrap();
                 palace
-                    .reembed("drawers", &Fake::new("new", 8), &mut |_| ())
+                    .repair(&loci_palace::repair::Request::default())
+                    .unwrap();
+                palace
+                    .reembed(
+                        &loci_palace::reembed::Request {
+                            collection: "drawers",
+                            embedder: &Fake::new("new", 8),
+                        },
+                        &mut |_| (),
+                    )
                     .unwrap();
                 assert_made_by(&palace, &Fake::new("new", 8), 200);
             }
@@ -476,7 +516,9 @@ fn a_full_disk_in_the_middle_leaves_the_old_vectors_and_room_lets_it_finish() {
         worker.kill();
         let palace = open(&path);
         assert_eq!(pinned(&palace), old().0);
-        let report = palace.verify(true).unwrap();
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(report.ok(), "{:?}", report.findings);
         assert_eq!(ask(&mut Worker::serve(&path), &probe), before);
         palace.close().unwrap();
@@ -484,7 +526,13 @@ fn a_full_disk_in_the_middle_leaves_the_old_vectors_and_room_lets_it_finish() {
     assert!(reached >= 2, "the limit was reached {reached} times");
     let palace = open(&path);
     palace
-        .reembed("drawers", &Fake::new("new", 384), &mut |_| ())
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "drawers",
+                embedder: &Fake::new("new", 384),
+            },
+            &mut |_| (),
+        )
         .unwrap();
     assert_made_by(&palace, &Fake::new("new", 384), 1_000);
 }
@@ -574,7 +622,15 @@ fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its
         let mut bad = Vec::new();
         for round in 0..150 {
             let fake = Fake::new(["one", "two"][round % 2], 16);
-            let done = palace.reembed("drawers", &fake, &mut |_| ()).unwrap();
+            let done = palace
+                .reembed(
+                    &loci_palace::reembed::Request {
+                        collection: "drawers",
+                        embedder: &fake,
+                    },
+                    &mut |_| (),
+                )
+                .unwrap();
             assert_eq!(
                 done.drawers, DRAWERS as u64,
                 "switched before all were there"
@@ -591,7 +647,9 @@ fn a_text_that_changes_at_the_moment_of_the_switch_never_keeps_the_vector_of_its
         }
         assert_eq!(bad, [], "vectors of other texts");
     });
-    let report = open(&path).verify(true).unwrap();
+    let report = open(&path)
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -624,13 +682,24 @@ fn an_embedder_that_breaks_its_contract_changes_nothing() {
     let before = contents(&palace, "drawers");
     for how in 0..4 {
         palace
-            .reembed("drawers", &Broken(how), &mut |_| ())
+            .reembed(
+                &loci_palace::reembed::Request {
+                    collection: "drawers",
+                    embedder: &Broken(how),
+                },
+                &mut |_| (),
+            )
             .unwrap_err();
         assert_eq!(rows_in(&path, "fresh_vectors"), 0, "{how}");
     }
     assert_eq!(contents(&palace, "drawers"), before);
     assert_eq!(pinned(&palace), old().0);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -640,7 +709,11 @@ fn a_collection_that_is_dropped_or_restored_meanwhile_is_left_in_one_piece() {
         let path = directory.path().join(how);
         let backup = directory.path().join(format!("{how}.backup"));
         planted(&path, 400);
-        open(&path).backup(&backup).unwrap();
+        open(&path)
+            .backup(&loci_palace::backup::Request {
+                target: backup.clone(),
+            })
+            .unwrap();
         let mut stepper = Stepper::start(&path, "new-8");
         stepper.line();
         let mut other = Worker::serve(&path);
@@ -665,7 +738,9 @@ fn a_collection_that_is_dropped_or_restored_meanwhile_is_left_in_one_piece() {
         }
         let last = stepper.end();
         let palace = open(&path);
-        let report = palace.verify(true).unwrap();
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(report.ok(), "{how}: {:?}", report.findings);
         assert!(last.get("error").is_some(), "{how}: {last}");
         match how {

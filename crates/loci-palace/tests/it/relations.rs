@@ -11,7 +11,7 @@ use loci_palace::{
 use serde_json::json;
 
 use crate::forget::assert_nowhere;
-use crate::mined::{DRAWERS, Scene, document};
+use crate::mined::{DRAWERS, Scene, document, undo_of};
 use crate::protocol::{facts_of, link_of};
 use crate::support::{Rng, Seeded, command, effort, fill, open, seed};
 
@@ -93,7 +93,9 @@ fn related(path: &Path) -> Palace {
 
 fn exported(palace: &Palace) -> String {
     let mut lines = Vec::new();
-    let report = palace.export(None, &mut lines).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut lines)
+        .unwrap();
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     String::from_utf8(lines).unwrap()
 }
@@ -141,7 +143,14 @@ fn facts_and_links_are_exported_with_the_whole_palace_only() {
     let directory = tempfile::tempdir().unwrap();
     let palace = related(&directory.path().join("palace"));
     let mut lines = Vec::new();
-    let report = palace.export(Some("drawers"), &mut lines).unwrap();
+    let report = palace
+        .export(
+            &loci_palace::export::Request {
+                collection: Some("drawers".into()),
+            },
+            &mut lines,
+        )
+        .unwrap();
     assert_eq!((report.exported, report.facts, report.links), (20, 0, 0));
     assert_eq!(String::from_utf8(lines).unwrap().lines().count(), 20);
 }
@@ -290,8 +299,17 @@ fn forget_leaves_no_byte_of_the_facts_and_links_of_a_drawer() {
         "UPDATE facts SET confidence = 0.5 WHERE source_id = 'a4';
          UPDATE links SET metadata = metadata || ' ' WHERE to_name = 'a4'",
     );
-    palace.repair().unwrap();
-    assert_eq!(palace.status().unwrap().state.damaged_relations, 2);
+    palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
+    assert_eq!(
+        palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .damaged_relations,
+        2
+    );
     let ids = (1..=20).map(|half| format!("a{}", half * 2));
     let outcome = palace.forget("drawers", &Selection::ids(ids)).unwrap();
     // The links of the deleted one had gone with it.
@@ -304,7 +322,10 @@ fn forget_leaves_no_byte_of_the_facts_and_links_of_a_drawer() {
     palace.close().unwrap();
     assert_nowhere(&path, gone.iter().map(String::as_str));
     let palace = open(&path);
-    let state = palace.status().unwrap().state;
+    let state = palace
+        .status(&loci_palace::status::Request::default())
+        .unwrap()
+        .state;
     assert_eq!(
         (state.facts, state.links, state.damaged_relations),
         (20, 20, 0)
@@ -378,7 +399,12 @@ fn a_kill_at_any_moment_leaves_every_acknowledged_fact_and_link() {
         for (at, link) in joined.iter().enumerate() {
             assert_eq!(*link, link_of(at as u64));
         }
-        assert!(palace.verify(true).unwrap().ok());
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
     }
 }
 
@@ -439,20 +465,30 @@ fn every_damaged_field_of_a_fact_or_link_is_found_left_out_and_set_aside() {
         assert!(facts.iter().all(|fact| before.0.contains(fact)), "{name}");
         assert!(links.iter().all(|link| before.1.contains(link)), "{name}");
         let mut lines = Vec::new();
-        let report = palace.export(None, &mut lines).unwrap();
+        let report = palace
+            .export(&loci_palace::export::Request::default(), &mut lines)
+            .unwrap();
         assert_eq!(report.warnings[0].code(), "damaged_relation", "{name}");
-        let findings = palace.verify(true).unwrap().findings;
+        let findings = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .findings;
         assert_eq!(findings.len(), 1, "{name}: {findings:?}");
         assert_eq!(findings[0].kind.as_str(), "damaged", "{name}");
         assert!(findings[0].detail.contains(&table[..4]), "{findings:?}");
-        let repaired = palace.repair().unwrap();
+        let repaired = palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap();
         assert!(
             repaired.remaining.is_empty() && repaired.salvage.is_none(),
             "{name}"
         );
         let said = repaired.actions.join("\n");
         assert!(said.contains("damaged_facts"), "{said}");
-        let state = palace.status().unwrap().state;
+        let state = palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state;
         assert_eq!(state.facts + state.links, 6, "{name}");
         assert_eq!(
             (state.damaged_relations, repaired.drawers_after),
@@ -513,7 +549,11 @@ fn a_salvaged_palace_has_the_facts_and_links() {
     }
     std::fs::write(&file, bytes).unwrap();
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let saved = palace.repair().unwrap().salvage.unwrap();
+    let saved = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap()
+        .salvage
+        .unwrap();
     assert_eq!(
         (saved.saved, saved.facts, saved.links),
         (20, 5, 2),
@@ -523,8 +563,20 @@ fn a_salvaged_palace_has_the_facts_and_links() {
     let fresh = open(&saved.palace);
     assert_eq!(all_facts(&fresh), facts[..5]);
     assert_eq!(all_links(&fresh), links);
-    assert_eq!(fresh.status().unwrap().state.damaged_relations, 1);
-    assert!(fresh.verify(true).unwrap().ok());
+    assert_eq!(
+        fresh
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .damaged_relations,
+        1
+    );
+    assert!(
+        fresh
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -534,7 +586,11 @@ fn a_backup_and_its_restore_have_the_facts_and_links() {
     let palace = related(&path);
     let before = (all_facts(&palace), all_links(&palace));
     let backup: PathBuf = directory.path().join("backup");
-    palace.backup(&backup).unwrap();
+    palace
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     relations(&palace).add_facts(&facts_of(9)).unwrap();
     palace
         .collection("drawers", false)
@@ -542,7 +598,12 @@ fn a_backup_and_its_restore_have_the_facts_and_links() {
         .delete(&Selection::ids(["a1"]))
         .unwrap();
     assert_ne!((all_facts(&palace), all_links(&palace)), before);
-    palace.restore(&backup, true).unwrap();
+    palace
+        .restore(&loci_palace::restore::Request {
+            backup: backup.clone(),
+            replace: true,
+        })
+        .unwrap();
     assert_eq!((all_facts(&palace), all_links(&palace)), before);
 }
 
@@ -578,7 +639,7 @@ fn links_of_a_mined_drawer_go_when_its_text_goes_and_an_undo_does_not_bring_them
     assert_eq!(mined.count().unwrap(), 2);
     let left = all_links(&palace);
     assert_eq!(left, links[1..]);
-    palace.undo(DRAWERS, report.run.unwrap()).unwrap();
+    palace.undo(&undo_of(DRAWERS, report.run.unwrap())).unwrap();
     assert_eq!(ids(&palace).len(), 3);
     assert_eq!(all_links(&palace), left);
 }

@@ -174,7 +174,12 @@ fn a_killed_run_goes_on() {
     assert_eq!(first(&report).verified, Some(true));
     let drawers = palace.collection("drawers", false).unwrap();
     assert_eq!(all(drawers.as_ref()), expected(&source.records[0]));
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]

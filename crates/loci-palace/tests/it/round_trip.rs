@@ -17,7 +17,9 @@ const LARGE: u64 = 3_700;
 
 fn export(palace: &Palace) -> String {
     let mut bytes = Vec::new();
-    let report = palace.export(None, &mut bytes).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut bytes)
+        .unwrap();
     assert_eq!(report.warnings, []);
     String::from_utf8(bytes).unwrap()
 }
@@ -116,7 +118,11 @@ fn a_round_trip_through_json_lines_is_complete_and_the_next_mine_reads_nothing()
         rows.unwrap().map(Result::unwrap).collect()
     };
     assert!(moments(&scene.path) == moments(&path), "moments differ");
-    assert!(copy.verify(true).unwrap().ok());
+    assert!(
+        copy.verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 
     let before = contents(&copy, DRAWERS);
     let again = scene.mine(&copy);
@@ -148,12 +154,22 @@ fn a_second_import_changes_nothing() {
     let path = scene.other();
     let copy = open(&path);
     import(&copy, &lines);
-    let seq = copy.status().unwrap().state.seq;
+    let seq = copy
+        .status(&loci_palace::status::Request::default())
+        .unwrap()
+        .state
+        .seq;
     let report = import(&copy, &lines);
     // One line says only how the collection with the projects is made.
     assert_eq!(report.skipped as usize, lines.lines().count() - 1);
     assert_eq!(report.added + report.updated + report.sources, 0);
-    assert_eq!(copy.status().unwrap().state.seq, seq);
+    assert_eq!(
+        copy.status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .seq,
+        seq
+    );
     assert!(export(&copy) == lines, "other lines");
 }
 
@@ -292,7 +308,12 @@ fn a_source_that_the_palace_mined_itself_is_never_overwritten() {
     };
     mine(&other, &scene.tree(), &forced);
     assert_eq!(contents(&other, DRAWERS).len(), count);
-    assert!(other.verify(true).unwrap().ok());
+    assert!(
+        other
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -333,15 +354,19 @@ fn what_does_not_travel_is_listed() {
     scene.mine(&palace);
     palace.memory("plain", true).unwrap();
     let mut bytes = Vec::new();
-    let report = palace.export(None, &mut bytes).unwrap();
-    let named = |report: &loci_palace::ExportReport| -> Vec<(String, u64)> {
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut bytes)
+        .unwrap();
+    let named = |report: &loci_palace::export::Answer| -> Vec<(String, u64)> {
         let left = report.left_out.iter();
         left.map(|left| (left.what.clone(), left.count)).collect()
     };
     assert_eq!(named(&report), [("runs".to_owned(), 1)]);
     let first = contents(&palace, DRAWERS).keys().next().unwrap().clone();
     palace.forget(DRAWERS, &Selection::ids([first])).unwrap();
-    let report = palace.export(None, &mut Vec::new()).unwrap();
+    let report = palace
+        .export(&loci_palace::export::Request::default(), &mut Vec::new())
+        .unwrap();
     let expected = [("runs".to_owned(), 1), ("forgotten".to_owned(), 0)];
     assert_eq!(named(&report), expected);
     assert!(!String::from_utf8(bytes).unwrap().contains("forget_key"));

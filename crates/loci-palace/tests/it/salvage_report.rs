@@ -116,7 +116,10 @@ fn kept_ids(path: &Path) -> BTreeSet<String> {
 
 fn salvaged(path: &Path) -> Option<SalvageReport> {
     let palace = Palace::connect(path, &OpenOptions::existing()).unwrap();
-    palace.repair().unwrap().salvage
+    palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap()
+        .salvage
 }
 
 /// Compares a report with the truth; gives how many are lost, and how many of them are named.
@@ -169,7 +172,12 @@ fn before_after_and_lost_add_up_to_the_truth_and_every_lost_drawer_is_named() {
         }
         with_id += report.lost.iter().filter(|lost| lost.id.is_some()).count();
         total = (total.0 + lost, total.1 + named);
-        assert!(open(&report.palace).verify(true).unwrap().ok());
+        assert!(
+            open(&report.palace)
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
         fs::remove_dir_all(&report.palace).unwrap();
     }
     assert!(total.0 > 200 && by_counter > 5, "{total:?}, {by_counter}");
@@ -234,7 +242,7 @@ fn an_index_file_names_lost_drawers_and_none_that_were_deleted_after_it_was_buil
         assert_eq!(lost.evidence, ["index"]);
         assert_eq!(lost.collection.as_deref(), Some(DRAWERS));
     }
-    assert_eq!(report.lost_without_a_trace(), report.lost_drawers - 1_080);
+    assert_eq!(report.lost_without_a_trace, report.lost_drawers - 1_080);
     // Without its tombstones the index tells nothing: its rows may have been deleted.
     let path = template.copy("no-tombstones", |bytes| {
         keep_schema_alone(bytes);
@@ -449,7 +457,7 @@ fn a_replaced_palace_is_whole_and_the_damaged_one_is_kept() {
     let damaged = fs::read(path.join("palace.sqlite3")).unwrap();
     let mut server = Worker::serve(&path);
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let report = palace.repair_with(REPLACE).unwrap();
+    let report = palace.repair(&REPLACE).unwrap();
     assert_eq!(report.remaining, []);
     let salvage = report.salvage.unwrap();
     assert_eq!(salvage.palace, path);
@@ -461,13 +469,24 @@ fn a_replaced_palace_is_whole_and_the_damaged_one_is_kept() {
         .is_empty()
     );
     // The same handle and a process that had the damaged palace open go on with the new one.
-    assert!(palace.verify(true).unwrap().ok());
-    assert_eq!(palace.status().unwrap().drawers, salvage.saved);
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
+    assert_eq!(
+        palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .drawers,
+        salvage.saved
+    );
     let status = server.must(&Request::Status);
     assert_eq!(status["drawers"], salvage.saved);
     server.finish();
     // Nothing is wrong any more: nothing happens.
-    let again = palace.repair_with(REPLACE).unwrap();
+    let again = palace.repair(&REPLACE).unwrap();
     assert!(
         again.actions.is_empty() && again.salvage.is_none(),
         "{again:?}"
@@ -502,9 +521,14 @@ fn a_kill_during_a_replacing_repair_leaves_the_old_palace_or_the_new_one() {
         }
         // The next process goes on, whatever was left.
         let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-        let report = palace.repair_with(REPLACE).unwrap();
+        let report = palace.repair(&REPLACE).unwrap();
         assert_eq!(report.remaining, [], "kill {kill}");
-        assert!(palace.verify(true).unwrap().ok());
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
         palace.close().unwrap();
         assert!(old_is_kept(&path, &damaged), "kill {kill}");
         assert!(kept_ids(&path) == wanted, "kill {kill}: other drawers");
@@ -520,7 +544,7 @@ fn a_replacing_repair_that_was_killed_between_its_renames_is_finished_by_the_nex
     let path = template.copy("between", |bytes| overwrite_texts(bytes));
     let damaged = fs::read(path.join("palace.sqlite3")).unwrap();
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let report = palace.repair_with(REPLACE).unwrap();
+    let report = palace.repair(&REPLACE).unwrap();
     palace.close().unwrap();
     drop(palace);
     let wanted = kept_ids(&path);
@@ -530,7 +554,12 @@ fn a_replacing_repair_that_was_killed_between_its_renames_is_finished_by_the_nex
     // After the old database was renamed, before the new one was.
     fs::rename(&database, &staged).unwrap();
     let palace = open(&path);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
     palace.close().unwrap();
     drop(palace);
     assert!(kept_ids(&path) == wanted);
@@ -539,7 +568,7 @@ fn a_replacing_repair_that_was_killed_between_its_renames_is_finished_by_the_nex
     fs::rename(&database, &staged).unwrap();
     fs::rename(&replaced, &database).unwrap();
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let report = palace.repair_with(REPLACE).unwrap();
+    let report = palace.repair(&REPLACE).unwrap();
     assert_eq!(report.remaining, []);
     assert_eq!(fs::read(report.replaced.unwrap()).unwrap(), damaged);
     assert!(kept_ids(&path) == wanted);

@@ -66,7 +66,12 @@ fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
     let add = Op::Add {
         rows: vec![random_row(&mut Rng(77), "b", 1, 8)],
     };
-    note("status", palace.status().map(|_| ()));
+    note(
+        "status",
+        palace
+            .status(&loci_palace::status::Request::default())
+            .map(|_| ()),
+    );
     note(
         "words",
         drawers().and_then(|drawers| {
@@ -84,7 +89,14 @@ fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
     let forget = Selection::ids(["a3".to_owned()]);
     note("forget", palace.forget("drawers", &forget).map(|_| ()));
     let target = path.join("a-backup");
-    note("backup", palace.backup(&target).map(|_| ()));
+    note(
+        "backup",
+        palace
+            .backup(&loci_palace::backup::Request {
+                target: target.clone(),
+            })
+            .map(|_| ()),
+    );
     let _ = palace.close();
     failed
 }
@@ -119,7 +131,9 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
         let harmed = copy(&path, &directory.path().join("harmed"), flip);
         let palace = Palace::connect(&harmed, &OpenOptions::existing()).unwrap();
         let report = palace
-            .verify(round % 2 == 0)
+            .verify(&loci_palace::verify::Request {
+                deep: round % 2 == 0,
+            })
             .unwrap_or_else(|error| panic!("verify, {flip:?}: {error:?}"));
         reported += usize::from(!report.ok());
         if report.ok() {
@@ -128,7 +142,7 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
             assert!(failed.is_empty(), "{flip:?}: {failed:?}");
         }
         let repaired = palace
-            .repair()
+            .repair(&loci_palace::repair::Request::default())
             .unwrap_or_else(|error| panic!("repair, {flip:?}: {error:?}"));
         drop(palace);
         let told = format!("{flip:?} {:?} {:?}", report.findings, repaired.actions);
@@ -140,7 +154,12 @@ fn a_flipped_byte_in_the_text_of_the_schema_is_found_and_salvaged_and_never_an_i
             None => harmed.clone(),
         };
         assert_eq!(contents(&open(&whole), "drawers"), model, "{told}");
-        assert!(open(&whole).verify(true).unwrap().ok());
+        assert!(
+            open(&whole)
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
         fs::remove_dir_all(&whole).unwrap();
         let _ = fs::remove_dir_all(&harmed);
     }
@@ -176,7 +195,11 @@ fn a_palace_with_a_damaged_schema_is_not_opened_so_nothing_in_it_is_removed() {
     assert!(error.help().unwrap().contains("repair"), "{error:?}");
     assert_eq!(fs::read(harmed.join(DATABASE)).unwrap(), before);
     let palace = Palace::connect(&harmed, &OpenOptions::existing()).unwrap();
-    let salvage = palace.repair().unwrap().salvage.unwrap();
+    let salvage = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap()
+        .salvage
+        .unwrap();
     assert_eq!(contents(&open(&salvage.palace), "drawers"), model);
 }
 
@@ -194,7 +217,9 @@ fn foreign_triggers_and_views_in_a_palace_are_reported_and_repair_drops_them() {
         )
         .unwrap();
     let palace = open(&path);
-    let report = palace.verify(false).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: false })
+        .unwrap();
     let found: Vec<_> = report
         .findings
         .iter()
@@ -208,9 +233,16 @@ fn foreign_triggers_and_views_in_a_palace_are_reported_and_repair_drops_them() {
             ("schema", "the index `extra` is no part of a palace"),
         ]
     );
-    let repaired = palace.repair().unwrap();
+    let repaired = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
     assert!(repaired.remaining.is_empty(), "{:?}", repaired.remaining);
-    assert!(palace.verify(true).unwrap().ok());
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
     assert_eq!(contents(&palace, "drawers"), before);
 }
 
@@ -249,7 +281,11 @@ fn a_backup_with_anything_foreign_in_its_schema_is_refused_and_nothing_is_touche
         ),
     ] {
         let backup = directory.path().join(format!("{name}.backup"));
-        palace.backup(&backup).unwrap();
+        palace
+            .backup(&loci_palace::backup::Request {
+                target: backup.clone(),
+            })
+            .unwrap();
         Connection::open(&backup)
             .unwrap()
             .execute_batch(sql)
@@ -263,7 +299,10 @@ fn a_backup_with_anything_foreign_in_its_schema_is_refused_and_nothing_is_touche
             };
             let error = Palace::connect(&target, &OpenOptions::create())
                 .unwrap()
-                .restore(&backup, replace)
+                .restore(&loci_palace::restore::Request {
+                    backup: backup.clone(),
+                    replace,
+                })
                 .unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
             assert!(error.to_string().contains(named), "{name}: {error}");
@@ -283,8 +322,19 @@ fn backups_of_every_format_still_restore() {
             .join(format!("format-{format}.sqlite3"));
         let path = directory.path().join("palace");
         let palace = Palace::connect(&path, &OpenOptions::create()).unwrap();
-        assert!(palace.restore(&backup, false).unwrap().drawers > 0);
-        let report = palace.verify(true).unwrap();
+        assert!(
+            palace
+                .restore(&loci_palace::restore::Request {
+                    backup: backup.clone(),
+                    replace: false
+                })
+                .unwrap()
+                .restored
+                > 0
+        );
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(report.ok(), "format {format}: {:?}", report.findings);
     }
 }

@@ -257,7 +257,11 @@ fn a_kill_during_forget_is_completed_by_the_next_process() {
         Worker::serve(&path).finish();
         let palace = open(&path);
         assert!(
-            !palace.status().unwrap().state.purge_pending,
+            !palace
+                .status(&loci_palace::status::Request::default())
+                .unwrap()
+                .state
+                .purge_pending,
             "still pending"
         );
         check(&palace, "drawers", &model, &mut rng, round % 10 == 9);
@@ -277,7 +281,11 @@ fn a_kill_during_restore_leaves_the_old_palace_or_the_backup() {
     let path = directory.path().join("palace");
     let old = fill(&open(&path), "drawers", "a", 300, 8, seed.0);
     let backup = directory.path().join("backup");
-    open(&path).backup(&backup).unwrap();
+    open(&path)
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     let restored = old.clone();
     let (mut taken, mut kept) = (0, 0);
     for round in 0..30 * effort() {
@@ -322,7 +330,11 @@ fn what_a_killed_restore_set_aside_keeps_its_log() {
     let path = directory.path().join("palace");
     let model = fill(&open(&path), "drawers", "a", 20, 8, 1);
     let backup = directory.path().join("backup");
-    open(&path).backup(&backup).unwrap();
+    open(&path)
+        .backup(&loci_palace::backup::Request {
+            target: backup.clone(),
+        })
+        .unwrap();
     // A killed writer leaves its commit in the log.
     let mut worker = Worker::serve(&path);
     let op = Op::Add {
@@ -388,6 +400,11 @@ fn eight_processes_create_one_new_palace_at_once_and_all_succeed() {
             (acknowledged..=acknowledged + killed).contains(&count),
             "{count} of {acknowledged}"
         );
-        assert!(palace.verify(true).unwrap().ok());
+        assert!(
+            palace
+                .verify(&loci_palace::verify::Request { deep: true })
+                .unwrap()
+                .ok()
+        );
     }
 }

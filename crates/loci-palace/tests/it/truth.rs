@@ -59,9 +59,13 @@ fn salvaged(scene: &Scene, name: &str, harm: impl Fn(&mut Vec<u8>), lost: usize)
     harm(&mut bytes);
     fs::write(database(&path), &bytes).unwrap();
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(!report.ok(), "{name}: verify finds nothing");
-    let repaired = palace.repair().unwrap();
+    let repaired = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
     drop(palace);
     assert_eq!(
         fs::read(database(&path)).unwrap(),
@@ -99,7 +103,12 @@ fn salvaged(scene: &Scene, name: &str, harm: impl Fn(&mut Vec<u8>), lost: usize)
             "{name}: the vector of {id}"
         );
     }
-    assert!(fresh.verify(true).unwrap().ok());
+    assert!(
+        fresh
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]
@@ -187,7 +196,11 @@ fn what_is_only_in_the_log_is_salvaged_too() {
     fs::write(database(&path), bytes).unwrap();
     let log = fs::read(path.join("palace.sqlite3-wal")).unwrap();
     let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-    let saved = palace.repair().unwrap().salvage.unwrap();
+    let saved = palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap()
+        .salvage
+        .unwrap();
     let fresh = open(&saved.palace);
     let found: usize = fresh
         .collections()
@@ -251,7 +264,9 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             .unwrap();
         assert_eq!(sound, "ok", "{name}: SQLite does not notice");
         let palace = open(&path);
-        let report = palace.verify(true).unwrap();
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(
             report
                 .findings
@@ -288,7 +303,9 @@ fn a_flipped_byte_inside_a_row_is_named_and_the_other_rows_are_read_and_queried(
             rows: vec![random_row(&mut Rng(4), "a", 78, 64)],
         };
         op.run(&palace, collection.as_ref()).unwrap();
-        let repaired = palace.repair().unwrap();
+        let repaired = palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap();
         assert_eq!(repaired.set_aside, ["a77"], "{name}");
         assert_eq!(
             (repaired.drawers_before, repaired.drawers_after),
@@ -337,7 +354,9 @@ fn a_damaged_drawer_can_be_deleted_and_leaves_nothing_behind() {
             loci_palace::search_words(&*collection, &word, 5, &loci_palace::Selection::all())
                 .unwrap();
         assert!(words.hits.is_empty());
-        palace.repair().unwrap();
+        palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap();
         check(&palace, "drawers", &model, &mut Rng(5), true);
     }
 }
@@ -407,14 +426,19 @@ fn a_damaged_log_gives_an_older_state_or_an_error_and_never_garbage() {
         let state = history.iter().find(|state| state.rows == found);
         let state = state.unwrap_or_else(|| panic!("case {case}: no state that there was"));
         // Commits behind the damage are missed aloud; repair takes note of that and of nothing else.
-        let findings = palace.verify(true).unwrap().findings;
+        let findings = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .findings;
         assert!(
             findings
                 .iter()
                 .all(|finding| finding.kind.as_str() == "log"),
             "case {case}: {findings:?}"
         );
-        palace.repair().unwrap();
+        palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap();
         check(&palace, "drawers", state, &mut rng, true);
     }
 }
@@ -449,7 +473,9 @@ fn commits_behind_a_flipped_byte_of_the_log_are_missed_aloud_and_the_log_is_kept
         .count()
         .unwrap();
     assert!((900..920).contains(&count), "{count}");
-    let report = palace.verify(false).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: false })
+        .unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert_eq!(report.findings[0].kind.as_str(), "log");
     palace.close().unwrap();
@@ -460,9 +486,18 @@ fn commits_behind_a_flipped_byte_of_the_log_are_missed_aloud_and_the_log_is_kept
         .collect();
     assert_eq!(fs::read(&kept[0]).unwrap(), bytes);
     let palace = open(&path);
-    palace.repair().unwrap();
-    assert!(palace.verify(true).unwrap().ok());
-    let status = palace.status().unwrap();
+    palace
+        .repair(&loci_palace::repair::Request::default())
+        .unwrap();
+    assert!(
+        palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
+    let status = palace
+        .status(&loci_palace::status::Request::default())
+        .unwrap();
     assert!(
         status
             .state
@@ -489,7 +524,11 @@ fn a_database_that_is_gone_or_empty_while_its_log_is_there_is_never_created_anew
         }
         assert_eq!(fs::read(path.join("palace.sqlite3-wal")).unwrap(), log);
         let palace = Palace::connect(&path, &OpenOptions::existing()).unwrap();
-        let saved = palace.repair().unwrap().salvage.unwrap();
+        let saved = palace
+            .repair(&loci_palace::repair::Request::default())
+            .unwrap()
+            .salvage
+            .unwrap();
         assert!(saved.saved > 0, "{saved:?}");
     }
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use loci_palace::{
-    Batch, ErrorKind, MetadataPatch, Palace, Reading, Selection, Swept, SyncChoice, Undone,
-};
+use loci_palace::{Batch, ErrorKind, MetadataPatch, Palace, Selection, Swept, Undone};
 use serde_json::json;
 
-use crate::mined::{DRAWERS, Scene, document, ids_by_text, shapes, with_word};
+use crate::mined::{
+    DRAWERS, Scene, document, ids_by_text, runs, shapes, sync_of, undo_of, with_word,
+};
 use crate::support::{Request, Row, Worker, contents, wait_until};
 
 fn undo(palace: &Palace, run: Option<u64>) -> Undone {
-    palace.undo(DRAWERS, run.unwrap()).unwrap()
+    palace.undo(&undo_of(DRAWERS, run.unwrap())).unwrap()
 }
 
 /// Everything of a drawer but when it was written.
@@ -21,18 +21,7 @@ fn told(palace: &Palace) -> BTreeMap<String, Row> {
 }
 
 fn sync(scene: &Scene, palace: &Palace) -> Swept {
-    let choice = SyncChoice {
-        apply: true,
-        ..SyncChoice::default()
-    };
-    palace
-        .sync(
-            DRAWERS,
-            std::slice::from_ref(&scene.root),
-            &Reading::default(),
-            choice,
-        )
-        .unwrap()
+    palace.sync(&sync_of(&scene.root)).unwrap()
 }
 
 fn patch(palace: &Palace, id: &str, json: &serde_json::Value) {
@@ -71,10 +60,12 @@ fn the_undo_of_a_first_mine_leaves_nothing_and_a_new_mine_is_whole() {
     assert!(told(&palace).is_empty());
     assert_eq!(scene.number("SELECT count(*) FROM sources"), 0);
     assert_eq!(
-        palace.runs(DRAWERS, 10).unwrap()[0].state,
+        runs(&palace, DRAWERS, 10)[0].state,
         loci_palace::RunState::Undone
     );
-    let error = palace.undo(DRAWERS, report.run.unwrap()).unwrap_err();
+    let error = palace
+        .undo(&undo_of(DRAWERS, report.run.unwrap()))
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("undone already"), "{error}");
     scene.mine(&palace);
@@ -136,7 +127,7 @@ fn an_undo_behind_a_later_run_of_the_same_source_is_refused() {
     scene.write("roses.md", document(2..5));
     let second = scene.mine(&palace).run.unwrap();
     let before = told(&palace);
-    let error = palace.undo(DRAWERS, first).unwrap_err();
+    let error = palace.undo(&undo_of(DRAWERS, first)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert!(
         error
@@ -146,10 +137,10 @@ fn an_undo_behind_a_later_run_of_the_same_source_is_refused() {
     );
     assert_eq!(told(&palace), before);
     assert_eq!(
-        palace.runs(DRAWERS, 10).unwrap()[1].state,
+        runs(&palace, DRAWERS, 10)[1].state,
         loci_palace::RunState::Done
     );
-    let error = palace.undo(DRAWERS, 99).unwrap_err();
+    let error = palace.undo(&undo_of(DRAWERS, 99)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
 }
 
@@ -185,12 +176,12 @@ fn the_undo_of_a_sync_is_refused_when_the_file_was_mined_again() {
     scene.write("roses.md", document(1..4));
     scene.mine(&palace);
     let before = told(&palace);
-    let error = palace.undo(DRAWERS, swept.run.unwrap()).unwrap_err();
+    let error = palace
+        .undo(&undo_of(DRAWERS, swept.run.unwrap()))
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert!(error.to_string().contains("roses.md"), "{error}");
-    let states: Vec<String> = palace
-        .runs(DRAWERS, 10)
-        .unwrap()
+    let states: Vec<String> = runs(&palace, DRAWERS, 10)
         .into_iter()
         .map(|run| run.state.as_str().to_owned())
         .collect();
@@ -227,7 +218,9 @@ fn the_undo_of_a_rename_is_refused_when_the_old_name_is_taken() {
     let renamed = scene.mine(&palace).run;
     scene.write("roses.md", document(5..7));
     scene.mine(&palace);
-    let error = palace.undo(DRAWERS, renamed.unwrap()).unwrap_err();
+    let error = palace
+        .undo(&undo_of(DRAWERS, renamed.unwrap()))
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     scene.assert_as_fresh(&palace);
 }
@@ -256,7 +249,9 @@ fn drawers_that_people_edited_deleted_or_forgot_since_are_left_to_them() {
         .map(|row| row.text.unwrap())
         .collect();
     assert_eq!(left, ["my own words"]);
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -298,7 +293,9 @@ fn an_undo_keeps_what_people_did_to_the_drawers_of_a_re_mine() {
         Some(&json!("very much")),
         "somebody's key is lost"
     );
-    let report = palace.verify(true).unwrap();
+    let report = palace
+        .verify(&loci_palace::verify::Request { deep: true })
+        .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
 }
 
@@ -397,7 +394,9 @@ fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
         });
         worker.kill();
         let palace = scene.open();
-        let report = palace.verify(true).unwrap();
+        let report = palace
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap();
         assert!(report.ok(), "{:?}", report.findings);
         // Every source is there with all its drawers, or not at all.
         let mut per_file: BTreeMap<String, usize> = BTreeMap::new();
@@ -405,7 +404,7 @@ fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
             *per_file.entry(shape.file).or_default() += 1;
         }
         assert!(per_file.values().all(|count| *count == 5), "{per_file:?}");
-        let state = palace.runs(DRAWERS, 1).unwrap().remove(0).state.to_string();
+        let state = runs(&palace, DRAWERS, 1).remove(0).state.to_string();
         if state == "undoing" {
             assert!(per_file.len() < 60);
             assert_eq!(undo(&palace, Some(run)).left, 0);

@@ -72,9 +72,16 @@ fn forget_backup_verify_and_rebuilds_go_on_while_others_write() {
                     if round % 18 == 1 {
                         let copy = directory.path().join(format!("copy{round}"));
                         let palace = open(&copy);
-                        palace.restore(&to, true).unwrap();
+                        palace
+                            .restore(&loci_palace::restore::Request {
+                                backup: to.clone(),
+                                replace: true,
+                            })
+                            .unwrap();
                         drop(palace);
-                        let report = open(&copy).verify(true).unwrap();
+                        let report = open(&copy)
+                            .verify(&loci_palace::verify::Request { deep: true })
+                            .unwrap();
                         assert!(report.ok(), "{:?}", report.findings);
                     }
                     std::fs::remove_file(to).unwrap();
@@ -107,7 +114,13 @@ fn forget_backup_verify_and_rebuilds_go_on_while_others_write() {
     Worker::serve(&path).finish();
     let palace = open(&path);
     check(&palace, "drawers", &all, &mut Rng(1), true);
-    assert!(!palace.status().unwrap().state.purge_pending);
+    assert!(
+        !palace
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .purge_pending
+    );
     palace.close().unwrap();
     crate::forget::assert_nowhere(
         &path,
@@ -150,9 +163,20 @@ fn two_processes_that_forget_at_once_both_succeed() {
     });
     Worker::serve(&path).finish();
     assert!(contents(&open(&path), "drawers").is_empty());
-    assert!(!open(&path).status().unwrap().state.purge_pending);
+    assert!(
+        !open(&path)
+            .status(&loci_palace::status::Request::default())
+            .unwrap()
+            .state
+            .purge_pending
+    );
     crate::forget::assert_nowhere(&path, words.iter().map(String::as_str));
-    assert!(open(&path).verify(true).unwrap().ok());
+    assert!(
+        open(&path)
+            .verify(&loci_palace::verify::Request { deep: true })
+            .unwrap()
+            .ok()
+    );
 }
 
 #[test]

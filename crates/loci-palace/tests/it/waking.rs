@@ -1,8 +1,6 @@
 //! What an agent is told when a session begins: never more tokens than asked for, the important first, all of it fenced.
 
-use loci_palace::{
-    Batch, DiaryNote, Fact, MetadataPatch, Palace, WakeUp, WakeUpOptions, count_tokens,
-};
+use loci_palace::{Batch, Fact, MetadataPatch, Palace, count_tokens, diary, wake_up};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -22,16 +20,26 @@ fn put(palace: &Palace, id: &str, text: &str, metadata: &Value) {
     drawers.add(&batch).unwrap();
 }
 
-fn told(palace: &Palace, wing: Option<&str>, agent: Option<&str>, budget: usize) -> WakeUp {
-    let options = WakeUpOptions {
+fn told(
+    palace: &Palace,
+    wing: Option<&str>,
+    agent: Option<&str>,
+    budget: usize,
+) -> wake_up::Answer {
+    let request = wake_up::Request {
         wing: wing.map(str::to_owned),
         agent: agent.map(str::to_owned),
         budget,
     };
-    palace.wake_up(&options).unwrap()
+    palace.wake_up(&request).unwrap()
 }
 
-fn codes(told: &WakeUp) -> Vec<&str> {
+fn set_identity(palace: &Palace, text: &str) {
+    let request = wake_up::identity::Request { text: text.into() };
+    palace.set_identity(&request).unwrap();
+}
+
+fn codes(told: &wake_up::Answer) -> Vec<&str> {
     told.warnings
         .iter()
         .map(loci_palace::Warning::code)
@@ -42,21 +50,21 @@ fn codes(told: &WakeUp) -> Vec<&str> {
 fn an_empty_palace_has_nothing_to_tell() {
     let (_directory, palace) = palace();
     let nothing = told(&palace, None, Some("claude"), 0);
-    assert_eq!(nothing, WakeUp::default());
+    assert_eq!(nothing, wake_up::Answer::default());
     assert_eq!(palace.identity().unwrap(), None);
-    palace.set_identity("").unwrap();
+    set_identity(&palace, "");
 }
 
 #[test]
 fn the_identity_is_kept_until_it_is_emptied() {
     let (_directory, palace) = palace();
-    palace.set_identity("I am Alice.\nBe brief.").unwrap();
-    palace.set_identity("I am Alice.\nBe exact.").unwrap();
+    set_identity(&palace, "I am Alice.\nBe brief.");
+    set_identity(&palace, "I am Alice.\nBe exact.");
     let identity = palace.identity().unwrap();
     assert_eq!(identity.as_deref(), Some("I am Alice.\nBe exact."));
     let text = told(&palace, None, None, 0).text;
     assert!(text.contains("I am Alice.\nBe exact."), "{text}");
-    palace.set_identity("  ").unwrap();
+    set_identity(&palace, "  ");
     assert_eq!(palace.identity().unwrap(), None);
     assert_eq!(told(&palace, None, None, 0).text, "");
 }
@@ -155,11 +163,10 @@ fn the_agents_last_diary_entries_are_told_once() {
     let (_directory, palace) = palace();
     put(&palace, "a", "about loci", &json!({"wing": "loci"}));
     for number in 0..5 {
-        let text = format!("thought {number}");
-        let note = DiaryNote {
-            agent: "claude",
-            text: &text,
-            ..DiaryNote::default()
+        let note = diary::write::Request {
+            agent: "claude".into(),
+            text: format!("thought {number}"),
+            ..diary::write::Request::default()
         };
         palace.write_diary(&note).unwrap();
     }
@@ -249,7 +256,7 @@ proptest! {
         budgets in prop::collection::vec(1_usize..900, 8),
     ) {
         let (_directory, palace) = palace();
-        palace.set_identity(&identity).unwrap();
+        set_identity(&palace, &identity);
         for (number, text) in texts.iter().enumerate() {
             let metadata = json!({"importance": number % 6, "wing": "w", "room": text.get(..9)});
             put(&palace, &number.to_string(), text, &metadata);

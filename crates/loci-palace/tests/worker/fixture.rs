@@ -55,9 +55,15 @@ pub(crate) fn make(path: &Path) {
     }
     palace.close().unwrap();
     let palace = Palace::open(path, &on("laptop")).unwrap();
-    palace.backup(&parent.join("format-7.sqlite3")).unwrap();
+    palace
+        .backup(&loci_palace::backup::Request {
+            target: parent.join("format-7.sqlite3").clone(),
+        })
+        .unwrap();
     let mut lines = std::fs::File::create(parent.join("format-7.jsonl")).unwrap();
-    palace.export(None, &mut lines).unwrap();
+    palace
+        .export(&loci_palace::export::Request::default(), &mut lines)
+        .unwrap();
 }
 
 /// No machine of ours is in the fixture.
@@ -80,7 +86,13 @@ fn posted_elsewhere(path: &Path) {
     )]);
     let (meter, stop) = (Meter::default(), AtomicBool::new(false));
     palace
-        .mine("post", &source, &MineOptions::default(), &meter, &stop)
+        .mine(&loci_palace::mine::Request {
+            collection: "post",
+            source: &source,
+            options: &MineOptions::default(),
+            meter: &meter,
+            stop: &stop,
+        })
         .unwrap();
     palace.close().unwrap();
 }
@@ -186,7 +198,15 @@ fn half_done(palace: &Palace) {
         .collect();
     Op::Add { rows }.run(palace, collection.as_ref()).unwrap();
     let tired = Tired(Fake::new("fake", 8), 0.into());
-    let error = palace.reembed("moving", &tired, &mut |_| ()).unwrap_err();
+    let error = palace
+        .reembed(
+            &loci_palace::reembed::Request {
+                collection: "moving",
+                embedder: &tired,
+            },
+            &mut |_| (),
+        )
+        .unwrap_err();
     assert!(error.to_string().contains("tired"), "{error}");
 }
 
@@ -260,7 +280,13 @@ fn posted(palace: &Palace) {
         let source = Post(letters);
         let (meter, stop) = (Meter::default(), AtomicBool::new(false));
         palace
-            .mine("post", &source, &MineOptions::default(), &meter, &stop)
+            .mine(&loci_palace::mine::Request {
+                collection: "post",
+                source: &source,
+                options: &MineOptions::default(),
+                meter: &meter,
+                stop: &stop,
+            })
             .unwrap();
     };
     mine(vec![(

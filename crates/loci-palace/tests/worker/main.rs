@@ -32,7 +32,7 @@ mod protocol;
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use loci_palace::{Error, Fact, FactSearch, OpenOptions, Palace};
+use loci_palace::{Error, Fact, OpenOptions, Palace, facts};
 use protocol::{Op, Request, Rng, Row, embedder_named, random_op, reembedded};
 use serde_json::{Value, json};
 
@@ -157,14 +157,20 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
     let palace = open(path).unwrap();
     let mut waits = true;
     let answer = embedder_named(&palace, embedder).and_then(|embedder| {
-        palace.reembed(collection, embedder.as_ref(), &mut |progress| {
-            say(&json!({"done": progress.done, "total": progress.total}));
-            let mut line = String::new();
-            if waits {
-                std::io::stdin().lock().read_line(&mut line).unwrap();
-                waits = line.trim_end() != "run";
-            }
-        })
+        palace.reembed(
+            &loci_palace::reembed::Request {
+                collection: collection,
+                embedder: embedder.as_ref(),
+            },
+            &mut |progress| {
+                say(&json!({"done": progress.done, "total": progress.total}));
+                let mut line = String::new();
+                if waits {
+                    std::io::stdin().lock().read_line(&mut line).unwrap();
+                    waits = line.trim_end() != "run";
+                }
+            },
+        )
     });
     say(&answered(answer.map(|done| reembedded(&done))));
     palace.close().unwrap();
@@ -196,17 +202,20 @@ fn supersede(path: &Path) {
 fn succeed(path: &Path, name: &str) {
     let palace = open(path).unwrap();
     for subject in std::io::stdin().lock().lines() {
-        let old = FactSearch {
-            subject: Some(subject.unwrap()),
-            predicate: Some("is".into()),
-            object: Some("old".into()),
-            ..FactSearch::default()
+        let request = facts::supersede::Request {
+            old: facts::Selector {
+                subject: Some(subject.unwrap()),
+                predicate: Some("is".into()),
+                object: Some("old".into()),
+                ..facts::Selector::default()
+            },
+            new: Fact {
+                object: name.into(),
+                ..Fact::default()
+            },
+            at: None,
         };
-        let new = Fact {
-            object: name.into(),
-            ..Fact::default()
-        };
-        let answer = match palace.supersede_fact(&old, &new, None) {
+        let answer = match palace.supersede_fact(&request) {
             Ok(_) => format!("won {name}"),
             Err(error @ Error::Conflict { .. }) => format!("lost {error}"),
             Err(error) => panic!("{error}"),

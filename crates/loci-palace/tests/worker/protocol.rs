@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use loci_palace::{
     Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Fact, Filter, Get,
     Include, Kinship, Link, LinkEnd, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions,
-    Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree,
+    Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree, mine, undo,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -244,7 +244,7 @@ impl Request {
                 Ok(json!(rows))
             }
             Self::Status => {
-                let status = palace.status()?;
+                let status = palace.status(&loci_palace::status::Request::default())?;
                 Ok(json!({
                     "drawers": status.drawers,
                     "purge_pending": status.state.purge_pending,
@@ -254,19 +254,29 @@ impl Request {
                 }))
             }
             Self::Verify { deep } => {
-                let report = palace.verify(*deep)?;
+                let report = palace.verify(&loci_palace::verify::Request { deep: *deep })?;
                 Ok(json!({"ok": report.ok(), "findings": report.findings}))
             }
             Self::Repair => {
-                let report = palace.repair()?;
+                let report = palace.repair(&loci_palace::repair::Request::default())?;
                 Ok(json!({"actions": report.actions, "remaining": report.remaining}))
             }
             Self::Replace => {
-                let report = palace.repair_with(RepairOptions { replace: true })?;
+                let report = palace.repair(&RepairOptions { replace: true })?;
                 Ok(json!({"actions": report.actions, "remaining": report.remaining}))
             }
-            Self::Backup { to } => Ok(json!(palace.backup(to.as_ref())?)),
-            Self::Restore { from } => Ok(json!(palace.restore(from.as_ref(), true)?.drawers)),
+            Self::Backup { to } => {
+                let target = to.into();
+                let request = loci_palace::backup::Request { target };
+                Ok(json!(palace.backup(&request)?.bytes))
+            }
+            Self::Restore { from } => {
+                let request = loci_palace::restore::Request {
+                    backup: from.into(),
+                    replace: true,
+                };
+                Ok(json!(palace.restore(&request)?.restored))
+            }
             Self::Drop { collection } => {
                 palace.delete_collection(collection)?;
                 Ok(json!(null))
@@ -305,23 +315,29 @@ impl Request {
                 embedder,
             } => {
                 let embedder = embedder_named(palace, embedder)?;
-                Ok(reembedded(&palace.reembed(
+                let request = loci_palace::reembed::Request {
                     collection,
-                    embedder.as_ref(),
-                    &mut |_| (),
-                )?))
+                    embedder: embedder.as_ref(),
+                };
+                Ok(reembedded(&palace.reembed(&request, &mut |_| ())?))
             }
             Self::Mine { collection, roots } => {
-                let report = palace.mine(
+                let report = palace.mine(&mine::Request {
                     collection,
-                    &Tree::new(roots, Reading::default())?,
-                    &MineOptions::default(),
-                    &Meter::default(),
-                    &AtomicBool::new(false),
-                )?;
+                    source: &Tree::new(roots, Reading::default())?,
+                    options: &MineOptions::default(),
+                    meter: &Meter::default(),
+                    stop: &AtomicBool::new(false),
+                })?;
                 Ok(json!(report))
             }
-            Self::Undo { collection, run } => Ok(json!(palace.undo(collection, *run)?)),
+            Self::Undo { collection, run } => {
+                let collection = collection.clone();
+                Ok(json!(palace.undo(&undo::Request {
+                    collection,
+                    run: *run
+                })?))
+            }
         }
     }
 }
@@ -370,7 +386,7 @@ pub fn told(answer: &loci_palace::Answer) -> Value {
     json!({"hits": hits, "in_scope": answer.in_scope, "warnings": warnings(&answer.warnings)})
 }
 
-pub fn reembedded(done: &loci_palace::Reembedded) -> Value {
+pub fn reembedded(done: &loci_palace::reembed::Answer) -> Value {
     json!({"drawers": done.drawers, "made": done.made, "resumed": done.resumed})
 }
 

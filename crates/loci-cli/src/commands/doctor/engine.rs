@@ -1,8 +1,8 @@
 //! What works in the palace: its index, the models behind its vectors, and the versions of this build.
 
 use loci_palace::{
-    EmbedderIdentity, EngineVersions, MINILM_NAME, Palace, Presence, STATIC_NAME, Status,
-    StoredModel, path_text,
+    EmbedderIdentity, EngineVersions, MINILM_NAME, Palace, Presence, STATIC_NAME, StoredModel,
+    path_text, status,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) fn versions() -> (Value, Section) {
 }
 
 /// How far the index of each collection is behind.
-pub(super) fn index(status: Option<&Status>, findings: &mut Findings) -> (Value, Section) {
+pub(super) fn index(status: Option<&status::Answer>, findings: &mut Findings) -> (Value, Section) {
     let mut section = Section::new("index");
     let Some(status) = status else {
         return (Value::Null, section);
@@ -100,7 +100,7 @@ pub(super) fn index(status: Option<&Status>, findings: &mut Findings) -> (Value,
 /// What made the vectors of each collection and whether it is here; and the models that were added.
 pub(super) fn models(
     palace: Option<&Palace>,
-    status: Option<&Status>,
+    status: Option<&status::Answer>,
     findings: &mut Findings,
 ) -> (Value, Section) {
     let mut section = Section::new("models");

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use loci_agents::{Home, hooks, wiring};
-use loci_palace::{ErrorKind, Palace, PalaceRef, RoundTrip, VerifyReport, path_text};
+use loci_palace::{ErrorKind, Palace, PalaceRef, RoundTrip, VerifyReport, path_text, verify};
 use serde_json::{Value, json};
 
 use super::advice::{self, Findings};
@@ -131,7 +131,7 @@ fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -
     };
     let spinner = session.printer.spinner();
     spinner.set_message("recomputing everything");
-    let report = palace.verify(true);
+    let report = palace.verify(&verify::Request { deep: true });
     spinner.finish_and_clear();
     match report {
         Ok(report) => {
@@ -253,7 +253,7 @@ fn verified(
 ) -> VerifyReport {
     let report = Palace::connect_leniently(PalaceRef::local(path), &session.options(false))
         .and_then(|palace| {
-            let report = palace.verify(deep)?;
+            let report = palace.verify(&verify::Request { deep })?;
             palace.close()?;
             Ok(report)
         });

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use loci_palace::{
-    Config, Disk, Error, ErrorKind, Palace, PalaceRef, Process, Status, default_palace, disk_of,
+    Config, Disk, Error, ErrorKind, Palace, PalaceRef, Process, default_palace, disk_of, status,
     users_of, wal_bytes,
 };
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(super) struct Chosen {
 pub(super) struct Seen<'s> {
     /// It, if its settings allow to name it; open only if there is a status.
     pub(super) palace: Option<&'s Palace>,
-    pub(super) status: Option<Status>,
+    pub(super) status: Option<status::Answer>,
     pub(super) json: Value,
     pub(super) section: Section,
 }
@@ -119,7 +119,7 @@ pub(super) fn examine<'s>(
 }
 
 enum Opened<'s> {
-    Read(&'s Palace, Box<Status>),
+    Read(&'s Palace, Box<status::Answer>),
     /// What it is instead.
     Other(&'static str, Option<&'s Palace>),
 }
@@ -145,7 +145,7 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             return Opened::Other("unreadable", None);
         }
     };
-    match palace.status() {
+    match palace.status(&status::Request::default()) {
         Ok(status) => Opened::Read(palace, Box::new(status)),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             findings.note(
@@ -181,7 +181,7 @@ fn decision(by: &str) -> String {
     }
 }
 
-fn add_status(json: &mut Value, palace: &Palace, status: &Status) {
+fn add_status(json: &mut Value, palace: &Palace, status: &status::Answer) {
     let state = &status.state;
     let more = json!({
         "backend": palace.backend_name(),
@@ -207,7 +207,7 @@ fn add_status(json: &mut Value, palace: &Palace, status: &Status) {
     }
 }
 
-fn lines_of(section: &mut Section, palace: &Palace, status: &Status) {
+fn lines_of(section: &mut Section, palace: &Palace, status: &status::Answer) {
     let state = &status.state;
     section.line(
         "holds",
@@ -274,7 +274,7 @@ fn bytes_of(path: &Path) -> u64 {
         .sum()
 }
 
-fn of_status(status: &Status, place: &PalaceRef, findings: &mut Findings) {
+fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings) {
     let state = &status.state;
     if state.purge_pending {
         findings.warn(

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use loci_palace::{
     DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, LostPiece, Phase, RelationsReport,
-    RescueOptions, RescueReport, RescueStep, RescuedCollection, candidates_file, open_foreign,
-    shell_quoted,
+    RescueStep, RescuedCollection, candidates_file, open_foreign, rescue, shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -33,7 +32,7 @@ pub(super) fn run(
     let source = open_foreign(path, Some(kind));
     spinner.finish_and_clear();
     let source = source?;
-    let options = RescueOptions {
+    let options = rescue::Request {
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
         dry_run: arguments.dry_run,
@@ -65,10 +64,10 @@ fn candidates_to(
 
 fn import(
     source: &dyn ForeignPalace,
-    options: &RescueOptions,
+    options: &rescue::Request,
     session: &Session<'_>,
     bar: &ProgressBar,
-) -> Result<RescueReport> {
+) -> Result<rescue::Answer> {
     let mut progress = |step: RescueStep<'_>| {
         bar.set_length(step.total.max(step.done));
         bar.set_position(step.done);
@@ -99,7 +98,7 @@ fn import(
     }
 }
 
-fn shown(printer: Printer, report: &RescueReport) -> String {
+fn shown(printer: Printer, report: &rescue::Answer) -> String {
     let mut text = format!(
         "{} `{}` ({})\n",
         if report.dry_run {
@@ -233,7 +232,7 @@ fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
 }
 
 /// Texts whose id is not certain, and the file that they are in.
-fn candidates(printer: Printer, report: &RescueReport, text: &mut String) {
+fn candidates(printer: Printer, report: &rescue::Answer, text: &mut String) {
     if report.candidates == 0 {
         return;
     }
@@ -276,7 +275,7 @@ fn origin_words(origin: &str) -> &str {
 }
 
 /// How to search what has not gone where `search` looks by itself.
-fn where_to_search(printer: Printer, report: &RescueReport, text: &mut String) {
+fn where_to_search(printer: Printer, report: &rescue::Answer, text: &mut String) {
     let found_at_once = report
         .collections
         .iter()

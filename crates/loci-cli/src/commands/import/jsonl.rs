@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use loci_files::foreign::{ForeignFile, open_stream};
-use loci_palace::{Error, ImportOptions, ImportReport};
+use loci_palace::{Error, import};
 
 use super::{SHOWN_LOSSES, rule};
 use crate::args::ImportArguments;
@@ -21,7 +21,7 @@ pub(super) fn run(
 ) -> Result<Reply> {
     // The input is opened first: without it no palace is created.
     let input = open(file)?;
-    let options = ImportOptions {
+    let request = import::Request {
         collection: arguments.collection.clone(),
         on_conflict: rule(arguments.on_conflict),
         allow_again: arguments.allow_again,
@@ -36,11 +36,11 @@ pub(super) fn run(
     let report = match input {
         Input::File(file, _) => {
             let mut file = BufReader::with_capacity(BUFFER, bar.wrap_read(file));
-            palace.import_file(&mut file, &options, &mut show)
+            palace.import_file(&mut file, &request, &mut show)
         }
         Input::Stream(stream) => {
             let mut stream = BufReader::with_capacity(BUFFER, bar.wrap_read(stream));
-            palace.import(&mut stream, &options, &mut show)
+            palace.import(&mut stream, &request, &mut show)
         }
     };
     bar.finish_and_clear();
@@ -91,7 +91,7 @@ fn open(file: &Path) -> Result<Input> {
     })
 }
 
-fn shown(printer: Printer, report: &ImportReport) -> String {
+fn shown(printer: Printer, report: &import::Answer) -> String {
     let mut text = format!(
         "added {}, updated {}, skipped {}, failed {}\n",
         report.added, report.updated, report.skipped, report.failed

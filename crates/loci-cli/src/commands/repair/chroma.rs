@@ -1,16 +1,12 @@
-//! `loci repair --chroma`: a ChromaDB directory made whole for ChromaDB itself.
+//! `loci repair --chroma`: repairs a ChromaDB directory for ChromaDB itself.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use loci_palace::chroma::{CollectionRepair, RepairOptions, RepairReport, repair};
-use loci_palace::{
-    Error, ErrorKind, ForeignFinding, ForeignKind, Severity, diagnose, path_text, shell_quoted,
-};
-use serde::Serialize;
+use loci_palace::chroma::{CollectionRepair, RepairAnswer, RepairOptions, RepairReport, repair};
+use loci_palace::{Error, ErrorKind, path_text, shell_quoted};
 
 use crate::args::RepairArguments;
-use crate::commands::doctor::grave;
 use crate::commands::quarantine::{DATABASE, chroma_directory};
 use crate::failure::{Exit, Failure, Result};
 use crate::print::Printer;
@@ -38,21 +34,15 @@ pub(super) fn run(
     }
     let spinner = session.printer.spinner();
     spinner.set_message(format!("reading {}", path.display()));
-    let report = if arguments.embed {
+    let answer = if arguments.embed {
         with_models(&path, &options, session)
     } else {
         repair(&path, &options).map_err(Failure::from)
     };
-    let remaining = report.as_ref().map(remaining);
     spinner.finish_and_clear();
-    let (remaining, report) = (remaining.unwrap_or_default(), report?);
-    let text = shown(session.printer, &report, &remaining, copied);
-    let answer = Answer {
-        report: &report,
-        remaining: &remaining,
-    };
-    let whole = is_whole(&report) && remaining.is_empty();
-    Ok(Reply::new(&answer, text)?.exit_if(!whole, Exit::Nothing))
+    let answer = answer?;
+    let text = lines(session.printer, &answer, copied);
+    Ok(Reply::new(&answer, text)?.exit_if(!answer.ok(), Exit::Nothing))
 }
 
 /// Repairs with the models that were added on this machine. That needs the settings of a palace, and no palace.
@@ -60,58 +50,23 @@ fn with_models(
     path: &Path,
     options: &RepairOptions,
     session: &Session<'_>,
-) -> Result<RepairReport> {
+) -> Result<RepairAnswer> {
     match session.existing() {
         Ok(palace) => Ok(palace.repair_chroma_with_models(path, options)?),
         Err(Failure::Palace(error)) if error.kind() == ErrorKind::NotFound => {
             let directory = tempfile::tempdir()
                 .map_err(|source| Error::io("cannot create", "a directory", source))?;
             let palace = session.beside(&directory.path().join("palace"))?;
-            let report = palace.repair_chroma_with_models(path, options);
+            let answer = palace.repair_chroma_with_models(path, options);
             palace.close()?;
-            Ok(report?)
+            Ok(answer?)
         }
         Err(error) => Err(error),
     }
 }
 
-/// What was done, and what is wrong all the same.
-#[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(flatten)]
-    report: &'a RepairReport,
-    remaining: &'a [ForeignFinding],
-}
-
-/// What is still wrong, notes aside. A dry run changes nothing, so it is not asked.
-fn remaining(report: &RepairReport) -> Vec<ForeignFinding> {
-    let found = match (report.changed, report.dry_run) {
-        (true, true) => return Vec::new(),
-        (false, _) => report.findings.clone(),
-        (true, false) => match diagnose(&report.path, Some(ForeignKind::Chroma)) {
-            Ok(diagnosis) => diagnosis.findings,
-            Err(error) => {
-                let unread = ForeignFinding::new("unreadable", Severity::Error, error.to_string());
-                vec![unread]
-            }
-        },
-    };
-    grave(&found).cloned().collect()
-}
-
-/// Whether every record has its vector and its metadata again.
-fn is_whole(report: &RepairReport) -> bool {
-    report.collections.iter().all(|of| {
-        of.needs_embedding.is_empty() && of.lost.is_empty() && of.metadata_lost.is_empty()
-    }) && report.candidates == 0
-}
-
-fn shown(
-    printer: Printer,
-    report: &RepairReport,
-    remaining: &[ForeignFinding],
-    copied: bool,
-) -> String {
+fn lines(printer: Printer, answer: &RepairAnswer, copied: bool) -> String {
+    let RepairAnswer { report, remaining } = answer;
     let mut text = if report.changed {
         done(printer, report)
     } else {
@@ -128,7 +83,7 @@ fn shown(
         let message = printer.name(&finding.message);
         let _ = writeln!(text, "  {}{place}: {message}", finding.code);
     }
-    if !is_whole(report) || !remaining.is_empty() {
+    if !answer.ok() {
         advice(printer, report, &mut text);
     }
     text

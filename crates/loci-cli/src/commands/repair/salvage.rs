@@ -1,9 +1,8 @@
-//! What a salvage saved and lost, for programs and for people.
+//! What a salvage saved and lost, for people.
 
 use std::fmt::Write as _;
 
-use loci_palace::{LostDrawer, LostRelation, SalvageReport, path_text};
-use serde_json::{Value, json};
+use loci_palace::{LostDrawer, LostRelation, SalvageReport};
 
 use super::counted;
 use crate::commands::export::left_out;
@@ -11,32 +10,6 @@ use crate::print::Printer;
 
 /// Lost drawers that are shown one by one; `--json` has them all.
 const SHOWN: usize = 20;
-
-pub(super) fn json(salvage: &SalvageReport) -> Value {
-    json!({
-        "palace": path_text(&salvage.palace),
-        "drawers_before": salvage.drawers_before,
-        "known_by": salvage.known_by,
-        "saved": salvage.saved,
-        "facts": salvage.facts,
-        "links": salvage.links,
-        "without_vector": salvage.without_vector,
-        "damaged": salvage.damaged,
-        "damaged_drawers": salvage.damaged_drawers,
-        "duplicates": salvage.duplicates,
-        "lost_drawers": salvage.lost_drawers,
-        "lost_without_a_trace": salvage.lost_without_a_trace(),
-        "lost": salvage.lost,
-        "lost_facts": salvage.lost_facts,
-        "lost_links": salvage.lost_links,
-        "discrepancies": salvage.discrepancies,
-        "sources": salvage.sources,
-        "incomplete_sources": salvage.incomplete_sources,
-        "left_out": salvage.left_out,
-        "unreadable_pages": salvage.unreadable_pages,
-        "damaged_records": salvage.damaged_records,
-    })
-}
 
 pub(super) fn text(printer: Printer, salvage: &SalvageReport) -> String {
     let mut text = format!(
@@ -68,11 +41,11 @@ pub(super) fn text(printer: Printer, salvage: &SalvageReport) -> String {
             counted(more as u64)
         );
     }
-    if salvage.lost_without_a_trace() > 0 {
+    if salvage.lost_without_a_trace > 0 {
         let _ = writeln!(
             text,
             "lost: {} drawer(s) of which nothing is left but the count",
-            counted(salvage.lost_without_a_trace())
+            counted(salvage.lost_without_a_trace)
         );
     }
     relations(printer, "fact", &salvage.lost_facts, &mut text);

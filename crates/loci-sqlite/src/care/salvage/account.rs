@@ -73,6 +73,7 @@ pub(super) fn settle(
         .into_iter()
         .map(|(row, trace)| lost_drawer(row, trace, found))
         .collect();
+    report.lost_without_a_trace = report.lost_drawers.saturating_sub(report.lost.len() as u64);
     note_discrepancies(finds, found, report);
     settle_relations(finds, evidence, report);
     report.left_out = left_out(evidence);
@@ -186,7 +187,7 @@ pub(super) fn doubtful(
     damaged_origins: &BTreeSet<i64>,
     collection: &str,
 ) -> Doubtful {
-    if report.lost_without_a_trace() > 0 || report.known_by == KnownBy::Evidence {
+    if report.lost_without_a_trace > 0 || report.known_by == KnownBy::Evidence {
         return Doubtful::All;
     }
     let damaged = damaged_origins

@@ -1,12 +1,43 @@
-//! Finding facts: by name whatever its case, at a date, a page at a time; and saying why nothing was found.
+//! Finds facts by name whatever its case, at a date, a page at a time. An empty answer says why
+//! nothing was found.
 
 use std::collections::BTreeSet;
 
 use loci_core::clock::now_ms;
-use loci_core::{Fact, FactQuery, MAX_RESULTS, Relations, Result, Warning};
+use loci_core::{Fact, MAX_RESULTS, Relations, Result, Warning};
 
-use super::{FactAnswer, FactSearch, FactState, dates};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FactState, Selector, dates};
 use crate::search::distance;
+
+/// Which facts are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Request {
+    /// Which facts match.
+    #[serde(flatten)]
+    pub selector: Selector,
+    /// Also facts that have ended or not begun. Otherwise, and without a date, only facts that hold
+    /// now.
+    pub ended: bool,
+    /// At most so many; 0 means 100.
+    pub limit: usize,
+    /// Leave out so many first.
+    pub offset: usize,
+}
+
+/// A page of facts, and how many there are in all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// In the order asked for.
+    pub facts: Vec<FactState>,
+    /// How many match, whatever the limit.
+    pub total: u64,
+    /// Why nothing was found.
+    pub warnings: Vec<Warning>,
+}
 
 /// Facts per answer when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -14,98 +45,39 @@ const DEFAULT_LIMIT: usize = 100;
 const COMPARED: usize = 2_000;
 
 /// The facts of a search, in the order added.
-pub(super) fn find(relations: &dyn Relations, search: &FactSearch) -> Result<FactAnswer> {
-    let now = now_ms();
-    let as_of = match &search.as_of {
+pub(super) fn find(relations: &dyn Relations, request: &Request) -> Result<Answer> {
+    let (now, selector) = (now_ms(), &request.selector);
+    let as_of = match &selector.as_of {
         Some(date) => Some(dates::read("as_of", date)?.span.last),
-        None => (!search.ended).then_some(now),
+        None => (!request.ended).then_some(now),
     };
-    let (limit, offset) = (limit_of(search.limit), search.offset);
-    let mut answer = FactAnswer::default();
+    let (limit, offset) = (limit_of(request.limit), request.offset);
+    let mut answer = Answer::default();
     let mut others = Others::default();
-    relations.each_fact(&query_of(search), &mut |fact| {
+    relations.each_fact(&selector.query(), &mut |fact| {
         if !as_of.is_none_or(|moment| fact.holds_at(moment)) {
             others.note(fact);
             return;
         }
         answer.total += 1;
         if answer.total > offset as u64 && answer.facts.len() < limit {
-            answer.facts.push(state(fact, now));
+            answer.facts.push(FactState::at(fact, now));
         }
     })?;
     if answer.total == 0 {
         answer.warnings = if others.count > 0 {
-            vec![others.warning(search.as_of.as_deref())]
+            vec![others.warning(selector.as_of.as_deref())]
         } else {
-            missing_names(relations, search)?
+            missing_names(relations, selector)?
         };
     }
     Ok(answer)
 }
 
-/// Facts in the order in which they began, those whose beginning is unknown last; among equals in the order added.
-pub(super) fn timeline(
-    relations: &dyn Relations,
-    entity: Option<&str>,
-    limit: usize,
-    offset: usize,
-) -> Result<FactAnswer> {
-    let search = FactSearch {
-        entity: entity.map(str::to_owned),
-        ..FactSearch::default()
-    };
-    let now = now_ms();
-    let wanted = limit_of(limit).saturating_add(offset);
-    let mut answer = FactAnswer::default();
-    let mut kept: Vec<(i64, u64, Fact)> = Vec::new();
-    relations.each_fact(&query_of(&search), &mut |fact| {
-        answer.total += 1;
-        let began = match fact.span().0 {
-            i64::MIN => i64::MAX,
-            began => began,
-        };
-        kept.push((began, answer.total, fact));
-        // What cannot be on the page any more is let go from time to time.
-        if kept.len() >= wanted.saturating_mul(2).saturating_add(1_000) {
-            keep_first(&mut kept, wanted);
-        }
-    })?;
-    keep_first(&mut kept, wanted);
-    let page = kept.into_iter().skip(offset);
-    answer.facts = page.map(|(_, _, fact)| state(fact, now)).collect();
-    if answer.total == 0 {
-        answer.warnings = missing_names(relations, &search)?;
-    }
-    Ok(answer)
-}
-
-fn keep_first(kept: &mut Vec<(i64, u64, Fact)>, wanted: usize) {
-    kept.sort_by_key(|(began, order, _)| (*began, *order));
-    kept.truncate(wanted);
-}
-
-fn limit_of(limit: usize) -> usize {
+pub(super) fn limit_of(limit: usize) -> usize {
     match limit {
         0 => DEFAULT_LIMIT,
         limit => limit.min(MAX_RESULTS),
-    }
-}
-
-pub(super) fn query_of(search: &FactSearch) -> FactQuery {
-    FactQuery {
-        id: search.id.clone(),
-        entity: search.entity.clone(),
-        subject: search.subject.clone(),
-        predicate: search.predicate.clone(),
-        object: search.object.clone(),
-        any_case: true,
-    }
-}
-
-fn state(fact: Fact, now: i64) -> FactState {
-    FactState {
-        current: fact.holds_at(now),
-        fact,
     }
 }
 
@@ -142,9 +114,9 @@ impl Others {
 /// Says which of the names asked for are not there, and what is spelled nearly so.
 pub(super) fn missing_names(
     relations: &dyn Relations,
-    search: &FactSearch,
+    selector: &Selector,
 ) -> Result<Vec<Warning>> {
-    let names: BTreeSet<&String> = [&search.entity, &search.subject, &search.object]
+    let names: BTreeSet<&String> = [&selector.entity, &selector.subject, &selector.object]
         .into_iter()
         .flatten()
         .collect();
@@ -159,7 +131,7 @@ pub(super) fn missing_names(
         });
     }
     if warnings.is_empty()
-        && let Some(warning) = other_predicates(relations, search)?
+        && let Some(warning) = other_predicates(relations, selector)?
     {
         warnings.push(warning);
     }
@@ -167,17 +139,17 @@ pub(super) fn missing_names(
 }
 
 /// What is said of the names that are there, where the predicate is what is missing.
-fn other_predicates(relations: &dyn Relations, search: &FactSearch) -> Result<Option<Warning>> {
-    let Some(predicate) = &search.predicate else {
+fn other_predicates(relations: &dyn Relations, selector: &Selector) -> Result<Option<Warning>> {
+    let Some(predicate) = &selector.predicate else {
         return Ok(None);
     };
-    let without = FactSearch {
+    let without = Selector {
         id: None,
         predicate: None,
-        ..search.clone()
+        ..selector.clone()
     };
     let mut predicates = BTreeSet::new();
-    relations.each_fact(&query_of(&without), &mut |fact| {
+    relations.each_fact(&without.query(), &mut |fact| {
         if predicates.len() < COMPARED {
             predicates.insert(fact.predicate);
         }

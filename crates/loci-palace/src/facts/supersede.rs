@@ -1,102 +1,50 @@
-//! Ending facts and superseding them.
+//! Ends facts and adds the one that holds instead, in one transaction.
 
 use loci_core::clock::now_ms;
 use loci_core::{Error, Fact, FactQuery, Relations, Result, nothing_to_end};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{FactSearch, Superseded, add, dates, search};
+use super::matching::Matching;
+use super::{FlaggedFact, Selector, add, dates, query};
 use crate::secrets::{Policy, Tally, mask_fact};
 
-/// What matches and can be ended, and what matches and cannot.
-#[derive(Default)]
-struct Matching {
-    open: Vec<Fact>,
-    other: Option<Fact>,
-    later: Option<Fact>,
+/// What is superseded by what.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// The facts to end: an id, or subject and predicate.
+    pub old: Selector,
+    /// The fact that holds instead. An empty subject or predicate is that of the old one.
+    pub new: Fact,
+    /// The date from which it holds; its own `valid_from` if absent, else now.
+    #[serde(default)]
+    pub at: Option<String>,
 }
 
-impl Matching {
-    fn find(relations: &dyn Relations, wanted: &FactSearch, date: &dates::Given) -> Result<Self> {
-        let now = now_ms();
-        let as_of = match &wanted.as_of {
-            Some(as_of) => Some(dates::read("as_of", as_of)?.span.last),
-            None => None,
-        };
-        let mut matching = Self::default();
-        relations.each_fact(&search::query_of(wanted), &mut |fact| {
-            if as_of.is_some_and(|moment| !fact.holds_at(moment)) {
-                return;
-            }
-            if fact.can_end(date.span, now) {
-                matching.open.push(fact);
-            } else if fact.valid_to.is_none() {
-                matching.later = Some(fact);
-            } else {
-                matching.other = Some(fact);
-            }
-        })?;
-        Ok(matching)
-    }
-
-    /// Refuses an end before the beginning, where that is all there is.
-    fn refuse_later(&self, date: &dates::Given) -> Result<()> {
-        match &self.later {
-            Some(later) if self.open.is_empty() => dates::check_order(
-                &Fact {
-                    valid_to: Some(date.written.clone()),
-                    ..later.clone()
-                },
-                date.span,
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn ids(&self) -> Vec<String> {
-        self.open.iter().map(|fact| fact.id.clone()).collect()
-    }
-}
-
-pub(super) fn invalidate(
-    relations: &dyn Relations,
-    wanted: &FactSearch,
-    ended: Option<&str>,
-) -> Result<Vec<Fact>> {
-    let named = [
-        &wanted.id,
-        &wanted.entity,
-        &wanted.subject,
-        &wanted.predicate,
-        &wanted.object,
-    ];
-    if named.into_iter().all(Option::is_none) {
-        return Err(Error::invalid(
-            "facts to end",
-            "name them by id, subject, predicate or object",
-        ));
-    }
-    let date = match ended {
-        Some(date) => dates::read("ended", date)?,
-        None => dates::now(),
-    };
-    let matching = Matching::find(relations, wanted, &date)?;
-    matching.refuse_later(&date)?;
-    relations.end_facts(&matching.ids(), &date.written)
+/// What a supersession did, in one transaction.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The facts that were ended, as they are now.
+    pub ended: Vec<FlaggedFact>,
+    /// The fact that holds instead.
+    pub added: Fact,
+    /// Secrets that were masked in it, by kind.
+    pub masked: Tally,
 }
 
 pub(super) fn supersede(
     relations: &dyn Relations,
-    old: &FactSearch,
-    new: &Fact,
-    at: Option<&str>,
+    request: &Request,
     policy: Policy,
-) -> Result<Superseded> {
+) -> Result<Answer> {
+    let Request { old, new, at } = request;
     if old.id.is_none() && (old.subject.is_none() || old.predicate.is_none()) {
         return Err(Error::invalid(
             "fact to supersede",
             "name it by id, or by subject and predicate",
         ));
     }
-    let date = match at.or(new.valid_from.as_deref()) {
+    let date = match at.as_deref().or(new.valid_from.as_deref()) {
         Some(date) => dates::read("at", date)?,
         None => dates::now(),
     };
@@ -109,8 +57,8 @@ pub(super) fn supersede(
     let new = successor(first, new, &date, (policy, &mut masked))?;
     let ended = relations.supersede(&matching.ids(), &date.written, &new)?;
     let added = add::by_id(relations, &new.key())?;
-    Ok(Superseded {
-        ended,
+    Ok(Answer {
+        ended: ended.into_iter().map(FlaggedFact::from).collect(),
         added: added.unwrap_or(new),
         masked,
     })
@@ -143,8 +91,9 @@ fn successor(
     Ok(new)
 }
 
-/// Says what became of the fact that should be superseded, and what holds instead.
-fn refusal(relations: &dyn Relations, old: &FactSearch, ended: Option<&Fact>) -> Result<Error> {
+/// The error that says whether the fact that should be superseded has ended, and what holds
+/// instead.
+fn refusal(relations: &dyn Relations, old: &Selector, ended: Option<&Fact>) -> Result<Error> {
     let (subject, predicate) = match ended {
         Some(fact) => (Some(&fact.subject), Some(&fact.predicate)),
         None => (old.subject.as_ref(), old.predicate.as_ref()),
@@ -169,7 +118,7 @@ fn refusal(relations: &dyn Relations, old: &FactSearch, ended: Option<&Fact>) ->
     if ended.is_some() || !holding.is_empty() {
         return Ok(error);
     }
-    let hints: Vec<String> = search::missing_names(relations, old)?
+    let hints: Vec<String> = query::missing_names(relations, old)?
         .into_iter()
         .map(|warning| warning.message())
         .collect();

@@ -4,16 +4,55 @@ use std::cell::OnceCell;
 use std::collections::{HashSet, VecDeque};
 
 use loci_core::{Link, LinkEnd, Result, Warning};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::taxonomy::drawers_at;
-use super::{PAGE, Reached, Taxonomy, Walk};
+use super::{PAGE, Place, Taxonomy};
 use crate::palace::Palace;
 
 /// Hops and places at most, whatever is asked for.
 const MOST_HOPS: usize = 10;
 const MOST_PLACES: usize = 10_000;
-/// Places when nobody says how many.
+/// Places, if no number is asked for.
 const PLACES: usize = 100;
+
+/// Where a walk starts, and how far it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// Where it starts.
+    pub place: Place,
+    /// Hops at most; ten in any case.
+    pub max_hops: usize,
+    /// Places at most; 0 means 100.
+    #[serde(default)]
+    pub limit: usize,
+}
+
+/// Where a walk led.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// Places in the order reached, the start first.
+    pub reached: Vec<Reached>,
+    /// Whether the limit cut it.
+    pub cut: bool,
+    /// That fewer hops were walked than asked for.
+    pub warnings: Vec<Warning>,
+}
+
+/// A place that a walk along links reached.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Reached {
+    /// The place.
+    pub end: LinkEnd,
+    /// Links from the start.
+    pub hops: usize,
+    /// The link it was reached by; absent for the start, and for a room of the same name in another
+    /// wing.
+    pub via: Option<Link>,
+    /// Drawers there.
+    pub drawers: u64,
+}
 
 struct Walker<'a> {
     palace: &'a Palace,
@@ -21,30 +60,34 @@ struct Walker<'a> {
     taxonomy: OnceCell<Taxonomy>,
     seen: HashSet<LinkEnd>,
     due: VecDeque<Reached>,
-    walk: Walk,
+    walk: Answer,
     limit: usize,
 }
 
 impl Palace {
-    /// Walks along links in both directions, nearest first; a room also leads to rooms of the same name in other wings. At
-    /// most ten hops; a `limit` of 0 means 100 places.
-    pub fn traverse(&self, start: &LinkEnd, max_hops: usize, limit: usize) -> Result<Walk> {
-        self.require_end(start)?;
-        let limit = if limit == 0 { PLACES } else { limit };
+    /// Walks along links in both directions, nearest first; a room also leads to rooms of the same
+    /// name in other wings. At most ten hops; a `limit` of 0 means 100 places.
+    pub fn follow_links(&self, request: &Request) -> Result<Answer> {
+        let start = self.end_of(&request.place)?;
+        self.require_end(&start)?;
+        let limit = match request.limit {
+            0 => PLACES,
+            limit => limit,
+        };
         let mut walker = Walker {
             palace: self,
             taxonomy: OnceCell::new(),
             seen: HashSet::new(),
             due: VecDeque::new(),
-            walk: Walk::default(),
+            walk: Answer::default(),
             limit: limit.min(MOST_PLACES),
         };
-        if max_hops > MOST_HOPS {
+        if request.max_hops > MOST_HOPS {
             let limit = MOST_HOPS;
             walker.walk.warnings.push(Warning::HopsLimited { limit });
         }
-        walker.reach(start.clone(), 0, None)?;
-        walker.go(max_hops.min(MOST_HOPS))?;
+        walker.reach(start, 0, None)?;
+        walker.go(request.max_hops.min(MOST_HOPS))?;
         Ok(walker.walk)
     }
 }

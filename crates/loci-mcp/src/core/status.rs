@@ -1,0 +1,40 @@
+//! `loci_list` without arguments, and the resource `loci://status`: counts and health.
+
+use std::fmt::Write as _;
+
+use loci_palace::{Detail, Palace, Result, status};
+use serde_json::json;
+
+use super::warned;
+use crate::drawer::{fenced, one_line};
+use crate::hint;
+use crate::tool::Answer;
+
+/// Counts and health.
+pub(crate) fn status(palace: &Palace) -> Result<Answer> {
+    let answer = palace.status(&status::Request {
+        detail: Detail::Brief,
+        places: true,
+    })?;
+    let mut text = format!(
+        "{} drawer(s), {} fact(s), {} link(s)\n",
+        answer.drawers, answer.facts, answer.links
+    );
+    let mut places = String::new();
+    for (name, counts) in [("wings", &answer.wings), ("rooms", &answer.rooms)] {
+        let listed: Vec<String> = counts
+            .iter()
+            .flatten()
+            .map(|(value, count)| format!("{} {count}", one_line(value)))
+            .collect();
+        if !listed.is_empty() {
+            let _ = writeln!(places, "{name}: {}", listed.join(", "));
+        }
+    }
+    text.push_str(&fenced("places", &places));
+    text.push_str(&warned(&answer.warnings));
+    Ok(Answer::new(
+        hint::with_warnings(json!(answer), &answer.warnings),
+        text,
+    ))
+}

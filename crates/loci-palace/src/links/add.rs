@@ -1,0 +1,81 @@
+//! Adds links.
+
+use loci_core::{Link, Metadata, Related, Result, validate_links};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use crate::detail::Detail;
+use crate::palace::Palace;
+use crate::secrets::{Tally, mask_link};
+
+/// A link to add.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Request {
+    /// Where it starts.
+    pub from: Place,
+    /// Where it leads.
+    pub to: Place,
+    /// What the one is to the other; may be empty.
+    #[serde(default)]
+    pub label: String,
+    /// Whether the answer repeats the link.
+    #[serde(default)]
+    pub detail: Detail,
+}
+
+/// How many links were new.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The link as it is kept, in a full answer about one link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+    /// Written.
+    pub added: u64,
+    /// There already, unchanged.
+    pub known: u64,
+    /// Secrets that were masked in labels, by kind.
+    pub masked: Tally,
+}
+
+impl Palace {
+    /// Adds a link. An end that does not exist is refused.
+    pub fn add_link(&self, request: &Request) -> Result<Answer> {
+        let link = Link {
+            from: self.end_of(&request.from)?,
+            to: self.end_of(&request.to)?,
+            label: request.label.clone(),
+            metadata: Metadata::default(),
+        };
+        let (mut links, mut answer) = self.add_masked(&[link])?;
+        answer.link = links.pop().filter(|_| request.detail == Detail::Full);
+        Ok(answer)
+    }
+
+    /// Adds several links in one transaction. If an end does not exist, none is added.
+    pub fn add_links(&self, links: &[Link]) -> Result<Answer> {
+        let (_, answer) = self.add_masked(links)?;
+        Ok(answer)
+    }
+
+    /// Adds links, and returns them as they are kept.
+    fn add_masked(&self, links: &[Link]) -> Result<(Vec<Link>, Answer)> {
+        let (mut links, mut masked) = (links.to_vec(), Tally::new());
+        for link in &mut links {
+            mask_link(self.secrets(), link, &mut masked);
+        }
+        validate_links(&links)?;
+        for link in &links {
+            self.require_end(&link.from)?;
+            self.require_end(&link.to)?;
+        }
+        let Related { added, known } = self.kept_relations()?.add_links(&links)?;
+        let answer = Answer {
+            link: None,
+            added,
+            known,
+            masked,
+        };
+        Ok((links, answer))
+    }
+}

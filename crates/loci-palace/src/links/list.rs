@@ -1,0 +1,60 @@
+//! Lists links.
+
+use loci_core::{Link, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use crate::detail::{Flag, flags_of};
+use crate::palace::Palace;
+
+/// Which links are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Request {
+    /// Links that start or end here; all if absent.
+    pub place: Option<Place>,
+    /// At most so many.
+    pub limit: usize,
+    /// Leave out so many first.
+    pub offset: usize,
+}
+
+/// A page of links, in the order added.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The links.
+    pub links: Vec<FlaggedLink>,
+}
+
+/// A stored link with the flags of its label.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FlaggedLink {
+    /// The link.
+    #[serde(flatten)]
+    pub link: Link,
+    /// Flags of its label.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+}
+
+impl From<Link> for FlaggedLink {
+    fn from(link: Link) -> Self {
+        let flags = flags_of(&link.label);
+        Self { link, flags }
+    }
+}
+
+impl Palace {
+    /// Links at a place, or all.
+    pub fn list_links(&self, request: &Request) -> Result<Answer> {
+        let end = match &request.place {
+            Some(place) => Some(self.end_of(place)?),
+            None => None,
+        };
+        let links = self.links(end.as_ref(), request.limit, request.offset)?;
+        Ok(Answer {
+            links: links.into_iter().map(FlaggedLink::from).collect(),
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! What a palace holds, and how far its indexes are behind.
+
+use std::collections::BTreeMap;
+
+use loci_core::{
+    CollectionInfo, MaintenanceState, MetaValue, PalaceState, Result, Selection, Warning,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::detail::Detail;
+use crate::palace::Palace;
+
+/// Values of a key that are counted in one collection.
+const PLACES: usize = 100;
+
+/// How much of the state is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Request {
+    /// Whether the answer has the state of the files.
+    pub detail: Detail,
+    /// Whether drawers are counted by wing and by room.
+    pub places: bool,
+}
+
+/// Exact counts, and the state of everything derived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// Where the palace is.
+    pub palace: String,
+    /// Drawers of all collections.
+    pub drawers: u64,
+    /// The same number, under the name that a list of drawers has for it.
+    pub total: u64,
+    /// Facts.
+    pub facts: u64,
+    /// Links.
+    pub links: u64,
+    /// Bytes of all files in the palace directory.
+    pub bytes: u64,
+    /// Each collection.
+    pub collections: Vec<CollectionStatus>,
+    /// The state of the files, in a full answer.
+    #[serde(flatten)]
+    pub files: Option<Files>,
+    /// Drawers by wing, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wings: Option<BTreeMap<String, u64>>,
+    /// Drawers by room, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rooms: Option<BTreeMap<String, u64>>,
+    /// What needs a repair, or is left for another process to do.
+    pub warnings: Vec<Warning>,
+    /// The palace as a whole, as its backend reports it.
+    #[serde(skip)]
+    pub state: PalaceState,
+}
+
+/// A collection with the state of its index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CollectionStatus {
+    /// Counts and settings.
+    #[serde(flatten)]
+    pub info: CollectionInfo,
+    /// How far its index is behind.
+    pub index: MaintenanceState,
+}
+
+/// The state of the files of a palace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Files {
+    /// Name of the backend.
+    pub backend: String,
+    /// Format of the database.
+    pub format: i64,
+    /// Number of the last change.
+    pub seq: u64,
+    /// Forgotten text may still be in the files; the next process that can will purge it.
+    pub purge_pending: bool,
+    /// Drawers that a repair set aside because their bytes were damaged.
+    pub damaged_drawers: u64,
+    /// Facts and links that a repair set aside because their bytes were damaged.
+    pub damaged_relations: u64,
+    /// Duplicates that were removed when the palace was opened; they are kept in a side table.
+    pub removed_duplicates: u64,
+    /// Index files that failed their check and were set aside.
+    pub drift_files: usize,
+    /// Why this process cannot write the palace, if it cannot.
+    pub read_only: Option<String>,
+    /// All files that were set aside instead of being deleted; only `forget` removes them.
+    pub set_aside: Vec<String>,
+    /// Registered index files.
+    pub indexes: Vec<String>,
+}
+
+impl Palace {
+    /// Exact counts and the state of everything derived.
+    pub fn status(&self, request: &Request) -> Result<Answer> {
+        let mut collections = Vec::new();
+        for info in self.collections()? {
+            let index = self.collection(&info.name, false)?.maintenance_state()?;
+            collections.push(CollectionStatus { info, index });
+        }
+        let state = self.backend.state(&self.reference)?;
+        let drawers = collections.iter().map(|of| of.info.count).sum();
+        let places = |key| request.places.then(|| self.places(key)).transpose();
+        Ok(Answer {
+            palace: self.place().to_string(),
+            drawers,
+            total: drawers,
+            facts: state.facts,
+            links: state.links,
+            bytes: state.bytes,
+            files: (request.detail == Detail::Full).then(|| self.files(&state)),
+            wings: places("wing")?,
+            rooms: places("room")?,
+            warnings: warnings_of(&collections, &state),
+            collections,
+            state,
+        })
+    }
+
+    fn files(&self, state: &PalaceState) -> Files {
+        Files {
+            backend: self.backend_name().to_owned(),
+            format: state.format,
+            seq: state.seq,
+            purge_pending: state.purge_pending,
+            damaged_drawers: state.damaged_drawers,
+            damaged_relations: state.damaged_relations,
+            removed_duplicates: state.removed_duplicates,
+            drift_files: state.drift_files,
+            read_only: state.read_only.as_ref().map(Warning::message),
+            set_aside: state.set_aside.clone(),
+            indexes: state.indexes.clone(),
+        }
+    }
+
+    /// Drawers by the value of a key, over all collections.
+    fn places(&self, key: &str) -> Result<BTreeMap<String, u64>> {
+        let mut places = BTreeMap::new();
+        for collection in self.scope(None)? {
+            let counts = collection.facet_counts(key, &Selection::all(), PLACES)?;
+            for (value, count) in counts.values {
+                if let MetaValue::Str(name) = value {
+                    *places.entry(name).or_default() += count;
+                }
+            }
+        }
+        Ok(places)
+    }
+}
+
+fn warnings_of(collections: &[CollectionStatus], state: &PalaceState) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let records = state.damaged_drawers + state.damaged_relations;
+    if records > 0 {
+        warnings.push(Warning::DamagedRecords { records });
+    }
+    if state.purge_pending {
+        warnings.push(Warning::PurgePending);
+    }
+    for of in collections {
+        if let Some(reason) = &of.index.held_back {
+            warnings.push(Warning::IndexHeldBack {
+                collection: of.info.name.clone(),
+                reason: reason.clone(),
+            });
+        }
+    }
+    warnings
+}

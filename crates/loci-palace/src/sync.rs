@@ -1,0 +1,57 @@
+//! Finds what was mined from files that are gone, and removes it.
+
+use std::path::PathBuf;
+
+use loci_core::{Result, RunKind, RunState};
+pub use loci_mine::Swept as Answer;
+use loci_mine::walk::Rules;
+use loci_mine::{Run, Sweep};
+
+use crate::mine::names_of;
+use crate::palace::Palace;
+
+/// Where to look, and what to remove.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The collection.
+    pub collection: String,
+    /// Sources below these paths are looked at.
+    pub paths: Vec<PathBuf>,
+    /// Which files a mine takes: one that they leave out counts as gone.
+    pub rules: Rules,
+    /// Remove what is found.
+    pub apply: bool,
+    /// Remove conversations too.
+    pub conversations: bool,
+    /// Remove even if most of a root is gone.
+    pub even_most: bool,
+}
+
+impl Palace {
+    /// Finds sources below some paths whose files are gone; with `apply`, removes them and their
+    /// drawers.
+    pub fn sync(&self, request: &Request) -> Result<Answer> {
+        let (memory, _) = self.memory(&request.collection, false)?;
+        let ledger = self.ledger_of(&memory)?;
+        let roots = names_of(&request.paths)?;
+        let run = Run::new(ledger, RunKind::Sync, roots.clone());
+        let machine = self.machine();
+        let sweep = Sweep {
+            ledger,
+            machine: &machine,
+            roots: &roots,
+            rules: &request.rules,
+            ignored: true,
+            conversations: request.conversations,
+            even_most: request.even_most,
+        };
+        let result = sweep.sweep(request.apply.then_some(&run));
+        let state = if result.is_ok() {
+            RunState::Done
+        } else {
+            RunState::Failed
+        };
+        run.end(&state, &result.as_ref().ok())?;
+        result
+    }
+}

@@ -1,0 +1,233 @@
+//! Watches trees and mines what changes.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use loci_core::{Capability, Error, Ledger, Machine, Result, RunKind};
+use loci_mine::watch::{Pace, Stir};
+use loci_mine::{
+    BRAKE_FILES, Errand, FILE, Gone, Meter, Options, Reading, Report, Run, Sweep, Swept, Tree,
+    is_gone, remove_source,
+};
+
+use crate::mine::{finish, names_of};
+use crate::palace::Palace;
+
+/// How long a watcher waits before it tries again what failed.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// What a watcher reports.
+#[derive(Debug)]
+pub enum Event {
+    /// Watches are set, and the tree is mined as it is.
+    Ready(Box<Report>),
+    /// Something changed, and this became of it.
+    Mined(Box<Report>),
+    /// Sources whose files are gone.
+    Swept(Swept),
+    /// The whole tree is looked at again, for this reason.
+    Rescan(String),
+    /// It did not work; it is tried again.
+    Trouble(Error),
+}
+
+/// What to watch and how.
+pub struct Request<'a> {
+    /// Collection that is mined into.
+    pub collection: &'a str,
+    /// Folders and files.
+    pub roots: &'a [PathBuf],
+    /// How files are read.
+    pub reading: &'a Reading,
+    /// How it is mined.
+    pub options: &'a Options,
+    /// How soon.
+    pub pace: Pace,
+    /// Set to end it.
+    pub stop: &'a AtomicBool,
+}
+
+impl Palace {
+    /// Mines what changes below some roots until it is stopped. Catches up first with what changed
+    /// before. Files that are deleted go, unless most of them do at once.
+    pub fn watch(&self, request: &Request<'_>, notify: &mut dyn FnMut(Event)) -> Result<()> {
+        // A palace that cannot be mined into will not be by waiting.
+        self.require(Capability::Mining)?;
+        // Roots must exist before anything is promised.
+        Tree::new(request.roots, request.reading.clone())?;
+        let roots: Vec<PathBuf> = names_of(request.roots)?
+            .into_iter()
+            .map(PathBuf::from)
+            .collect();
+        let mut ready = false;
+        let mut seen = self.generation().ok();
+        loci_mine::watch::watch(
+            &roots,
+            &request.reading.rules,
+            &request.pace,
+            request.stop,
+            &mut |stir| {
+                let now = self.generation().ok();
+                let replaced = now != seen;
+                let mut changed = match stir {
+                    Stir::Changed(paths) if !replaced => Some(paths),
+                    Stir::Changed(_) => {
+                        notify(Event::Rescan("the palace was replaced".into()));
+                        None
+                    }
+                    Stir::Rescan { why } => {
+                        if ready {
+                            notify(Event::Rescan(why));
+                        }
+                        None
+                    }
+                };
+                loop {
+                    match self.catch_up(request, &roots, changed.as_ref(), notify) {
+                        Ok(report) => {
+                            let report = Box::new(report);
+                            if !ready {
+                                ready = true;
+                                notify(Event::Ready(report));
+                            } else if report.changed_anything() || report.files.failed > 0 {
+                                notify(Event::Mined(report));
+                            }
+                            seen = self.generation().ok();
+                            return ControlFlow::Continue(());
+                        }
+                        Err(error) => {
+                            notify(Event::Trouble(error));
+                            // Whatever failed, the next look is at everything.
+                            changed = None;
+                            if !wait(RETRY, request.stop) {
+                                return ControlFlow::Break(());
+                            }
+                        }
+                    }
+                }
+            },
+        )
+    }
+
+    /// One round of a watcher.
+    fn catch_up(
+        &self,
+        request: &Request<'_>,
+        roots: &[PathBuf],
+        changed: Option<&BTreeSet<PathBuf>>,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<Report> {
+        let there: Vec<PathBuf> = roots.iter().filter(|root| root.exists()).cloned().collect();
+        let (memory, warnings) = self.memory(request.collection, true)?;
+        let ledger = self.ledger_of(&memory)?;
+        let names = names_of(roots)?;
+        let run = Run::new(ledger, RunKind::Watch, names.clone());
+        let mut tree = Tree::new(&there, request.reading.clone())?;
+        if let Some(paths) = changed {
+            tree = tree.only(paths.iter().cloned().collect());
+        }
+        let meter = Meter::default();
+        let machine = self.machine();
+        let errand = Errand {
+            ledger,
+            machine: &machine,
+            projects: memory.collection.projects(),
+            source: &tree,
+            run: &run,
+            options: request.options,
+            meter: &meter,
+            stop: request.stop,
+        };
+        let mined = errand.mine();
+        let swept = if mined.is_err() || request.stop.load(Ordering::Relaxed) {
+            None
+        } else if let Some(swept) = changed
+            .map(|paths| sweep_few(ledger, &machine, &run, roots, paths))
+            .transpose()?
+            .flatten()
+        {
+            Some(swept)
+        } else {
+            let sweep = Sweep {
+                ledger,
+                machine: &machine,
+                roots: &names,
+                rules: &request.reading.rules,
+                ignored: false,
+                conversations: false,
+                even_most: false,
+            };
+            Some(sweep.sweep(Some(&run))?)
+        };
+        let mut report = finish(mined, &run, warnings)?;
+        if let Some(swept) = swept {
+            report.drawers.removed += swept.removed;
+            if swept.removed > 0 || swept.brake.is_some() {
+                notify(Event::Swept(swept));
+            }
+        }
+        report.run = run.id();
+        Ok(report)
+    }
+
+    fn generation(&self) -> Result<u64> {
+        self.backend.generation(&self.reference)
+    }
+}
+
+/// Removes what was mined from changed paths that are gone; nothing if those are so many that the
+/// whole must be looked at.
+fn sweep_few(
+    ledger: &dyn Ledger,
+    machine: &Machine,
+    run: &Run<'_>,
+    roots: &[PathBuf],
+    changed: &BTreeSet<PathBuf>,
+) -> Result<Option<Swept>> {
+    // A root that is missing or empty may only be unmounted: the brake decides.
+    let suspicious = |root: &PathBuf| match std::fs::read_dir(root) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => !root.is_file(),
+    };
+    if roots.iter().any(suspicious) {
+        return Ok(None);
+    }
+    let mut swept = Swept::default();
+    for path in changed.iter().filter_map(|path| path.to_str()) {
+        if !is_gone(path) {
+            continue;
+        }
+        for record in ledger.sources_under(machine, path)? {
+            if record.kind == FILE && is_gone(&record.name) {
+                swept.gone.push(Gone {
+                    drawers: ledger.drawers_of(machine, &record.name)?,
+                    name: record.name,
+                    why: "deleted",
+                });
+            }
+        }
+        if swept.gone.len() as u64 > BRAKE_FILES {
+            return Ok(None);
+        }
+    }
+    for gone in &swept.gone {
+        swept.removed += remove_source(ledger, machine, run.ensure()?, &gone.name)?.removed;
+    }
+    swept.run = run.id();
+    Ok(Some(swept))
+}
+
+/// False if it was stopped meanwhile.
+fn wait(time: Duration, stop: &AtomicBool) -> bool {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    !stop.load(Ordering::Relaxed)
+}
