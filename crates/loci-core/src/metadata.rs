@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::quote::quoted;
 
 /// Metadata of one drawer. Keys are sorted, so equal metadata has one serialised form.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Metadata(pub BTreeMap<String, MetaValue>);
 
@@ -20,7 +21,7 @@ pub struct Metadata(pub BTreeMap<String, MetaValue>);
 pub struct MetadataPatch(pub BTreeMap<String, Option<MetaValue>>);
 
 /// One metadata value. Integers and floats compare with each other; booleans are their own type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MetaValue {
     /// A boolean.

@@ -2,9 +2,11 @@
 //! program decides on the variant, and the front end makes the words that fit its users. The
 //! sentence here names no command and no flag; [`Warning::advice`] says what can be done.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::{Map, Number, Value};
 
@@ -857,6 +859,24 @@ impl Serialize for Warning {
         }
         object.serialize_field("message", &self.message())?;
         object.end()
+    }
+}
+
+impl JsonSchema for Warning {
+    fn schema_name() -> Cow<'static, str> {
+        "Warning".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "data": {"type": "object"},
+                "message": {"type": "string"},
+            },
+            "required": ["code", "message"],
+        })
     }
 }
 

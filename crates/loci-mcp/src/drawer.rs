@@ -3,8 +3,9 @@
 //! Text that was recalled is data. For models it stands in a fence; passages that read like orders are flagged in both shapes.
 
 use loci_palace::{
-    Collection, Fence, Get, GetResult, Include, MetaValue, Metadata, ORDERS, Palace, RECALLED,
-    Result, Selection, Warning, date_of, instruction_like, quoted_unless_plain, single_line,
+    Collection, Fence, Flag, Get, GetResult, Include, MetaValue, Metadata, ORDERS, Palace,
+    RECALLED, Result, Selection, Warning, date_of, instruction_like, quoted_unless_plain, search,
+    single_line,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -20,6 +21,92 @@ pub(crate) const NOTICE: &str = RECALLED;
 
 /// Beginning of the name of a drawer.
 const DRAWER_URI: &str = "loci://drawer/";
+
+/// A recalled text with where it comes from, as models get it.
+#[derive(Debug, Clone)]
+pub(crate) struct Passage<'a> {
+    collection: &'a str,
+    id: &'a str,
+    wing: Option<&'a str>,
+    room: Option<&'a str>,
+    source: Option<&'a str>,
+    start_line: Option<&'a MetaValue>,
+    end_line: Option<&'a MetaValue>,
+    date: Option<&'a str>,
+    text: &'a str,
+    flags: &'a [Flag],
+}
+
+impl<'a> Passage<'a> {
+    /// A hit of a search.
+    pub(crate) fn of_hit(hit: &'a search::Hit) -> Self {
+        Self {
+            collection: &hit.collection,
+            id: &hit.id,
+            wing: hit.wing.value().map(String::as_str),
+            room: hit.room.value().map(String::as_str),
+            source: hit.source.value().map(String::as_str),
+            start_line: hit.start_line.value(),
+            end_line: hit.end_line.value(),
+            date: Some(&hit.date),
+            text: &hit.text,
+            flags: &hit.flags,
+        }
+    }
+
+    /// Wing and room.
+    fn place(&self) -> String {
+        let parts = [self.wing, self.room].into_iter().flatten();
+        let parts: Vec<String> = parts
+            .filter(|name| !name.is_empty())
+            .map(one_line)
+            .collect();
+        parts.join("/")
+    }
+
+    /// The file and its lines.
+    fn origin(&self) -> Option<String> {
+        let line = |value: Option<&MetaValue>| match value {
+            Some(MetaValue::Int(line)) => Some(*line),
+            _ => None,
+        };
+        let source = one_line(self.source?);
+        Some(match (line(self.start_line), line(self.end_line)) {
+            (Some(start), Some(end)) => format!("{source}:{start}-{end}"),
+            (Some(start), None) => format!("{source}:{start}"),
+            _ => source,
+        })
+    }
+
+    /// What it is, in a line: id, place, day, source, flags.
+    fn about(&self) -> String {
+        let mut parts = vec![one_line(self.id)];
+        // The line may be cut at its end, and this must be seen.
+        let place = self.place();
+        if !self.flags.is_empty() || !instruction_like(&place).is_empty() {
+            parts.push(ORDERS.to_owned());
+        }
+        parts.push(place);
+        parts.extend(self.date.map(str::to_owned));
+        parts.extend(self.origin());
+        parts.retain(|part| !part.is_empty());
+        parts.join(" | ")
+    }
+
+    /// The text in a fence.
+    pub(crate) fn fenced(&self, fence: &Fence) -> String {
+        fence.around(&self.about(), self.text)
+    }
+
+    /// The link to its drawer.
+    pub(crate) fn link(&self) -> DrawerLink {
+        DrawerLink {
+            collection: self.collection.to_owned(),
+            id: self.id.to_owned(),
+            title: self.place(),
+        }
+    }
+}
 
 /// A drawer.
 #[derive(Debug, Clone)]

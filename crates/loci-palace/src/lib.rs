@@ -19,6 +19,7 @@
 mod checkup;
 mod config;
 mod creation;
+mod detail;
 mod diary;
 mod embedders;
 mod export;
@@ -33,13 +34,17 @@ mod links;
 mod location;
 mod machine;
 mod mine;
+mod moment;
+mod names;
 mod palace;
 mod record;
+mod reembed;
 mod remember;
 mod rescue;
-mod search;
+pub mod search;
 mod secrets;
 mod wake_up;
+pub mod why_not;
 mod wings;
 
 /// ChromaDB directories mended in place, for whoever goes on using ChromaDB.
@@ -54,6 +59,7 @@ pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
+pub use detail::{Detail, Flag, Moment, Nullable};
 pub use diary::{DiaryEntry, DiaryNote, DiaryPage, DiaryWritten};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use export::ExportReport;
@@ -87,11 +93,12 @@ pub use loci_mine::{
     Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
-    Answer, ArmEntry, Explanation, Hit, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts,
-    Request, Stage, Step, TermInfo, Verdict, WhyNot, count_tokens, date_of, search_words,
+    ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, Step, TermInfo,
+    Verdict, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
 pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
+pub use moment::parse_moment;
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::JsonRecord;
 pub use remember::{
@@ -102,7 +109,6 @@ pub use rescue::{
     CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
     RescueReport, RescuedCollection, Step as RescueStep, candidates_file, diagnose,
 };
-pub use search::{Found, Scope, parse_moment};
 pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,

@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, WakeUpOptions, message_line};
+use loci_palace::{
+    DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, WakeUpOptions, message_line, why_not,
+};
 use serde_json::json;
 
 use crate::core::{object, request, twin, warned};
 use crate::drawer::{NOTICE, name, one_line, rounded};
 use crate::hint::{self, Tools};
+use crate::structured::structured;
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 const MOST_TOKENS: u64 = 20_000;
@@ -87,7 +90,7 @@ pub(super) const WHY_NOT: Tool = Tool {
         )
     },
     kind: Kind::Read,
-    run: why_not,
+    run: explain_miss,
 };
 
 fn wake_up(call: &Call<'_>) -> Result<Answer> {
@@ -149,12 +152,15 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
     Ok(Answer::new(structured, words).links(links))
 }
 
-fn why_not(call: &Call<'_>) -> Result<Answer> {
-    let (id, request) = (call.arguments.required_text("id")?, request(call)?);
-    let answer = call.palace()?.why_not(DEFAULT_COLLECTION, &request, id)?;
+fn explain_miss(call: &Call<'_>) -> Result<Answer> {
+    let request = why_not::Request {
+        id: call.arguments.required_text("id")?.to_owned(),
+        search: request(call)?,
+    };
+    let answer = call.palace()?.why_not(&request)?;
     let mut text = format!("{}: {}\n", name(&answer.id), message_line(&answer.reason));
     for advice in &answer.advice {
         let _ = writeln!(text, "try: {}", message_line(advice));
     }
-    Ok(Answer::new(json!(answer), text))
+    Ok(Answer::new(structured(&answer, &[])?, text))
 }

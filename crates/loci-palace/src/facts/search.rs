@@ -6,7 +6,7 @@ use loci_core::clock::now_ms;
 use loci_core::{Fact, FactQuery, MAX_RESULTS, Relations, Result, Warning};
 
 use super::{FactAnswer, FactSearch, FactState, dates};
-use crate::search::distance;
+use crate::names::distance;
 
 /// Facts per answer when no limit is given.
 const DEFAULT_LIMIT: usize = 100;

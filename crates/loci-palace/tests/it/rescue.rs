@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use loci_palace::{
     Batch, Collection, Diagnosis, EmbedderIdentity, Error, Fact, FactQuery, ForeignFinding,
     ForeignRecord, Get, Include, Link, LinkEnd, LostRecord, MINILM_NAME, MetaValue, Metadata,
-    Metric, OnConflict, Palace, Readout, Request, RescueOptions, RescueReport, RescuedCollection,
-    Selection, Severity, VectorOrigin,
+    Metric, OnConflict, Palace, Readout, RescueOptions, RescueReport, RescuedCollection, Selection,
+    Severity, VectorOrigin, search,
 };
 use serde_json::json;
 
@@ -223,8 +223,11 @@ fn an_unknown_model_is_pinned_under_its_name_and_searched_by_words() {
         (1, &vec!["d2".to_owned()])
     );
     assert_eq!(codes(&report), ["model_missing", "without_vector"]);
-    let found = scene.palace.search("notes", &Request::new("harbour"));
-    assert_eq!(found.unwrap().answer.hits.len(), 2);
+    let found = scene.palace.search(&search::Request {
+        collection: "notes".to_owned(),
+        ..search::Request::new("harbour")
+    });
+    assert_eq!(found.unwrap().hits.len(), 2);
 }
 
 #[test]
