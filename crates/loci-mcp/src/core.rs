@@ -16,7 +16,6 @@ use crate::arguments::Arguments;
 use crate::hint::{self, Tools};
 use crate::tool::Tool;
 
-pub(crate) use self::add::twin;
 pub(crate) use self::list::{recent, status};
 pub(crate) use self::search::request;
 

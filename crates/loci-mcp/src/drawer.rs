@@ -296,11 +296,6 @@ pub(crate) fn flagged(about: &impl Serialize, text: &str) -> Value {
     value
 }
 
-/// Estimates say enough with three digits.
-pub(crate) fn rounded(estimate: f32) -> f64 {
-    (f64::from(estimate) * 1_000.0).round() / 1_000.0
-}
-
 /// The day of a moment.
 pub(crate) fn day(moment: i64) -> String {
     let mut date = date_of(moment);

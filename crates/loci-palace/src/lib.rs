@@ -16,6 +16,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod add;
+pub mod check_duplicate;
 mod checkup;
 mod config;
 mod creation;
@@ -39,7 +41,6 @@ mod names;
 mod palace;
 mod record;
 mod reembed;
-mod remember;
 mod rescue;
 pub mod search;
 mod secrets;
@@ -101,10 +102,6 @@ pub use mine::{SyncChoice, Told, Watching, agent_folders, mined_under};
 pub use moment::parse_moment;
 pub use palace::{CollectionStatus, DEFAULT_COLLECTION, Memory, OpenOptions, Palace, Status};
 pub use record::JsonRecord;
-pub use remember::{
-    Comparison, DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport,
-    Remembered, Twin,
-};
 pub use rescue::{
     CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase, RelationsReport, RescueOptions,
     RescueReport, RescuedCollection, Step as RescueStep, candidates_file, diagnose,

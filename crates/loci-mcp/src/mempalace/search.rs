@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use loci_palace::search::{Answer, Hit, Request};
-use loci_palace::{DEFAULT_COLLECTION, Filter, MatchedVia, Warning, instruction_like};
+use loci_palace::{Filter, MatchedVia, Warning, check_duplicate, instruction_like};
 use serde_json::{Value, json};
 
 use super::drawers::{self, base_name, preview};
@@ -15,8 +15,8 @@ use crate::tool::Call;
 
 /// Characters of a hit's text; the rest is to be had by id.
 const MOST_TEXT: usize = 10_000;
-/// Duplicates that are told.
-const MOST_TWINS: usize = 5;
+/// Similar drawers that an answer lists.
+const MOST_SIMILAR: usize = 5;
 
 pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     let given = &call.arguments;
@@ -225,7 +225,7 @@ fn moment(milliseconds: i64) -> String {
     Timestamp::from_millisecond(milliseconds).map_or_else(|_| String::new(), |at| at.to_string())
 }
 
-pub(super) fn check_duplicate(call: &Call<'_>) -> Outcome<Value> {
+pub(super) fn duplicates(call: &Call<'_>) -> Outcome<Value> {
     let content = given::required(&call.arguments, "content")?;
     let threshold = given::number(&call.arguments, "threshold")?
         .unwrap_or(0.9)
@@ -236,19 +236,25 @@ pub(super) fn check_duplicate(call: &Call<'_>) -> Outcome<Value> {
     )]
     let threshold = threshold as f32;
     let palace = call.palace()?;
-    let check = palace.check_duplicate(DEFAULT_COLLECTION, content, threshold)?;
+    let check = palace.check_duplicate(&check_duplicate::Request {
+        threshold,
+        ..check_duplicate::Request::new(content)
+    })?;
     let matches: Vec<Value> = check
-        .twins
+        .similar
         .iter()
-        .take(MOST_TWINS)
-        .map(|twin| {
-            let place = |name: &str| if name.is_empty() { "?" } else { name }.to_owned();
+        .take(MOST_SIMILAR)
+        .map(|drawer| {
+            let place = |name: &Option<String>| match name.as_deref() {
+                None | Some("") => "?".to_owned(),
+                Some(name) => name.to_owned(),
+            };
             let shown = json!({
-                "id": twin.id,
-                "wing": place(&twin.wing),
-                "room": place(&twin.room),
-                "similarity": rounded(twin.similarity, 3),
-                "content": preview(&twin.text),
+                "id": drawer.id,
+                "wing": place(&drawer.wing),
+                "room": place(&drawer.room),
+                "similarity": rounded(drawer.similarity, 3),
+                "content": preview(drawer.text.as_deref().unwrap_or_default()),
             });
             flagged(shown, "content")
         })

@@ -20,6 +20,7 @@ mod foreign;
 mod protocol;
 
 mod access;
+mod adding;
 mod collections;
 mod compat;
 mod cortexadb;
@@ -51,7 +52,6 @@ mod purging;
 mod recall;
 mod reembed;
 mod relations;
-mod remembering;
 mod rescue;
 mod rescued;
 mod round_trip;
