@@ -16,7 +16,7 @@ use crate::arguments::Arguments;
 use crate::hint::{self, Tools};
 use crate::tool::Tool;
 
-pub(crate) use self::list::{recent, status};
+pub(crate) use self::list::status;
 pub(crate) use self::search::request;
 
 /// The tools.

@@ -27,23 +27,28 @@ mod embedders;
 mod export;
 mod facts;
 mod fence;
+pub mod forget;
 mod forgotten;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod get;
 mod import;
 mod links;
+pub mod list;
 mod location;
 mod machine;
 mod mine;
 mod moment;
 mod names;
 mod palace;
+pub mod query;
 mod record;
 mod reembed;
 mod rescue;
 pub mod search;
 mod secrets;
+pub mod update;
 mod wake_up;
 pub mod why_not;
 mod wings;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use loci_chroma::ChromaBackend;
 use loci_core::{
     Backend, BackendChoice, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, EmbedderIdentity, Error, ForgetOutcome, Machine, MachineSource, MaintenanceState,
-    Metric, PalaceRef, PalaceState, Registry, Relations, RepairOptions, RepairReport, Restored,
-    Result, Selection, VerifyReport, Warning,
+    Embedder, EmbedderIdentity, Error, Machine, MachineSource, MaintenanceState, Metric, PalaceRef,
+    PalaceState, Registry, Relations, RepairOptions, RepairReport, Restored, Result, VerifyReport,
+    Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::SqliteBackend;
@@ -383,11 +383,6 @@ impl Palace {
             collections,
             state: self.backend.state(&self.reference)?,
         })
-    }
-
-    /// Removes drawers and every trace of their text.
-    pub fn forget(&self, collection: &str, selection: &Selection) -> Result<ForgetOutcome> {
-        self.backend.forget(&self.reference, collection, selection)
     }
 
     /// Compares everything derived with the truth; with `deep`, recomputes it.

@@ -4,7 +4,7 @@
 use loci_palace::add::{self, Duplicates};
 use loci_palace::{
     Batch, DEFAULT_COLLECTION, Detail, MaskTally, MetaValue, Metadata, MetadataPatch, OutcomeKind,
-    Palace, Selection, Warning, clock, merge_masked,
+    Palace, Selection, Warning, clock, forget, merge_masked,
 };
 use serde_json::{Value, json};
 
@@ -134,7 +134,8 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
         }
     };
     if !gone.is_empty() {
-        palace.forget(DEFAULT_COLLECTION, &Selection::ids(gone))?;
+        let gone = Selection::ids(gone);
+        palace.forget(&forget::Request::in_collection(DEFAULT_COLLECTION, gone))?;
     }
     let place = |key: &str| changes.get_str(key).unwrap_or(drawer.said(key)).to_owned();
     let mut answer = json!({
@@ -166,7 +167,8 @@ pub(super) fn delete_drawer(call: &Call<'_>) -> Outcome<Value> {
     if !gone.iter().any(|gone| gone == id) {
         gone.push(id.to_owned());
     }
-    palace.forget(DEFAULT_COLLECTION, &Selection::ids(gone))?;
+    let gone = Selection::ids(gone);
+    palace.forget(&forget::Request::in_collection(DEFAULT_COLLECTION, gone))?;
     Ok(json!({
         "success": true,
         "drawer_id": id,

@@ -440,7 +440,10 @@ fn a_palace_moved_away_under_a_running_process_is_refused_and_not_made_again() {
         palace.collection(DRAWERS, true).map(|_| ()),
         palace.status().map(|_| ()),
         palace
-            .forget(DRAWERS, &Selection::ids(["first"]))
+            .forget(&loci_palace::forget::Request::in_collection(
+                DRAWERS,
+                Selection::ids(["first"]),
+            ))
             .map(|_| ()),
     ];
     for refused in refusals {

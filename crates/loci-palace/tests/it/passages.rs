@@ -516,7 +516,10 @@ fn every_write_keeps_passages_and_their_sums_as_text_and_metadata_give_them() {
                 .delete(&Selection::ids([id(&mut rng), id(&mut rng)]))
                 .map(|_| "delete"),
             20 => palace
-                .forget(name, &Selection::matching(Filter::eq("wing", "bob")))
+                .forget(&loci_palace::forget::Request::in_collection(
+                    name,
+                    Selection::matching(Filter::eq("wing", "bob")),
+                ))
                 .map(|_| "forget"),
             21 => {
                 let mut lines = Vec::new();
@@ -765,7 +768,10 @@ fn a_drawer_whose_passage_is_damaged_can_be_changed_and_deleted() {
             .run(&palace, collection.as_ref())
             .unwrap_or_else(|error| panic!("{damage}: {error:?}"));
         let gone = palace
-            .forget("drawers", &Selection::ids(["d2", "o2"]))
+            .forget(&loci_palace::forget::Request::in_collection(
+                "drawers",
+                Selection::ids(["d2", "o2"]),
+            ))
             .unwrap();
         assert_eq!(gone.forgotten, 2, "{damage}");
         let repaired = palace.repair().unwrap();
@@ -849,10 +855,10 @@ fn forget_takes_the_text_the_label_and_the_words_of_it_out_of_every_file() {
     ];
     let mut other = Worker::serve(&path);
     let gone = palace
-        .forget(
+        .forget(&loci_palace::forget::Request::in_collection(
             "drawers",
-            &Selection::ids((0..30).map(|n| format!("secret{n}"))),
-        )
+            Selection::ids((0..30).map(|n| format!("secret{n}"))),
+        ))
         .unwrap();
     assert_eq!((gone.forgotten, gone.purge_pending), (30, false));
     assert_nowhere(&path, &traces);
@@ -909,7 +915,12 @@ fn forgetting_a_period_leaves_copies_outside_of_it() {
         }),
         ..Selection::all()
     };
-    palace.forget("drawers", &selection).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            selection.clone(),
+        ))
+        .unwrap();
     let kept: BTreeMap<String, i64> = sql(&path)
         .prepare("SELECT drawer_id, 1 FROM damaged_drawers")
         .unwrap()

@@ -729,7 +729,10 @@ fn forgotten_texts_do_not_come_back_unless_they_may() {
     scene.import(&source);
     scene
         .palace
-        .forget("drawers", &Selection::ids(["d1"]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            Selection::ids(["d1"]),
+        ))
         .unwrap();
     let report = scene.import(&source);
     let of = first(&report);
@@ -834,7 +837,10 @@ fn facts_and_links_come_along_once_and_name_their_drawers_here() {
     // What was taken from a forgotten drawer, or leads to it, does not come back either.
     scene
         .palace
-        .forget("home", &Selection::ids(["d1"]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "home",
+            Selection::ids(["d1"]),
+        ))
         .unwrap();
     assert_eq!((keeps, relations.counts().unwrap()), ((4, 1), (0, 0)));
     let again = scene.import_with(&source, &options(false));

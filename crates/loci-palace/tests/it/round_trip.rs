@@ -340,7 +340,12 @@ fn what_does_not_travel_is_listed() {
     };
     assert_eq!(named(&report), [("runs".to_owned(), 1)]);
     let first = contents(&palace, DRAWERS).keys().next().unwrap().clone();
-    palace.forget(DRAWERS, &Selection::ids([first])).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([first]),
+        ))
+        .unwrap();
     let report = palace.export(None, &mut Vec::new()).unwrap();
     let expected = [("runs".to_owned(), 1), ("forgotten".to_owned(), 0)];
     assert_eq!(named(&report), expected);

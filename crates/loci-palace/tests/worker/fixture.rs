@@ -280,7 +280,10 @@ fn posted(palace: &Palace) {
     let collection = palace.collection("post", false).unwrap();
     let found = loci_palace::search_words(&*collection, "shed", 1, &Selection::all()).unwrap();
     let outcome = palace
-        .forget("post", &Selection::ids([found.hits[0].id.clone()]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "post",
+            Selection::ids([found.hits[0].id.clone()]),
+        ))
         .unwrap();
     assert_eq!(outcome.forgotten, 1);
 }

@@ -102,8 +102,10 @@ impl Op {
                 json!(collection.delete(&Selection::matching(filter))?.deleted)
             }
             Self::Forget { ids } => {
-                let outcome =
-                    palace.forget(collection.name(), &Selection::ids(ids.iter().cloned()))?;
+                let outcome = palace.forget(&loci_palace::forget::Request::in_collection(
+                    collection.name(),
+                    Selection::ids(ids.iter().cloned()),
+                ))?;
                 json!({
                     "forgotten": outcome.forgotten,
                     "purge_pending": outcome.purge_pending,
