@@ -49,6 +49,44 @@ fn value_of(
 mod tests {
     use super::*;
 
+    /// Advertised schemas are short. What they name must be members of the verb's answer.
+    #[test]
+    fn every_advertised_property_is_a_member_of_the_answer_of_its_verb() {
+        use loci_palace::{add, check_duplicate, forget, get, list, search, update, why_not};
+        use schemars::schema_for;
+        let verbs = [
+            ("loci_search", schema_for!(search::Answer)),
+            ("loci_get", schema_for!(get::Answer)),
+            ("loci_add", schema_for!(add::Answer)),
+            ("loci_update", schema_for!(update::Answer)),
+            ("loci_forget", schema_for!(forget::Answer)),
+            ("loci_list", schema_for!(list::Answer)),
+            ("loci_duplicates", schema_for!(check_duplicate::Answer)),
+            ("loci_why_not", schema_for!(why_not::Answer)),
+        ];
+        // Without arguments, `loci_list` answers with the status instead.
+        let of_status = ["wings", "rooms"];
+        let mut tools = crate::core::tools();
+        tools.extend(crate::full::tools());
+        for (name, schema) in verbs {
+            let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+            let advertised = (tool.output)();
+            for (property, shape) in advertised["properties"].as_object().unwrap() {
+                if name == "loci_list" && of_status.contains(&property.as_str()) {
+                    continue;
+                }
+                let member = schema.pointer(&format!("/properties/{property}"));
+                let member = member.unwrap_or_else(|| panic!("{name} has no `{property}`"));
+                let kind = member.get("type");
+                let same = kind.is_none_or(|kind| match kind {
+                    Value::Array(kinds) => kinds.contains(&shape["type"]),
+                    kind => *kind == shape["type"],
+                });
+                assert!(same, "{name}.{property}: {member} is not {shape}");
+            }
+        }
+    }
+
     #[derive(Serialize)]
     struct Answer {
         score: f32,

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use loci_core::{
-    Collection, Error, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result, Selection,
-    Warning, quoted,
+    Collection, Error, FacetCounts, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result,
+    Selection, Warning, quoted,
 };
-use loci_recall::{Explanation, MatchedVia, Parts, Verdict};
+use loci_recall::{Explanation, FacetQuery, MatchedVia, Parts, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -15,8 +15,11 @@ use crate::detail::{Detail, Flag, Moment, Nullable, Place, estimate, flags_of};
 use crate::names::display;
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 
-/// Values of a key that an answer lists at most.
-const LISTED: usize = 50;
+/// What an answer with too few hits lists of its scope.
+const PLACES_OF_SCOPE: FacetQuery = FacetQuery {
+    keys: &["wing", "room"],
+    limit: 50,
+};
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -70,6 +73,7 @@ impl Request {
             today: self.today,
             by_source: self.by_source,
             explain: self.explain,
+            facets: Some(PLACES_OF_SCOPE),
         }
     }
 }
@@ -187,6 +191,22 @@ fn by_name<S: Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::
     counts.serialize(serializer)
 }
 
+impl Scope {
+    /// From the facets of [`PLACES_OF_SCOPE`].
+    fn new(drawers: u64, facets: Vec<FacetCounts>) -> Self {
+        let mut facets = facets.into_iter().map(|counts| {
+            let values = counts.values.into_iter();
+            values.map(|(value, count)| (display(&value), count))
+        });
+        let mut next = || facets.next().into_iter().flatten().collect();
+        Self {
+            drawers,
+            wings: next(),
+            rooms: next(),
+        }
+    }
+}
+
 impl Answer {
     /// The answer of a memory that holds nothing so far; `problem` says why.
     pub fn of_nothing(problem: &Error) -> Self {
@@ -265,15 +285,9 @@ impl Palace {
         }
         let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
         handle.collection.note_access(&records);
-        let available_in_scope = if found.hits.len() < request.k {
-            Some(scope(
-                handle.collection.as_ref(),
-                &request.selection,
-                found.in_scope,
-            )?)
-        } else {
-            None
-        };
+        let available_in_scope = found
+            .facets
+            .map(|facets| Scope::new(found.in_scope, facets));
         let hits = found.hits.into_iter();
         let terms = found.explanation.terms.iter();
         Ok(Answer {
@@ -418,21 +432,4 @@ fn concise(warnings: Vec<Warning>) -> Vec<Warning> {
         }
     }
     kept
-}
-
-/// What a selection admits, by wing and room.
-fn scope(collection: &dyn Collection, selection: &Selection, drawers: u64) -> Result<Scope> {
-    let count = |key: &str| -> Result<Vec<(String, u64)>> {
-        Ok(collection
-            .facet_counts(key, selection, LISTED)?
-            .values
-            .into_iter()
-            .map(|(value, count)| (display(&value), count))
-            .collect())
-    };
-    Ok(Scope {
-        drawers,
-        wings: count("wing")?,
-        rooms: count("room")?,
-    })
 }
