@@ -55,8 +55,8 @@ pub struct Answer {
     /// Kept files of the palace that were removed because they could hold the text too.
     pub removed_files: Vec<String>,
     /// Files of earlier repairs and restores that are kept and were not searched, if there was nothing
-    /// to forget.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// to forget. Not in JSON: `status` lists them.
+    #[serde(skip)]
     pub kept_files: Vec<String>,
 }
 
@@ -137,8 +137,10 @@ impl Palace {
         }
         if answer.is_nothing() {
             let state = self.backend.state(&self.reference)?;
-            answer.purge_pending = state.purge_pending;
             answer.kept_files = state.set_aside;
+            if names.is_empty() {
+                answer.purge_pending = state.purge_pending;
+            }
         }
         Ok(answer)
     }

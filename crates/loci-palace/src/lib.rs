@@ -4,13 +4,19 @@
 //! several contract calls: export, import, status. Never talks to a store by itself.
 //!
 //! ```
-//! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection, search_words};
+//! use loci_palace::{OpenOptions, Palace, add, search};
 //! let directory = tempfile::tempdir()?;
 //! let palace = Palace::open(&directory.path().join("palace"), &OpenOptions::create())?;
-//! let drawers = palace.collection("drawers", true)?;
-//! drawers.add(&Batch::new(["a"]).documents(["Alice moved to Lyon."]))?;
-//! let found = search_words(&*drawers, "where is Lyon", 5, &Selection::all())?;
-//! assert_eq!(found.hits[0].id, "a");
+//! let drawer = add::Drawer {
+//!     text: Some("Alice moved to Lyon.".into()),
+//!     ..add::Drawer::default()
+//! };
+//! palace.add(&add::Request {
+//!     drawers: vec![drawer],
+//!     ..add::Request::default()
+//! })?;
+//! let answer = palace.search(&search::Request::new("where does Alice live"))?;
+//! assert_eq!(answer.hits[0].text, "Alice moved to Lyon.");
 //! palace.close()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
