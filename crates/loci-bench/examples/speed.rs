@@ -15,7 +15,8 @@
 
 use std::process::{Command, Stdio};
 
-use loci_palace::{Batch, Metadata, OpenOptions, Palace, Request};
+use loci_palace::search::Request;
+use loci_palace::{Batch, Metadata, OpenOptions, Palace};
 use serde_json::{Value, json};
 
 fn thread_cpu_ms() -> f64 {
@@ -129,7 +130,7 @@ fn main() {
         let mut times: Vec<f64> = Vec::new();
         for question in &questions {
             let before = thread_cpu_ms();
-            palace.search("drawers", &Request::new(*question)).unwrap();
+            palace.search(&Request::new(*question)).unwrap();
             times.push(thread_cpu_ms() - before);
         }
         times.sort_by(f64::total_cmp);

@@ -12,7 +12,8 @@
     reason = "an example fails where it stands"
 )]
 
-use loci_palace::{OpenOptions, Palace, Request};
+use loci_palace::search::Request;
+use loci_palace::{OpenOptions, Palace};
 use serde_json::Value;
 
 fn main() {
@@ -43,9 +44,9 @@ fn main() {
                     .iter()
                     .enumerate()
                 {
-                    let found = palace.search("drawers", &Request::new(text)).unwrap();
+                    let found = palace.search(&Request::new(text)).unwrap();
                     counts[whose][0] += 1;
-                    counts[whose][1] += u32::from(found.answer.verdict.likely);
+                    counts[whose][1] += u32::from(found.verdict.likely);
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! One question, asked twice: for turns, and for sessions.
 
 use jiff::civil::Date;
-use loci_palace::{DEFAULT_COLLECTION, Hit, Palace, Request, Result};
+use loci_palace::search::{Hit, Request};
+use loci_palace::{Palace, Result};
 
 use crate::clock;
 use crate::dataset::{Half, Question};
@@ -42,12 +43,12 @@ pub(crate) fn ask(palace: &Palace, question: &str, today: Option<Date>) -> Resul
     let mut request = Request::new(question);
     request.k = DEPTH;
     request.today = today.unwrap_or(request.today);
-    let (found, cpu_ms) = clock::timed(|| palace.search(DEFAULT_COLLECTION, &request));
-    let answer = found?.answer;
+    let (found, cpu_ms) = clock::timed(|| palace.search(&request));
+    let answer = found?;
     request.by_source = true;
-    let (found, session_cpu_ms) = clock::timed(|| palace.search(DEFAULT_COLLECTION, &request));
-    let source = |hit: Hit| hit.metadata.get_str("source_file").map(str::to_owned);
-    let sessions = found?.answer.hits.into_iter().filter_map(source).collect();
+    let (found, session_cpu_ms) = clock::timed(|| palace.search(&request));
+    let source = |hit: Hit| hit.source.value().cloned();
+    let sessions = found?.hits.into_iter().filter_map(source).collect();
     Ok(Asked {
         turns: answer.hits,
         sessions,

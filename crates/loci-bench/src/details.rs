@@ -100,7 +100,7 @@ impl Details {
                 .map(|hit| Turn {
                     id: &hit.id,
                     score: hit.score,
-                    also_in: &hit.also_in,
+                    also_in: hit.also_in.as_deref().unwrap_or_default(),
                 })
                 .collect(),
             sessions: &asked.sessions,

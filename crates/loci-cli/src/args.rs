@@ -291,8 +291,11 @@ pub(crate) struct AddArguments {
     #[arg(long, conflicts_with_all = ["id", "metadata", "vector", "source", "wing", "room"])]
     pub(crate) check: bool,
     /// Similarity from which a drawer says nearly the same, from 0 to 1
-    #[arg(long, value_name = "N", default_value_t = loci_palace::NEAR_DUPLICATE)]
+    #[arg(long, value_name = "N", default_value_t = loci_palace::add::NEAR_DUPLICATE)]
     pub(crate) threshold: f32,
+    /// Add the text even if its wing holds it already
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) allow_duplicate: bool,
     #[command(flatten)]
     pub(crate) secrets: SecretArguments,
 }
@@ -565,8 +568,9 @@ Examples:
   loci add 'Alice moved to Lyon in May.' --id move --vector move.json
   loci add 'Alice moved to Lyon.' --check --threshold 0.8
 
-An id that exists keeps its drawer; the outcome says so. `loci update` changes it. Drawers that say
-the same or nearly are shown; `--check` only looks, and its exit code is 1 if there are any.";
+An id that exists keeps its drawer; the outcome says so. `loci update` changes it. A text that its
+wing holds already is not added; the answer names the drawer. Drawers that say the same or nearly are
+shown; `--check` only looks, and its exit code is 1 if there are any.";
 
 const GET: &str = "\
 Examples:

@@ -1,6 +1,6 @@
 //! What a command answers, for programs and for people.
 
-use loci_palace::{Error, MaskTally, Metadata, Warning, describe_masked};
+use loci_palace::{Error, MaskTally, Warning, describe_masked};
 use serde::Serialize;
 
 use crate::failure::{Exit, Result};
@@ -75,15 +75,4 @@ impl Reply {
         self.json = hint::with_hints(self.json, warnings);
         self
     }
-}
-
-/// A drawer as `get` and `list` show it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Drawer {
-    pub(crate) id: String,
-    pub(crate) text: String,
-    pub(crate) metadata: Metadata,
-    pub(crate) collection: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) embedding: Option<Vec<f32>>,
 }

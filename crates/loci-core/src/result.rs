@@ -1,6 +1,7 @@
 //! What calls give back. Shapes are fixed: per query one inner list, also when it is empty, and a
 //! field that was asked for has exactly one entry per id.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::metadata::Metadata;
@@ -120,7 +121,7 @@ impl Outcome {
 }
 
 /// What became of a record, in one word. It serialises to that word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
     /// A new drawer.

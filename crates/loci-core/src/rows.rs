@@ -120,32 +120,7 @@ impl Rows {
     /// [`crate::Collection::facet_counts`]. Values that are equally frequent are in the order of their
     /// JSON texts.
     pub fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> FacetCounts {
-        let mut result = FacetCounts::default();
-        let mut counts: BTreeMap<String, (MetaValue, u64)> = BTreeMap::new();
-        for row in self.select(selection) {
-            let values = match row.metadata.get(key) {
-                None => {
-                    result.missing += 1;
-                    continue;
-                }
-                Some(MetaValue::List(items)) => items.clone(),
-                Some(scalar) => vec![scalar.clone()],
-            };
-            let distinct: BTreeMap<String, MetaValue> = values
-                .into_iter()
-                .map(|value| (serde_json::to_string(&value).unwrap_or_default(), value))
-                .collect();
-            for (text, value) in distinct {
-                counts.entry(text).or_insert((value, 0)).1 += 1;
-            }
-        }
-        result.values = counts.into_values().collect();
-        result
-            .values
-            .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        result.more = result.values.len().saturating_sub(limit) as u64;
-        result.values.truncate(limit);
-        result
+        facets(&self.select(selection), key, limit)
     }
 
     /// [`crate::Collection::with_view`].
@@ -180,6 +155,36 @@ impl Rows {
         let at = self.own.binary_search_by_key(&record, |row| row.record);
         self.own.get(at.ok()?)
     }
+}
+
+/// Rows per value of a key.
+fn facets(rows: &[&Row], key: &str, limit: usize) -> FacetCounts {
+    let mut result = FacetCounts::default();
+    let mut counts: BTreeMap<String, (MetaValue, u64)> = BTreeMap::new();
+    for row in rows {
+        let values = match row.metadata.get(key) {
+            None => {
+                result.missing += 1;
+                continue;
+            }
+            Some(MetaValue::List(items)) => items.clone(),
+            Some(scalar) => vec![scalar.clone()],
+        };
+        let distinct: BTreeMap<String, MetaValue> = values
+            .into_iter()
+            .map(|value| (serde_json::to_string(&value).unwrap_or_default(), value))
+            .collect();
+        for (text, value) in distinct {
+            counts.entry(text).or_insert((value, 0)).1 += 1;
+        }
+    }
+    result.values = counts.into_values().collect();
+    result
+        .values
+        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    result.more = result.values.len().saturating_sub(limit) as u64;
+    result.values.truncate(limit);
+    result
 }
 
 impl Row {

@@ -8,12 +8,14 @@
 //! its calls in the order of the trait. Such a backend reads ahead: `lengths` and `created_at` come
 //! with the postings and passages that were read before, and tokens with the distances
 //! ([`SearchView::expect_tokens`]). Then opening, candidates, surroundings, distances and drawers are
-//! five round trips, and six if only common words were asked for.
+//! five round trips, and six if only common words were asked for. Facets, which only a search that
+//! finds too little asks for, are one more.
 
 use crate::collection::{Metric, Selection};
 use crate::embedder::EmbedderIdentity;
 use crate::error::Result;
 use crate::metadata::Metadata;
+use crate::result::FacetCounts;
 
 /// What a view is opened for.
 #[derive(Debug, Clone, Copy)]
@@ -209,4 +211,7 @@ pub trait SearchView {
     /// Drawers in the order asked for. A damaged one is left out, and the warnings of the view report
     /// it.
     fn fetch(&mut self, records: &[u64]) -> Result<Vec<Recalled>>;
+    /// Drawers of the selection per value of each of these metadata keys, as
+    /// [`crate::Collection::facet_counts`] counts them. Only asked if a search found too little.
+    fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>>;
 }

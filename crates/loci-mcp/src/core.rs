@@ -17,8 +17,6 @@ use crate::arguments::Arguments;
 use crate::hint::{self, Tools};
 use crate::tool::Tool;
 
-pub(crate) use self::add::twin;
-pub(crate) use self::list::recent;
 pub(crate) use self::search::request;
 pub(crate) use self::status::status;
 

@@ -1,54 +1,77 @@
-//! Drawers as tools show them: one shape for programs, one for models, and a name by which a client can read one.
+//! Recalled text as models get it, and the name by which a client can read a drawer.
 //!
-//! Text that was recalled is data. For models it stands in a fence; passages that read like orders are flagged in both shapes.
+//! Text that was recalled is data. For models it stands in a fence, and passages that read like orders
+//! are flagged there.
 
 use loci_palace::{
-    Collection, Fence, Get, GetResult, Include, MetaValue, Metadata, ORDERS, Palace, RECALLED,
-    Result, Selection, Warning, date_of, instruction_like, quoted_unless_plain, single_line,
+    Fence, Flag, MetaValue, ORDERS, RECALLED, get, instruction_like, quoted_unless_plain, search,
+    single_line,
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::tool::DrawerLink;
 
-/// The flag of a text in which passages read like orders to a model.
-const INSTRUCTION_LIKE: &str = "instruction_like";
-
-/// Said with every answer that holds recalled text. Some clients show models the structured answer instead of the text: there
-/// it stands under `about`, which comes before the texts, and each of those is a JSON string that cannot end by itself.
+/// Stands in every answer that holds recalled text. Some clients show models the structured answer
+/// instead of the text: there it stands under `about`, which comes before the texts, and each of those
+/// is a JSON string that cannot end by itself.
 pub(crate) const NOTICE: &str = RECALLED;
 
 /// Beginning of the name of a drawer.
 const DRAWER_URI: &str = "loci://drawer/";
 
-/// A drawer.
+/// A recalled text with where it comes from, as models get it.
 #[derive(Debug, Clone)]
-pub(crate) struct Drawer {
-    /// Its collection.
-    pub(crate) collection: String,
-    /// Its id.
-    pub(crate) id: String,
-    /// Its text, or the part of it that is shown.
-    pub(crate) text: String,
-    /// Its metadata.
-    pub(crate) metadata: Metadata,
+pub(crate) struct Passage<'a> {
+    collection: &'a str,
+    id: &'a str,
+    wing: Option<&'a str>,
+    room: Option<&'a str>,
+    source: Option<&'a str>,
+    start_line: Option<&'a MetaValue>,
+    end_line: Option<&'a MetaValue>,
+    date: Option<&'a str>,
+    text: &'a str,
+    flags: &'a [Flag],
 }
 
-impl Drawer {
-    /// Flags of the text.
-    pub(crate) fn flags(&self) -> Vec<&'static str> {
-        if instruction_like(&self.text).is_empty() {
-            Vec::new()
-        } else {
-            vec![INSTRUCTION_LIKE]
+impl<'a> Passage<'a> {
+    /// A hit of a search.
+    pub(crate) fn of_hit(hit: &'a search::Hit) -> Self {
+        Self {
+            collection: &hit.collection,
+            id: &hit.id,
+            wing: hit.wing.value().map(String::as_str),
+            room: hit.room.value().map(String::as_str),
+            source: hit.source.value().map(String::as_str),
+            start_line: hit.start_line.value(),
+            end_line: hit.end_line.value(),
+            date: Some(&hit.date),
+            text: &hit.text,
+            flags: &hit.flags,
+        }
+    }
+
+    /// A drawer of a list, or a whole one.
+    pub(crate) fn of_drawer(drawer: &'a get::Drawer) -> Self {
+        Self {
+            collection: &drawer.collection,
+            id: &drawer.id,
+            wing: drawer.wing.as_deref(),
+            room: drawer.room.as_deref(),
+            source: drawer.source.as_deref(),
+            start_line: drawer.start_line.as_ref(),
+            end_line: drawer.end_line.as_ref(),
+            date: drawer.date.as_deref(),
+            text: &drawer.text,
+            flags: &drawer.flags,
         }
     }
 
     /// Wing and room.
-    pub(crate) fn place(&self) -> String {
-        let parts: Vec<String> = ["wing", "room"]
-            .iter()
-            .filter_map(|key| self.metadata.get_str(key))
+    fn place(&self) -> String {
+        let parts = [self.wing, self.room].into_iter().flatten();
+        let parts: Vec<String> = parts
             .filter(|name| !name.is_empty())
             .map(one_line)
             .collect();
@@ -56,134 +79,47 @@ impl Drawer {
     }
 
     /// The file and its lines.
-    pub(crate) fn source(&self) -> Option<String> {
-        let source = self.metadata.get_str("source_file")?;
-        let line = |key: &str| match self.metadata.get(key) {
+    fn origin(&self) -> Option<String> {
+        let line = |value: Option<&MetaValue>| match value {
             Some(MetaValue::Int(line)) => Some(*line),
             _ => None,
         };
-        let source = one_line(source);
-        Some(match (line("start_line"), line("end_line")) {
+        let source = one_line(self.source?);
+        Some(match (line(self.start_line), line(self.end_line)) {
             (Some(start), Some(end)) => format!("{source}:{start}-{end}"),
             (Some(start), None) => format!("{source}:{start}"),
             _ => source,
         })
     }
 
-    /// The day on which it was said or written, where the metadata knows.
-    pub(crate) fn day(&self) -> Option<String> {
-        self.metadata.authored_at().map(day)
-    }
-
     /// What it is, in a line: id, place, day, source, flags.
-    pub(crate) fn about(&self, day: Option<&str>) -> String {
-        let mut parts = vec![one_line(&self.id)];
+    fn about(&self) -> String {
+        let mut parts = vec![one_line(self.id)];
         // The line may be cut at its end, and this must be seen.
-        let flags = self.flags();
         let place = self.place();
-        if !flags.is_empty() || !instruction_like(&place).is_empty() {
+        if !self.flags.is_empty() || !instruction_like(&place).is_empty() {
             parts.push(ORDERS.to_owned());
         }
         parts.push(place);
-        parts.extend(day.map(str::to_owned).or_else(|| self.day()));
-        parts.extend(self.source());
+        parts.extend(self.date.map(str::to_owned));
+        parts.extend(self.origin());
         parts.retain(|part| !part.is_empty());
         parts.join(" | ")
     }
 
     /// The text in a fence.
-    pub(crate) fn fenced(&self, fence: &Fence, day: Option<&str>) -> String {
-        fence.around(&self.about(day), &self.text)
+    pub(crate) fn fenced(&self, fence: &Fence) -> String {
+        fence.around(&self.about(), self.text)
     }
 
-    /// The object for programs.
-    pub(crate) fn to_json(&self) -> Map<String, Value> {
-        let mut object = Map::new();
-        object.insert("id".into(), json!(self.id));
-        object.insert("collection".into(), json!(self.collection));
-        for (name, key) in [
-            ("wing", "wing"),
-            ("room", "room"),
-            ("source", "source_file"),
-            ("start_line", "start_line"),
-            ("end_line", "end_line"),
-        ] {
-            if let Some(value) = self.metadata.get(key) {
-                object.insert(name.into(), json!(value));
-            }
-        }
-        object.insert("text".into(), json!(self.text));
-        object.insert("flags".into(), json!(self.flags()));
-        object
-    }
-
-    /// The link to it.
+    /// The link to its drawer.
     pub(crate) fn link(&self) -> DrawerLink {
         DrawerLink {
-            collection: self.collection.clone(),
-            id: self.id.clone(),
+            collection: self.collection.to_owned(),
+            id: self.id.to_owned(),
             title: self.place(),
         }
     }
-}
-
-/// Drawers with these ids, in all collections, in the order asked for; and the ids that no drawer has.
-pub(crate) fn by_ids(
-    palace: &Palace,
-    ids: &[String],
-    warnings: &mut Vec<Warning>,
-) -> Result<(Vec<Drawer>, Vec<String>)> {
-    let mut drawers = Vec::new();
-    for collection in palace.scope(None)? {
-        let found = collection.get(&Get::new(Selection::ids(ids.iter().cloned())))?;
-        drawers.extend(of_result(collection.as_ref(), found, warnings));
-    }
-    let position = |id: &str| ids.iter().position(|asked| asked == id);
-    drawers.sort_by_key(|drawer: &Drawer| position(&drawer.id));
-    let missing = ids
-        .iter()
-        .filter(|id| !drawers.iter().any(|drawer| drawer.id == **id))
-        .cloned()
-        .collect();
-    Ok((drawers, missing))
-}
-
-/// The rows of an answer as drawers.
-pub(crate) fn of_result(
-    collection: &dyn Collection,
-    result: GetResult,
-    warnings: &mut Vec<Warning>,
-) -> Vec<Drawer> {
-    warnings.extend(result.warnings);
-    result
-        .ids
-        .into_iter()
-        .zip(result.documents)
-        .zip(result.metadatas)
-        .map(|((id, text), metadata)| Drawer {
-            collection: collection.name().to_owned(),
-            id,
-            text,
-            metadata,
-        })
-        .collect()
-}
-
-/// How many drawers of a collection a selection admits.
-pub(crate) fn count(
-    collection: &dyn Collection,
-    selection: &Selection,
-    warnings: &mut Vec<Warning>,
-) -> Result<usize> {
-    if selection.is_all() {
-        return Ok(collection.count()? as usize);
-    }
-    let found = collection.get(&Get {
-        include: Include::NONE,
-        ..Get::new(selection.clone())
-    })?;
-    warnings.extend(found.warnings);
-    Ok(found.ids.len())
 }
 
 /// The name of a drawer for `resources/read`.
@@ -213,23 +149,9 @@ pub(crate) fn flagged(about: &impl Serialize, text: &str) -> Value {
     if let Some(object) = value.as_object_mut()
         && !instruction_like(text).is_empty()
     {
-        object.insert("flags".into(), json!([INSTRUCTION_LIKE]));
+        object.insert("flags".into(), json!([Flag::InstructionLike]));
     }
     value
-}
-
-/// Estimates say enough with three digits.
-pub(crate) fn rounded(estimate: f32) -> f64 {
-    (f64::from(estimate) * 1_000.0).round() / 1_000.0
-}
-
-/// The day of a moment.
-pub(crate) fn day(moment: i64) -> String {
-    let mut date = date_of(moment);
-    if let Some(end) = date.find('T') {
-        date.truncate(end);
-    }
-    date
 }
 
 /// Stored text as a part of a line within a fence or its mark: printable, without brackets, and

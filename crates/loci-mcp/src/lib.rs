@@ -25,6 +25,7 @@ mod server;
 pub mod servers;
 mod skim;
 mod stdio;
+mod structured;
 mod tool;
 mod work;
 

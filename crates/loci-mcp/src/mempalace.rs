@@ -79,7 +79,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             "check_duplicate",
             Kind::Read,
             reading,
-            search::check_duplicate,
+            search::duplicates,
             "Whether a text is there already, exactly or nearly."
         ),
         tool!(

@@ -3,14 +3,13 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Error, Fence, Filter, Palace, Period, Result, Selection, count_tokens, diary, facts,
+    Error, Fence, Filter, Palace, Period, Result, Selection, count_tokens, diary, facts, list,
     parse_moment, quoted,
 };
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 
 use crate::arguments::{Arguments, shortened};
-use crate::core::recent;
-use crate::drawer::one_line;
+use crate::drawer::{Passage, one_line};
 use crate::house::House;
 
 /// Tokens of recalled text in a prompt.
@@ -163,11 +162,16 @@ fn drawers(
         }),
         ..Selection::default()
     };
-    let (found, _) = recent(palace, &selection, (DRAWERS, 0), &mut Vec::new())?;
+    let found = palace.list(&list::Request {
+        selection,
+        limit: DRAWERS,
+        order: list::Order::Recent,
+        ..list::Request::default()
+    })?;
     let mut text = String::new();
     let mut left = BUDGET;
-    for drawer in found {
-        let fenced = drawer.fenced(fence, None);
+    for drawer in &found.drawers {
+        let fenced = Passage::of_drawer(drawer).fenced(fence);
         let tokens = count_tokens(&fenced);
         if tokens <= left {
             left -= tokens;

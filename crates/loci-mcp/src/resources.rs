@@ -1,11 +1,11 @@
 //! Resources: a drawer by its name, and the state of the palace.
 
-use loci_palace::{Error, Fence, Get, Result, Selection, printable_json, quoted};
+use loci_palace::{Error, Fence, Result, get, printable_json, quoted};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
 use crate::core;
-use crate::drawer::{of_result, parse_uri};
+use crate::drawer::{Passage, parse_uri};
 use crate::house::House;
 use crate::server::message;
 
@@ -40,12 +40,18 @@ pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
     let unknown = || Error::invalid("resource", "names nothing here");
     let (collection, id) = parse_uri(uri).ok_or_else(unknown)?;
     let palace = house.existing()?;
-    let collection = palace.collection(&collection, false)?;
-    let found = collection.get(&Get::new(Selection::ids([id])))?;
-    let drawers = of_result(collection.as_ref(), found, &mut Vec::new());
-    let drawer = drawers.first().ok_or_else(unknown)?;
+    let answer = palace.get(&get::Request {
+        ids: vec![id],
+        collection: Some(collection),
+        vectors: false,
+    })?;
+    let drawer = answer.drawers.first().ok_or_else(unknown)?;
     let fence = Fence::new();
-    let text = format!("{}\n{}", fence.meaning(), drawer.fenced(&fence, None));
+    let text = format!(
+        "{}\n{}",
+        fence.meaning(),
+        Passage::of_drawer(drawer).fenced(&fence)
+    );
     Ok(ReadResourceResult::new(vec![ResourceContents::text(
         text, uri,
     )]))

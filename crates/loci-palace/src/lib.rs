@@ -6,19 +6,27 @@
 //! talks to a store by itself.
 //!
 //! ```
-//! use loci_palace::{Batch, OpenOptions, Palace, Query, Selection, search_words};
+//! use loci_palace::{OpenOptions, Palace, add, search};
 //! let directory = tempfile::tempdir()?;
 //! let palace = Palace::open(&directory.path().join("palace"), &OpenOptions::create())?;
-//! let drawers = palace.collection("drawers", true)?;
-//! drawers.add(&Batch::new(["a"]).documents(["Alice moved to Lyon."]))?;
-//! let found = search_words(&*drawers, "where is Lyon", 5, &Selection::all())?;
-//! assert_eq!(found.hits[0].id, "a");
+//! let drawer = add::Drawer {
+//!     text: Some("Alice moved to Lyon.".into()),
+//!     ..add::Drawer::default()
+//! };
+//! palace.add(&add::Request {
+//!     drawers: vec![drawer],
+//!     ..add::Request::default()
+//! })?;
+//! let answer = palace.search(&search::Request::new("where does Alice live"))?;
+//! assert_eq!(answer.hits[0].text, "Alice moved to Lyon.");
 //! palace.close()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod add;
 pub mod backup;
+pub mod check_duplicate;
 mod checkup;
 pub mod chroma;
 mod config;
@@ -29,38 +37,45 @@ mod embedders;
 pub mod export;
 pub mod facts;
 mod fence;
+pub mod forget;
 mod forgotten;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod get;
 pub mod import;
 pub mod links;
+pub mod list;
 mod location;
 mod machine;
 pub mod mine;
+mod moment;
+mod names;
 mod palace;
+pub mod query;
 mod record;
 pub mod reembed;
-mod remember;
 pub mod repair;
 pub mod rescue;
 pub mod restore;
 pub mod runs;
-mod search;
+pub mod search;
 mod secrets;
 pub mod status;
 pub mod sync;
 pub mod undo;
+pub mod update;
 pub mod verify;
 pub mod wake_up;
 pub mod watch;
+pub mod why_not;
 pub mod wings;
 
 pub use checkup::{
     Disk, EngineVersions, Presence, Process, RoundTrip, Whereabouts, disk_of, users_of, wal_bytes,
 };
 pub use config::{Config, HooksConfig, McpConfig, default_palace, state_directory};
-pub use detail::{Detail, Flag};
+pub use detail::{Detail, Flag, Moment, Nullable};
 pub use embedders::{NO_EMBEDDER, OPENAI_EMBEDDER, OpenAiConfig, Resolved};
 pub use fence::{Fence, ORDERS, instruction_like};
 pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
@@ -91,23 +106,19 @@ pub use loci_mine::{
     Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
-    Answer, ArmEntry, Explanation, Hit, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts,
-    Request, Stage, Step, TermInfo, Verdict, WhyNot, count_tokens, date_of, search_words,
+    ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, Step, TermInfo,
+    Verdict, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
 pub use mine::{agent_folders, mined_under};
+pub use moment::parse_moment;
 pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};
 pub use record::JsonRecord;
-pub use remember::{
-    Comparison, DuplicateCheck, NEAR_DUPLICATE, NewDrawer, RememberOptions, RememberReport,
-    Remembered, Twin,
-};
 pub use rescue::{
     Answer as RescueReport, CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase,
     RelationsReport, Request as RescueOptions, RescuedCollection, Step as RescueStep,
     candidates_file, diagnose,
 };
-pub use search::{Found, Scope, parse_moment};
 pub use secrets::{
     Policy as SecretPolicy, Tally as MaskTally, describe_masked, merge as merge_masked,
     secret_policy,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use loci_chroma::ChromaBackend;
 use loci_core::{
     Backend, BackendChoice, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, EmbedderIdentity, Error, ForgetOutcome, Machine, MachineSource, Metric, PalaceRef,
-    Registry, Relations, Result, Selection, Warning,
+    Embedder, EmbedderIdentity, Error, Machine, MachineSource, Metric, PalaceRef, Registry,
+    Relations, Result, Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::SqliteBackend;
@@ -337,11 +337,6 @@ impl Palace {
                 .map(|info| self.collection(&info.name, false))
                 .collect(),
         }
-    }
-
-    /// Removes drawers and every trace of their text.
-    pub fn forget(&self, collection: &str, selection: &Selection) -> Result<ForgetOutcome> {
-        self.backend.forget(&self.reference, collection, selection)
     }
 
     /// Refuses to make a palace in a directory that holds other files and none.

@@ -1,99 +1,306 @@
-//! Search and what belongs to it: the scope of an answer, and why something was not found.
+//! The verb `search`: a question in, hits out, with what is missing and what there is instead.
 
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
 use loci_core::{
-    Collection, Error, Filter, Get, Include, KeyTest, MetaValue, Result, Selection, Warning, quoted,
+    Collection, Error, FacetCounts, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result,
+    Selection, Warning, quoted,
 };
-use loci_recall::{Answer, Request, WhyNot};
-use serde::Serialize;
+use loci_recall::{Explanation, FacetQuery, MatchedVia, Parts, Verdict};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
-use crate::palace::Palace;
+use crate::detail::{Detail, Flag, Moment, Nullable, Place, estimate, flags_of};
+use crate::names::display;
+use crate::palace::{DEFAULT_COLLECTION, Palace};
 
-/// Values of a key that an answer lists at most, and that are looked at.
-const LISTED: usize = 50;
-const MOST_VALUES: usize = 10_000;
+/// What an answer with too few hits lists of its scope.
+const PLACES_OF_SCOPE: FacetQuery = FacetQuery {
+    keys: &["wing", "room"],
+    limit: 50,
+};
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The collection to search.
+    pub collection: String,
+    /// The question: any text.
+    pub query: String,
+    /// Hits at most.
+    pub k: usize,
+    /// Which drawers may be hits.
+    pub selection: Selection,
+    /// Drawers that hold no word of the question are left out beyond this distance.
+    pub max_distance: Option<f32>,
+    /// Tokens of all texts together at most.
+    pub budget: Option<usize>,
+    /// The day from which "last week" is counted.
+    pub today: Date,
+    /// Whether one hit per source is enough.
+    pub by_source: bool,
+    /// Whether the answer explains how it came about.
+    pub explain: bool,
+    /// How much the answer says.
+    pub detail: Detail,
+}
+
+impl Request {
+    /// The ten best drawers of the default collection for a question, as of today.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            collection: DEFAULT_COLLECTION.to_owned(),
+            query: query.into(),
+            k: 10,
+            selection: Selection::all(),
+            max_distance: None,
+            budget: None,
+            today: loci_recall::today(),
+            by_source: false,
+            explain: false,
+            detail: Detail::Full,
+        }
+    }
+
+    pub(crate) fn question(&self) -> loci_recall::Request {
+        loci_recall::Request {
+            query: self.query.clone(),
+            k: self.k,
+            selection: self.selection.clone(),
+            max_distance: self.max_distance,
+            budget: self.budget,
+            today: self.today,
+            by_source: self.by_source,
+            explain: self.explain,
+            facets: Some(PLACES_OF_SCOPE),
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// How likely it is that the palace holds the answer.
+    pub verdict: Verdict,
+    /// Drawers that the selection admits.
+    pub in_scope: u64,
+    /// Tokens of all texts of the hits.
+    pub tokens: usize,
+    /// What is missing or was done differently.
+    pub warnings: Vec<Warning>,
+    /// What the selection admits, if fewer than `k` hits came back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_in_scope: Option<Scope>,
+    /// The terms that were searched, as the postings hold them. Not in a brief answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Vec<String>>,
+    /// How the answer came about, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<Explanation>,
+}
+
+/// A drawer that was found.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Hit {
+    /// Its id.
+    pub id: String,
+    /// Its collection.
+    pub collection: String,
+    /// Its wing.
+    #[serde(skip_serializing_if = "Nullable::is_absent")]
+    pub wing: Nullable<String>,
+    /// Its room.
+    #[serde(skip_serializing_if = "Nullable::is_absent")]
+    pub room: Nullable<String>,
+    /// The file or conversation that it was mined from.
+    #[serde(skip_serializing_if = "Nullable::is_absent")]
+    pub source: Nullable<String>,
+    /// Its first line there.
+    #[serde(skip_serializing_if = "Nullable::is_absent")]
+    pub start_line: Nullable<MetaValue>,
+    /// Its last line there.
+    #[serde(skip_serializing_if = "Nullable::is_absent")]
+    pub end_line: Nullable<MetaValue>,
+    /// Its text, or the part of it that fits the budget if `cut`.
+    pub text: String,
+    /// What a reader of the text should beware of.
+    pub flags: Vec<Flag>,
+    /// The day on which it was said or written, else added.
+    pub date: String,
+    /// The sum of its parts; larger is better.
+    pub score: f32,
+    /// How it was found.
+    pub matched_via: MatchedVia,
+    /// Whether the text is cut; the drawer holds all of it.
+    pub cut: bool,
+    /// Ids of drawers with the same text, which are not listed again. Not in a brief answer if there
+    /// are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub also_in: Option<Vec<String>>,
+    /// What a brief answer leaves out.
+    #[serde(flatten)]
+    pub details: Option<HitDetails>,
+}
+
+/// What only a full answer says of a hit.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HitDetails {
+    /// When it was said or written, else added.
+    pub authored_at: Moment,
+    /// When it was added.
+    pub created_at: Moment,
+    /// Distance of the vectors, if they were compared.
+    pub distance: Option<f32>,
+    /// Its place in the lexical arm, if it is among the first.
+    pub lexical_rank: Option<usize>,
+    /// Its place in the semantic arm, if it is among the first.
+    pub semantic_rank: Option<usize>,
+    /// Words of the question that it holds.
+    pub matched_words: Vec<String>,
+    /// What the score is made of.
+    pub parts: Parts,
+    /// Tokens of the text.
+    pub tokens: usize,
+    /// Its metadata.
+    pub metadata: Metadata,
+}
 
 /// What there is where a search looked.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Scope {
-    /// Drawers that the filter admits.
+    /// Drawers that the selection admits.
     pub drawers: u64,
-    /// Drawers by wing.
+    /// Drawers by wing, the fullest first. JSON has an object.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub wings: Vec<(String, u64)>,
-    /// Drawers by room.
+    /// Drawers by room, likewise.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub rooms: Vec<(String, u64)>,
 }
 
-/// The answer to a search, with what is available if it is short.
-#[derive(Debug, Clone)]
-pub struct Found {
-    /// The answer itself.
-    pub answer: Answer,
-    /// What the filter admits, whenever fewer than k hits came back.
-    pub available_in_scope: Option<Scope>,
+fn by_name<S: Serializer>(counts: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    let counts: BTreeMap<&str, u64> = counts
+        .iter()
+        .map(|(name, count)| (name.as_str(), *count))
+        .collect();
+    counts.serialize(serializer)
 }
 
-impl Palace {
-    /// Searches a collection by words and by meaning. Notes that the hits were shown; nobody waits for that.
-    pub fn search(&self, collection: &str, request: &Request) -> Result<Found> {
-        let ask = || {
-            let (handle, warnings) = self.reading(collection)?;
-            let answer = loci_recall::search(
-                handle.collection.as_ref(),
-                handle.embedder.as_deref(),
-                request,
-            )?;
-            Ok((handle, warnings, answer))
-        };
-        // Another process may have made the vectors anew since the question was embedded: then once more.
-        let (handle, mut warnings, mut answer) = match ask() {
-            Err(Error::EmbedderMismatch { .. }) => ask()?,
-            other => other?,
-        };
-        warnings.append(&mut answer.warnings);
-        if answer.in_scope == 0 {
-            warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);
-        }
-        // Why there is no embedder, or another one, was said already.
-        let explained = warnings.iter().any(|warning| {
-            matches!(
-                warning,
-                Warning::ModelMissing { .. } | Warning::UnknownEmbedder { .. }
-            )
+impl Scope {
+    /// From the facets of [`PLACES_OF_SCOPE`].
+    fn new(drawers: u64, facets: Vec<FacetCounts>) -> Self {
+        let mut facets = facets.into_iter().map(|counts| {
+            let values = counts.values.into_iter();
+            values.map(|(value, count)| (display(&value), count))
         });
-        warnings.retain(|warning| !matches!(warning, Warning::NoEmbedder) || !explained);
-        let stand_in = warnings
-            .iter()
-            .any(|warning| matches!(warning, Warning::CompatibleEmbedder { .. }));
-        warnings.retain(|warning| !matches!(warning, Warning::ModelMissing { .. }) || !stand_in);
-        answer.warnings = dedup(warnings);
-        let available_in_scope = if answer.hits.len() < request.k {
-            Some(scope(
-                handle.collection.as_ref(),
-                &request.selection,
-                answer.in_scope,
-            )?)
-        } else {
-            None
-        };
-        let records: Vec<u64> = answer.hits.iter().map(|hit| hit.record).collect();
-        handle.collection.note_access(&records);
-        Ok(Found {
-            answer,
-            available_in_scope,
-        })
+        let mut next = || facets.next().into_iter().flatten().collect();
+        Self {
+            drawers,
+            wings: next(),
+            rooms: next(),
+        }
+    }
+}
+
+impl Answer {
+    /// The answer of a memory that holds nothing so far; `problem` says why.
+    pub fn of_nothing(problem: &Error) -> Self {
+        Self {
+            hits: Vec::new(),
+            verdict: Verdict::NOTHING,
+            in_scope: 0,
+            tokens: 0,
+            warnings: vec![Warning::Empty {
+                problem: problem.to_string(),
+            }],
+            available_in_scope: None,
+            terms: None,
+            explain: None,
+        }
+    }
+}
+
+impl Hit {
+    fn new(hit: loci_recall::Hit, request: &Request) -> Self {
+        let detail = request.detail;
+        let place = Place::of(&hit.metadata);
+        let authored_at = Moment(hit.authored_at);
+        Self {
+            id: hit.id,
+            collection: request.collection.clone(),
+            wing: Nullable::new(place.wing, detail),
+            room: Nullable::new(place.room, detail),
+            source: Nullable::new(place.source, detail),
+            start_line: Nullable::new(place.start_line, detail),
+            end_line: Nullable::new(place.end_line, detail),
+            flags: flags_of(&hit.text),
+            text: hit.text,
+            date: authored_at.day(),
+            score: estimate(hit.score, detail),
+            matched_via: hit.matched_via,
+            cut: hit.cut,
+            also_in: (detail == Detail::Full || !hit.also_in.is_empty()).then_some(hit.also_in),
+            details: (detail == Detail::Full).then_some(HitDetails {
+                authored_at,
+                created_at: Moment(hit.created_at),
+                distance: hit.distance,
+                lexical_rank: hit.lexical_rank,
+                semantic_rank: hit.semantic_rank,
+                matched_words: hit.matched_words,
+                parts: hit.parts,
+                tokens: hit.tokens,
+                metadata: hit.metadata,
+            }),
+        }
     }
 }
 
 impl Palace {
-    /// Follows a drawer through a search: where it fell out, and what would bring it in.
-    pub fn why_not(&self, collection: &str, request: &Request, id: &str) -> Result<WhyNot> {
-        let (handle, _) = self.reading(collection)?;
-        loci_recall::why_not(
-            handle.collection.as_ref(),
-            handle.embedder.as_deref(),
-            request,
-            id,
-        )
+    /// Searches a collection by words and by meaning. Notes that the hits were shown; nobody waits
+    /// for that.
+    pub fn search(&self, request: &Request) -> Result<Answer> {
+        let question = request.question();
+        let ask = || {
+            let (handle, warnings) = self.reading(&request.collection)?;
+            let answer = loci_recall::search(
+                handle.collection.as_ref(),
+                handle.embedder.as_deref(),
+                &question,
+            )?;
+            Ok((handle, warnings, answer))
+        };
+        // Another process may have made new vectors since the question was embedded: ask once more.
+        let (handle, mut warnings, mut found) = match ask() {
+            Err(Error::EmbedderMismatch { .. }) => ask()?,
+            other => other?,
+        };
+        warnings.append(&mut found.warnings);
+        if found.in_scope == 0 {
+            warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);
+        }
+        let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
+        handle.collection.note_access(&records);
+        let available_in_scope = found
+            .facets
+            .map(|facets| Scope::new(found.in_scope, facets));
+        let hits = found.hits.into_iter();
+        let terms = found.explanation.terms.iter();
+        Ok(Answer {
+            hits: hits.map(|hit| Hit::new(hit, request)).collect(),
+            verdict: found.verdict,
+            in_scope: found.in_scope,
+            tokens: found.tokens,
+            warnings: concise(warnings),
+            available_in_scope,
+            terms: (request.detail == Detail::Full)
+                .then(|| terms.map(|term| term.term.clone()).collect()),
+            explain: request.explain.then_some(found.explanation),
+        })
     }
 
     /// Wings, rooms and sources that a filter asks for and no drawer has, with those that there are.
@@ -129,23 +336,6 @@ impl Palace {
             warnings.extend(conditions(collection, selection)?);
         }
         Ok(warnings)
-    }
-
-    /// Values of a metadata key that drawers have, the nearest to `name` first.
-    pub fn nearest_values(
-        &self,
-        collection: &dyn Collection,
-        key: &str,
-        name: &str,
-    ) -> Result<Vec<String>> {
-        let facets = collection.facet_counts(key, &Selection::all(), MOST_VALUES)?;
-        let mut values: Vec<String> = facets
-            .values
-            .iter()
-            .map(|(value, _)| display(value))
-            .collect();
-        values.sort_by_cached_key(|value| (distance(name, value), value.clone()));
-        Ok(values)
     }
 }
 
@@ -219,95 +409,27 @@ fn parts_of(selection: &Selection) -> Vec<Filter> {
     }
 }
 
-/// A moment that somebody typed: a date, or words such as `last week`, which mean its first day.
-pub fn parse_moment(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let is_year = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let named = |text: &str| {
-        let when = loci_text::when::find(text, loci_recall::today())?;
-        (when.phrase.len() == text.len()).then(|| loci_recall::start_of(when.from))?
-    };
-    if is_year {
-        return loci_text::when::authored(&format!("{text}-01-01"));
-    }
-    loci_text::when::authored(text)
-        .or_else(|| named(text))
-        .or_else(|| named(&format!("last {text}")))
-}
-
-/// Steps from one name to another, by single characters; letter case does not count.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let b: Vec<char> = b.chars().take(100).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, from) in a.chars().take(100).enumerate() {
-        let mut diagonal = at;
-        let mut left = at + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (to, cell) in b.iter().zip(row.iter_mut().skip(1)) {
-            let step = (diagonal + usize::from(from != *to))
-                .min(left + 1)
-                .min(*cell + 1);
-            diagonal = *cell;
-            *cell = step;
-            left = step;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-/// Each warning once, in order.
-fn dedup(warnings: Vec<Warning>) -> Vec<Warning> {
+/// Each warning once, in order. A warning that another one explains is left out.
+fn concise(warnings: Vec<Warning>) -> Vec<Warning> {
+    let explained = warnings.iter().any(|warning| {
+        matches!(
+            warning,
+            Warning::ModelMissing { .. } | Warning::UnknownEmbedder { .. }
+        )
+    });
+    let stand_in = warnings
+        .iter()
+        .any(|warning| matches!(warning, Warning::CompatibleEmbedder { .. }));
     let mut kept: Vec<Warning> = Vec::with_capacity(warnings.len());
     for warning in warnings {
-        if !kept.contains(&warning) {
+        let superfluous = match warning {
+            Warning::NoEmbedder => explained,
+            Warning::ModelMissing { .. } => stand_in,
+            _ => false,
+        };
+        if !superfluous && !kept.contains(&warning) {
             kept.push(warning);
         }
     }
     kept
-}
-
-/// What a selection admits, by wing and room.
-fn scope(collection: &dyn Collection, selection: &Selection, drawers: u64) -> Result<Scope> {
-    let count = |key: &str| -> Result<Vec<(String, u64)>> {
-        Ok(collection
-            .facet_counts(key, selection, LISTED)?
-            .values
-            .into_iter()
-            .map(|(value, count)| (display(&value), count))
-            .collect())
-    };
-    Ok(Scope {
-        drawers,
-        wings: count("wing")?,
-        rooms: count("room")?,
-    })
-}
-
-fn display(value: &MetaValue) -> String {
-    match value {
-        MetaValue::Str(text) => text.clone(),
-        other => serde_json::to_string(other).unwrap_or_default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_compared_by_single_characters() {
-        for (a, b, steps) in [
-            ("alice", "Alice", 0),
-            ("alcie", "alice", 2),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-            ("été", "ete", 2),
-        ] {
-            assert_eq!(distance(a, b), steps, "{a} {b}");
-            assert_eq!(distance(b, a), steps, "{b} {a}");
-        }
-    }
 }

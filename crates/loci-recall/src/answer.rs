@@ -1,8 +1,9 @@
 //! What is asked and what is answered.
 
 use jiff::civil::Date;
-use loci_core::{Metadata, Selection, Warning};
+use loci_core::{FacetCounts, Metadata, Selection, Warning};
 
+use crate::evidence::FacetQuery;
 use crate::explain::Explanation;
 use crate::rank::MatchedVia;
 use crate::score::{Parts, today};
@@ -27,6 +28,8 @@ pub struct Request {
     pub by_source: bool,
     /// Whether the explanation names the drawers of both arms.
     pub explain: bool,
+    /// What is counted over the selection if fewer than `k` hits come back.
+    pub facets: Option<FacetQuery>,
 }
 
 impl Request {
@@ -41,6 +44,7 @@ impl Request {
             today: today(),
             by_source: false,
             explain: false,
+            facets: None,
         }
     }
 }
@@ -93,6 +97,8 @@ pub struct Answer {
     pub in_scope: u64,
     /// Tokens of all texts that are shown.
     pub tokens: usize,
+    /// The facets of the request, one for each key, if fewer than `k` hits came back.
+    pub facets: Option<Vec<FacetCounts>>,
     /// What is missing or was done differently.
     pub warnings: Vec<Warning>,
     /// How it came about.

@@ -1,6 +1,6 @@
 //! What is known of drawers when they are ranked.
 
-use loci_core::{EmbedderIdentity, Selection};
+use loci_core::{EmbedderIdentity, Recalled, Selection};
 
 /// Drawers per arm that a probe may ask for.
 pub const MAX_DEPTH: usize = 10_000;
@@ -143,4 +143,18 @@ pub trait Judge {
     fn narrow(&mut self, findings: &Findings) -> Vec<usize>;
     /// Records of the drawers that are wanted, best first.
     fn choose(&mut self, findings: &Findings) -> Vec<u64>;
+    /// What is counted over the selection, now that the chosen drawers are read. Usually nothing.
+    fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
+        let _ = drawers;
+        None
+    }
+}
+
+/// Metadata keys whose values are counted over the selection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FacetQuery {
+    /// The keys.
+    pub keys: &'static [&'static str],
+    /// Values of each key at most.
+    pub limit: usize,
 }

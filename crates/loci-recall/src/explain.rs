@@ -2,13 +2,14 @@
 
 use loci_core::Recalled;
 use loci_text::when::When;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::rank::{Criteria, Ranked, Ranker};
 use crate::score::Parts;
 
 /// One step of a search, for people.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     /// Its name.
     pub stage: &'static str,
@@ -17,7 +18,7 @@ pub struct Step {
 }
 
 /// What an arm found, best first.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ArmEntry {
     /// Its place.
     pub rank: usize,
@@ -32,7 +33,7 @@ pub struct ArmEntry {
 }
 
 /// A term of the question.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TermInfo {
     /// As the postings hold it.
     pub term: String,
@@ -43,7 +44,7 @@ pub struct TermInfo {
 }
 
 /// How an answer came about.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The terms that were searched.
     pub terms: Vec<TermInfo>,

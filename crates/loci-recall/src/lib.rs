@@ -26,7 +26,8 @@ mod words;
 pub use answer::{Answer, Hit, Request};
 pub use budget::count_tokens;
 pub use evidence::{
-    Evidence, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm, SourceEvidence,
+    Evidence, FacetQuery, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm,
+    SourceEvidence,
 };
 pub use explain::{ArmEntry, Explanation, Step, TermInfo};
 pub use rank::MatchedVia;

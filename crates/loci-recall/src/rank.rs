@@ -13,7 +13,7 @@ use crate::similarity::Similarity;
 use crate::weights::{DEPTH, NEAR_PERCENT};
 
 /// How a drawer came to be looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchedVia {
     /// It holds words of the question and its vector is near.

@@ -5,8 +5,8 @@
 mod calls;
 
 use loci_core::{
-    CandidateQuery, Collection, EmbedderIdentity, Error, Recalled, Result, SearchView, SpaceVector,
-    Statistics, ViewRequest, Warning, validate_vector,
+    CandidateQuery, Collection, EmbedderIdentity, Error, FacetCounts, Recalled, Result, SearchView,
+    SpaceVector, Statistics, ViewRequest, Warning, validate_vector,
 };
 
 use crate::board::Board;
@@ -18,6 +18,8 @@ use crate::lexical::{Lexical, Question};
 pub struct RecallResult {
     /// The chosen drawers, in the order of the choice. A damaged one is left out and reported.
     pub drawers: Vec<Recalled>,
+    /// The facets that the judge asked for, one for each key.
+    pub facets: Vec<FacetCounts>,
     /// What is missing from the answer.
     pub warnings: Vec<Warning>,
 }
@@ -83,8 +85,14 @@ impl Search<'_> {
         self.compare(&mut findings.evidence, &shortlist)?;
         let narrowed = judge.narrow(&findings);
         self.read_tokens(&mut findings.evidence, &narrowed)?;
+        let drawers = self.view.fetch(&judge.choose(&findings))?;
+        let facets = match judge.facets(&drawers) {
+            Some(wanted) => self.view.facets(wanted.keys, wanted.limit)?,
+            None => Vec::new(),
+        };
         Ok(RecallResult {
-            drawers: self.view.fetch(&judge.choose(&findings))?,
+            drawers,
+            facets,
             warnings: self.warnings,
         })
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use loci_core::Metric;
 use loci_text::when::When;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
@@ -15,7 +16,7 @@ use crate::weights::{
 };
 
 /// What a score is made of. The score is the sum.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Parts {
     /// Words of the question in the passage and, for less, in its neighbours: BM25 as a share of the attainable.
     pub words: f32,

@@ -8,10 +8,10 @@ use loci_text::{query_terms, when};
 
 use crate::answer::{Answer, Hit, Request};
 use crate::budget::{Budget, Fit, count_tokens, cut_around};
-use crate::evidence::{Judge, MAX_DEPTH, Probe, ProbeVector};
+use crate::evidence::{FacetQuery, Findings, Judge, MAX_DEPTH, Probe, ProbeVector};
 use crate::explain::explain;
 use crate::rank::{Criteria, Ranked, Ranker, depth_for, near_for};
-use crate::recall::recall;
+use crate::recall::{RecallResult, recall};
 use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
@@ -38,20 +38,22 @@ pub fn search(
     }
     let said = run.warnings.len();
     let mut criteria = run.criteria(request, depth_for(request.k));
-    let (mut ranker, mut drawers) =
-        run.recall(collection, request, &criteria, request.k + SPARE)?;
-    // Copies of one text can fill all places: then look further.
-    if ranker.full && fold(&ranker, drawers.clone(), request).len() < request.k {
-        let deeper = run.criteria(request, MAX_DEPTH.min(criteria.depth * DEEPER));
+    let mut choice = Choice::new(request, &criteria);
+    let mut result = run.probe(collection, request, criteria.depth, &mut choice)?;
+    if choice.look_deeper {
+        criteria = run.criteria(request, MAX_DEPTH.min(criteria.depth * DEEPER));
         run.warnings.truncate(said);
-        let (again, fetched) = run.recall(collection, request, &deeper, request.k + SPARE)?;
-        (ranker, drawers, criteria) = (again, fetched, deeper);
+        choice = Choice::new(request, &criteria);
+        choice.is_last = true;
+        result = run.probe(collection, request, criteria.depth, &mut choice)?;
     }
+    let (ranker, drawers) = (choice.ranker, result.drawers);
     let mut answer = Answer {
         verdict: Verdict::of(&ranker.findings, &ranker.ranked, run.calibrated()),
         in_scope: ranker.findings.in_scope,
         hits: Vec::new(),
         tokens: 0,
+        facets: choice.counted.then_some(result.facets),
         warnings: run.warnings,
         explanation: explain(&ranker, &criteria, &drawers),
     };
@@ -70,6 +72,65 @@ pub fn search(
     }
     spend(hits, request.budget, &mut answer);
     Ok(answer)
+}
+
+/// Ranks, and decides inside of the same reading whether the hits are enough.
+struct Choice<'a> {
+    request: &'a Request,
+    ranker: Ranker,
+    /// Whether this is the deepest look.
+    is_last: bool,
+    /// Whether copies of one text fill the places and a deeper look may find others.
+    look_deeper: bool,
+    /// Whether facets were asked for.
+    counted: bool,
+}
+
+impl<'a> Choice<'a> {
+    fn new(request: &'a Request, criteria: &Criteria) -> Self {
+        Self {
+            request,
+            ranker: Ranker::new(criteria.clone(), request.k + SPARE),
+            is_last: false,
+            look_deeper: false,
+            counted: false,
+        }
+    }
+}
+
+impl Judge for Choice<'_> {
+    fn shortlist(&mut self, findings: &Findings) -> Vec<usize> {
+        self.ranker.shortlist(findings)
+    }
+
+    fn narrow(&mut self, findings: &Findings) -> Vec<usize> {
+        self.ranker.narrow(findings)
+    }
+
+    fn choose(&mut self, findings: &Findings) -> Vec<u64> {
+        self.ranker.choose(findings)
+    }
+
+    fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
+        let hits = fold(&self.ranker, drawers.to_vec(), self.request);
+        let is_short = hits.len() < self.request.k;
+        self.look_deeper = is_short && self.ranker.full && !self.is_last;
+        let wanted = self.request.facets.filter(|_| !self.look_deeper)?;
+        self.counted = is_short || fitting(&hits, self.request.budget) < self.request.k;
+        self.counted.then_some(wanted)
+    }
+}
+
+/// How many of these hits a budget admits.
+fn fitting(hits: &[Hit], budget: Option<usize>) -> usize {
+    if budget.is_none() {
+        return hits.len();
+    }
+    let mut purse = Budget::new(budget);
+    let fits = |hit: &&Hit| purse.take(count_tokens(&hit.text)) == Fit::Whole;
+    let whole = hits.iter().filter(fits).count();
+    // If nothing fits, the best hit is cut.
+    whole.max(usize::from(!hits.is_empty()))
 }
 
 /// A question that is ready to be asked.
@@ -142,8 +203,8 @@ impl<'a> Run<'a> {
         wanted: usize,
     ) -> Result<(Ranker, Vec<Recalled>)> {
         let mut ranker = Ranker::new(criteria.clone(), wanted);
-        let drawers = self.probe(collection, request, criteria.depth, &mut ranker)?;
-        Ok((ranker, drawers))
+        let result = self.probe(collection, request, criteria.depth, &mut ranker)?;
+        Ok((ranker, result.drawers))
     }
 
     /// Lets a judge choose.
@@ -153,7 +214,7 @@ impl<'a> Run<'a> {
         request: &Request,
         depth: usize,
         judge: &mut dyn Judge,
-    ) -> Result<Vec<Recalled>> {
+    ) -> Result<RecallResult> {
         let probe = Probe {
             query: self.query,
             vectors: self.vectors.clone(),
@@ -163,9 +224,9 @@ impl<'a> Run<'a> {
             context: CONTEXT,
             dates: when::find(self.query, request.today).is_some(),
         };
-        let result = recall(collection, &probe, judge)?;
-        self.warnings.extend(result.warnings);
-        Ok(result.drawers)
+        let mut result = recall(collection, &probe, judge)?;
+        self.warnings.append(&mut result.warnings);
+        Ok(result)
     }
 }
 

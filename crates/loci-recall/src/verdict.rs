@@ -1,6 +1,7 @@
 //! Whether the answer is in memory at all: a probability, fitted on the tuning half of LoCoMo by asking each question of
 //! its own conversation and of others (docs/benchmarks.md).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::evidence::Findings;
@@ -20,7 +21,7 @@ const MOST_ASKED: usize = 12;
 const OTHER: f32 = -0.1;
 
 /// How likely it is that the palace holds what was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// Between 0 and 1; unknown where it was not calibrated: words alone were searched, or a stand-in embedded the question.
     pub probability: Option<f32>,
@@ -30,7 +31,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Nothing was found.
-    pub(crate) const NOTHING: Self = Self {
+    pub const NOTHING: Self = Self {
         probability: Some(0.0),
         likely: false,
     };

@@ -1,6 +1,7 @@
 //! Why a drawer is not among the hits: where it fell out, and what would bring it in.
 
 use loci_core::{Collection, Embedder, Filter, Get, Include, Period, Result, Selection, quoted};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Request;
@@ -10,7 +11,7 @@ use crate::score::Parts;
 use crate::search::{MAX_HITS, Run, search};
 
 /// Where a drawer fell out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// There is no such drawer.
@@ -34,7 +35,7 @@ pub enum Stage {
 }
 
 /// The way of one drawer through a search.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhyNot {
     /// The drawer.
     pub id: String,

@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use loci_palace::{Fence, LexicalHit, Result, count_tokens, instruction_like, quoted};
+use loci_palace::query::Hit;
+use loci_palace::{Fence, Result, count_tokens, instruction_like, quoted};
 
 use super::answer::Answer;
 use super::excerpt::{beginning, excerpt};
@@ -154,13 +155,13 @@ fn needed(words: usize) -> usize {
 }
 
 /// The hits that are worth telling: those that hold the words, and not much less fitting than the best of them.
-fn relevant<'a>(hits: &'a [LexicalHit], words: &[String], told: &Told) -> Vec<&'a LexicalHit> {
+fn relevant<'a>(hits: &'a [Hit], words: &[String], told: &Told) -> Vec<&'a Hit> {
     let needed = needed(words.len());
-    let mut worth: Vec<&LexicalHit> = Vec::new();
+    let mut worth: Vec<&Hit> = Vec::new();
     for hit in hits {
         let best = worth.first().map_or(0.0, |best| best.score);
-        let is_new = worth.iter().all(|other| other.document != hit.document);
-        if is_new && hit.score >= NEAR_BEST * best && held(&hit.document, words) >= needed {
+        let is_new = worth.iter().all(|other| other.text != hit.text);
+        if is_new && hit.score >= NEAR_BEST * best && held(&hit.text, words) >= needed {
             worth.push(hit);
         }
     }
@@ -172,7 +173,7 @@ fn relevant<'a>(hits: &'a [LexicalHit], words: &[String], told: &Told) -> Vec<&'
 /// The text for the model and the ids in it; nothing if not even one passage fits the budget.
 fn compose(
     wing: &str,
-    hits: &[&LexicalHit],
+    hits: &[&Hit],
     words: &[String],
     budget: usize,
 ) -> Option<(String, Vec<String>)> {
@@ -190,7 +191,7 @@ fn compose(
     for hit in hits {
         let empty = count_tokens(&fence.around(&about(hit, true, true), ""));
         let room = budget.saturating_sub(tokens + empty).min(PASSAGE_TOKENS);
-        let (passage, cut) = excerpt(&hit.document, words, room);
+        let (passage, cut) = excerpt(&hit.text, words, room);
         if passage.trim().is_empty() {
             break;
         }
@@ -208,7 +209,7 @@ fn compose(
     (!told.is_empty()).then_some((text, told))
 }
 
-fn about(hit: &LexicalHit, cut: bool, flagged: bool) -> String {
+fn about(hit: &Hit, cut: bool, flagged: bool) -> String {
     let mut about = format!("drawer {}", hit.id);
     if let Some(day) = day_of(hit) {
         about.push_str(", ");

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    CandidateQuery, Candidates, MetaValue, Recalled, Result, SearchView, SourceLimits, SpaceVector,
-    Statistics, Surroundings, TermQuery,
+    CandidateQuery, Candidates, FacetCounts, MetaValue, Recalled, Result, SearchView, SourceLimits,
+    SpaceVector, Statistics, Surroundings, TermQuery,
 };
 
 use super::twins::restore;
@@ -66,5 +66,9 @@ impl SearchView for RestoredView<'_> {
             restore(self.parts, &drawer.id, &mut drawer.metadata);
         }
         Ok(drawers)
+    }
+
+    fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
+        self.inner.facets(keys, limit)
     }
 }

@@ -1,12 +1,9 @@
-//! `loci add`: one drawer, into a palace that is created when missing, with a look for drawers that say the same.
+//! `loci add`: one drawer, into a palace that is created when missing.
 
 use std::fmt::Write as _;
 
-use loci_palace::{
-    Batch, Comparison, DuplicateCheck, Error, MaskTally, Memory, Outcome, Palace, Twin, Warning,
-    new_id, validate_collection_name,
-};
-use serde::Serialize;
+use loci_palace::add::{self, Added, Duplicates, Similar};
+use loci_palace::{Error, Metadata, OutcomeKind, check_duplicate};
 
 use crate::args::AddArguments;
 use crate::commands::update::refuse_two_readers_of_stdin;
@@ -16,169 +13,120 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    id: &'a str,
-    outcome: &'a str,
-    collection: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duplicate_of: Option<&'a str>,
-    twins: &'a [Twin],
-    threshold: f32,
-    warnings: &'a [Warning],
-    masked: &'a MaskTally,
-}
-
-#[derive(Serialize)]
-struct Checked<'a> {
-    duplicate: bool,
-    collection: &'a str,
-    #[serde(flatten)]
-    check: &'a DuplicateCheck,
-}
-
 pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
     refuse_threshold(arguments.threshold)?;
     session.secrets(arguments.secrets);
     if arguments.check {
         return check(arguments, session);
     }
+    let request = request(arguments)?;
+    // Everything that can be refused is refused before a palace is created for it.
+    request.validate()?;
+    let answer = session.created()?.add(&request)?;
+    let text = match &answer.only {
+        Some(drawer) => line(session.printer, drawer, &request),
+        None => String::new(),
+    };
+    Ok(Reply::new(&answer, text)?
+        .masked(&answer.masked)
+        .warnings(&answer.warnings))
+}
+
+fn request(arguments: &AddArguments) -> Result<add::Request> {
     let piped = arguments.text.as_deref().is_none_or(|text| text == "-");
     refuse_two_readers_of_stdin(piped, arguments.vector.as_deref())?;
-    // Everything that can be refused is refused before a palace is created for it.
-    validate_collection_name(&arguments.collection)?;
-    let id = arguments.id.clone().unwrap_or_else(new_id);
-    let mut batch = Batch::new([id.clone()]).metadatas([input::metadata(
+    let metadata = input::metadata(
         arguments.metadata.as_deref(),
         &arguments.place,
         arguments.source.as_deref(),
-    )?]);
-    if let Some(path) = &arguments.vector {
-        batch = batch.embeddings([input::vector(path)?]);
-    }
-    if let Some(text) = input::text(arguments.text.as_deref(), true)? {
-        batch = batch.documents([text]);
-    }
-    batch.validate()?;
-
-    let palace = session.created()?;
-    let (memory, about_embedder) = palace.memory(&arguments.collection, true)?;
-    let mut warnings = Vec::new();
-    let document = batch.documents.iter().flatten().flatten().next();
-    let compared = match document {
-        Some(text) => compared(palace, &memory, arguments.threshold, text, &mut warnings),
-        None => Comparison::default(),
+    )?;
+    let vector = match &arguments.vector {
+        Some(path) => Some(input::vector(path)?),
+        None => None,
     };
-    let twins = compared.twins;
-    if let (Some(vector), Some(embedder)) = (compared.embedded, &memory.embedder) {
-        batch = batch.embedded(embedder.identity(), vec![vector]);
-    }
-    let result = memory.collection.add(&batch)?;
-    warnings.extend(result.warnings);
-    // What embeds matters only where a text needs a vector.
-    if batch.documents.is_some() && batch.embeddings.is_none() {
-        warnings.extend(about_embedder);
-    }
-    let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
-    let printer = session.printer;
-    let (text, duplicate_of) = match outcome {
-        Outcome::Exists => (
-            format!(
-                "`{}` exists; the old drawer was kept, use `loci update` to change it",
-                printer.name(&id)
-            ),
-            None,
-        ),
-        Outcome::DuplicateOf(other) => (
-            format!(
-                "the same text from the same source is already kept as `{}`; nothing was added",
-                printer.name(other)
-            ),
-            Some(other.as_str()),
-        ),
-        _ => {
-            let said = format!("added {}", printer.strong(&id));
-            (
-                format!("{said}{}", told(printer, &twins, arguments.threshold)),
-                None,
-            )
-        }
+    let drawer = add::Drawer {
+        id: arguments.id.clone(),
+        text: input::text(arguments.text.as_deref(), true)?,
+        metadata: Metadata::default().merged(&metadata),
+        vector,
+        facts: Vec::new(),
     };
-    let answer = Answer {
-        id: &id,
-        outcome: outcome.as_str(),
-        collection: &arguments.collection,
-        duplicate_of,
-        twins: &twins,
+    Ok(add::Request {
+        collection: arguments.collection.clone(),
+        drawers: vec![drawer],
         threshold: arguments.threshold,
-        warnings: &warnings,
-        masked: &result.masked,
-    };
-    Ok(Reply::new(&answer, text)?
-        .masked(&result.masked)
-        .warnings(&warnings))
+        duplicates: if arguments.allow_duplicate {
+            Duplicates::Add
+        } else {
+            Duplicates::Skip
+        },
+        ..add::Request::default()
+    })
 }
 
-/// Only looks; exit code 1 says that there is a twin.
+/// What became of a drawer.
+fn line(printer: Printer, drawer: &Added, request: &add::Request) -> String {
+    let id = printer.name(&drawer.id);
+    match drawer.outcome {
+        OutcomeKind::Exists => {
+            format!("`{id}` exists; the old drawer was kept, use `loci update` to change it")
+        }
+        OutcomeKind::Duplicate if request.duplicates == Duplicates::Add => format!(
+            "the same text from the same source is already kept as `{id}`; nothing was added"
+        ),
+        OutcomeKind::Duplicate | OutcomeKind::NearDuplicate => format!(
+            "the same text is already kept as `{id}`; nothing was added (`--allow-duplicate` adds \
+             it again)"
+        ),
+        _ => format!(
+            "added {}{}",
+            printer.strong(&drawer.id),
+            listed(printer, &drawer.similar, request.threshold)
+        ),
+    }
+}
+
+/// Only looks; exit code 1 says that there is a drawer with the same text, or nearly the same.
 fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
     let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
-    let check =
-        session
-            .existing()?
-            .check_duplicate(&arguments.collection, &text, arguments.threshold)?;
-    let said = if check.twins.is_empty() {
-        format!("no drawer says nearly the same ({:.2})", check.threshold)
+    let answer = session
+        .existing()?
+        .check_duplicate(&check_duplicate::Request {
+            collection: arguments.collection.clone(),
+            threshold: arguments.threshold,
+            ..check_duplicate::Request::new(text)
+        })?;
+    let text = if answer.duplicate {
+        let listed = listed(session.printer, &answer.similar, answer.threshold);
+        listed.trim_start().to_owned()
     } else {
-        let told = told(session.printer, &check.twins, check.threshold);
-        told.trim_start().to_owned()
+        format!("no drawer says nearly the same ({:.2})", answer.threshold)
     };
-    let answer = Checked {
-        duplicate: !check.twins.is_empty(),
-        collection: &arguments.collection,
-        check: &check,
-    };
-    Ok(Reply::new(&answer, said)?
-        .warnings(&check.warnings)
-        .exit_if(!check.twins.is_empty(), Exit::Nothing))
+    Ok(Reply::new(&answer, text)?
+        .warnings(&answer.warnings)
+        .exit_if(answer.duplicate, Exit::Nothing))
 }
 
-/// Drawers that say the same. Adding never fails because they cannot be looked for.
-fn compared(
-    palace: &Palace,
-    memory: &Memory,
-    threshold: f32,
-    text: &str,
-    warnings: &mut Vec<Warning>,
-) -> Comparison {
-    match palace.compare(memory, text, threshold) {
-        Ok(compared) => compared,
-        Err(error) => {
-            warnings.push(Warning::DuplicatesUnknown {
-                problem: error.to_string(),
-            });
-            Comparison::default()
-        }
-    }
-}
-
-/// A line for each twin.
-fn told(printer: Printer, twins: &[Twin], threshold: f32) -> String {
+/// A line for each similar drawer.
+fn listed(printer: Printer, similar: &[Similar], threshold: f32) -> String {
     let mut text = String::new();
-    for twin in twins.iter().take(3) {
-        let id = printer.name(&twin.id);
-        let place = [twin.wing.as_str(), twin.room.as_str()]
+    for drawer in similar.iter().take(3) {
+        let id = printer.name(&drawer.id);
+        let place = [&drawer.wing, &drawer.room]
             .into_iter()
+            .flatten()
             .filter(|part| !part.is_empty())
+            .map(String::as_str)
             .collect::<Vec<_>>()
             .join("/");
         let place = match place.as_str() {
             "" => String::new(),
             place => format!(" in {}", printer.name(place)),
         };
-        let _ = if twin.exact {
+        let _ = if drawer.exact {
             write!(text, "\na drawer that says the same: {id}{place}")
         } else {
-            let similarity = twin.similarity;
+            let similarity = drawer.similarity;
             write!(
                 text,
                 "\na drawer that says nearly the same: {id}{place} ({similarity:.2} \u{2265} {threshold:.2})"

@@ -7,13 +7,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use loci_palace::query::{self, Input};
 use loci_palace::{
-    Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Selection,
-    verify,
+    Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning, verify,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::commands::query::{by_vector, by_words};
 use crate::failure::{Exit, Result};
 use crate::print::Printer;
 use crate::reply::Reply;
@@ -95,10 +94,11 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     let drawers = palace.collection(DEFAULT_COLLECTION, true)?;
     timed(&mut time.store, || store(drawers.as_ref(), &data))?;
     timed(&mut time.index, || reindex(drawers.as_ref()))?;
-    let (before, _) = timed(&mut time.search, || search(drawers.as_ref(), &data))?;
+    let (before, _) = timed(&mut time.search, || search(&palace, &data))?;
     let mut questions = Vec::new();
     for (question, near) in data.questions.iter().zip(&before) {
-        let (hits, _) = by_words(drawers.as_ref(), &question.text, K, &Selection::all())?;
+        let words = Input::Words(question.text.clone());
+        let hits = palace.query(&ask(words))?.hits;
         questions.push(Answered {
             question: question.text.clone(),
             by_words: hits.into_iter().map(|hit| hit.id).collect(),
@@ -111,11 +111,9 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     // A new handle: what the old one kept in memory must not answer.
     let palace = Palace::open(&path, &session.options(false))?;
     let drawers = palace.collection(DEFAULT_COLLECTION, false)?;
-    let (without, warnings) = timed(&mut time.search_without_index, || {
-        search(drawers.as_ref(), &data)
-    })?;
+    let (without, warnings) = timed(&mut time.search_without_index, || search(&palace, &data))?;
     timed(&mut time.rebuild, || reindex(drawers.as_ref()))?;
-    let (with_new, _) = search(drawers.as_ref(), &data)?;
+    let (with_new, _) = search(&palace, &data)?;
     let report = timed(&mut time.verify, || {
         Ok(palace.verify(&verify::Request { deep: true })?)
     })?;
@@ -175,13 +173,22 @@ fn reindex(collection: &dyn Collection) -> Result<()> {
     Ok(())
 }
 
-fn search(collection: &dyn Collection, data: &Data) -> Result<(Found, Vec<String>)> {
+/// The nearest few in the collection of the demo.
+fn ask(input: Input) -> query::Request {
+    query::Request {
+        k: K,
+        ..query::Request::new(input)
+    }
+}
+
+fn search(palace: &Palace, data: &Data) -> Result<(Found, Vec<String>)> {
     let mut found = Vec::new();
     let mut said = Vec::new();
     for question in &data.questions {
-        let (hits, warnings) = by_vector(collection, question.vector.clone(), K, Selection::all())?;
-        found.push(hits.into_iter().map(|hit| (hit.id, hit.distance)).collect());
-        said.extend(warnings.into_iter().map(|warning| warning.message()));
+        let answer = palace.query(&ask(Input::Vector(question.vector.clone())))?;
+        let hits = answer.hits.into_iter();
+        found.push(hits.map(|hit| (hit.id, hit.distance)).collect());
+        said.extend(answer.warnings.iter().map(Warning::message));
     }
     Ok((found, said))
 }

@@ -1,14 +1,13 @@
 //! `loci search`: a question in, hits out.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use loci_palace::search::{Answer, Hit, Request, Scope};
 use loci_palace::{
-    Error, Explanation, Filter, Found, Hit, MatchedVia, MetaValue, Metadata, MineOptions,
-    MineReport, Palace, Parts, Reading, Request, Rules, Scope, Tree, Verdict, Warning, date_of,
-    mine, mined_under, validate_collection_name,
+    Error, Explanation, Filter, MatchedVia, MetaValue, MineOptions, MineReport, Nullable, Palace,
+    Reading, Rules, Tree, mine, mined_under, validate_collection_name,
 };
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -23,51 +22,12 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// One hit as JSON shows it.
+/// The answer together with what was mined for it.
 #[derive(Serialize)]
-struct HitJson<'a> {
-    id: &'a str,
-    text: &'a str,
-    wing: Option<String>,
-    room: Option<String>,
-    source: Option<String>,
-    start_line: Option<&'a MetaValue>,
-    end_line: Option<&'a MetaValue>,
-    authored_at: String,
-    created_at: String,
-    score: f32,
-    distance: Option<f32>,
-    lexical_rank: Option<usize>,
-    semantic_rank: Option<usize>,
-    matched_via: MatchedVia,
-    matched_words: &'a [String],
-    parts: Parts,
-    tokens: usize,
-    cut: bool,
-    also_in: &'a [String],
-    metadata: &'a Metadata,
-}
-
-#[derive(Serialize)]
-struct ScopeJson<'a> {
-    drawers: u64,
-    wings: BTreeMap<&'a str, u64>,
-    rooms: BTreeMap<&'a str, u64>,
-}
-
-#[derive(Serialize)]
-struct Answer<'a> {
-    hits: Vec<HitJson<'a>>,
-    warnings: &'a [Warning],
-    verdict: Verdict,
-    in_scope: u64,
-    tokens: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    available_in_scope: Option<ScopeJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explain: Option<&'a Explanation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mined: Option<&'a MineReport>,
+struct MinedAnswer<'a> {
+    #[serde(flatten)]
+    answer: &'a Answer,
+    mined: &'a MineReport,
 }
 
 /// Mines what is new below the paths of `--in`.
@@ -143,22 +103,22 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         restrict(&mut request, &arguments.within, &tree)?;
         (palace, Some(report))
     };
-    let found = palace.search(&arguments.ask.collection, &request)?;
-    let answer = Answer {
-        hits: found.answer.hits.iter().map(to_json).collect(),
-        warnings: &found.answer.warnings,
-        verdict: found.answer.verdict,
-        in_scope: found.answer.in_scope,
-        tokens: found.answer.tokens,
-        available_in_scope: found.available_in_scope.as_ref().map(scope_to_json),
-        explain: arguments.explain.then_some(&found.answer.explanation),
-        mined: mined.as_ref(),
-    };
-    let mut text = shown(session.printer, &found);
-    if arguments.explain {
-        text.push_str(&explained(session.printer, &found.answer.explanation));
+    let answer = palace.search(&request)?;
+    let mut text = shown(session.printer, &answer);
+    if let Some(explanation) = &answer.explain {
+        text.push_str(&explained(session.printer, explanation));
     }
-    let mut reply = Reply::new(&answer, text)?.warnings(&found.answer.warnings);
+    let reply = match &mined {
+        Some(mined) => Reply::new(
+            &MinedAnswer {
+                answer: &answer,
+                mined,
+            },
+            text,
+        )?,
+        None => Reply::new(&answer, text)?,
+    };
+    let mut reply = reply.warnings(&answer.warnings);
     if let Some(report) = &mined {
         if report.stopped {
             reply
@@ -171,12 +131,13 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         reply.notes.extend(mined_note(report));
         reply.notes.extend(mining::failures(report));
     }
-    Ok(reply.exit_if(found.answer.hits.is_empty(), Exit::Nothing))
+    Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))
 }
 
 /// What `search` and `why-not` ask for.
 pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Request> {
     Ok(Request {
+        collection: ask.collection.clone(),
         k: usize::from(ask.k),
         selection: input::selection(&ask.filter)?,
         max_distance: ask.max_distance,
@@ -186,49 +147,7 @@ pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Reque
     })
 }
 
-fn to_json(hit: &Hit) -> HitJson<'_> {
-    let text = |key: &str| hit.metadata.get_str(key).map(str::to_owned);
-    HitJson {
-        id: &hit.id,
-        text: &hit.text,
-        wing: text("wing"),
-        room: text("room"),
-        source: text("source_file"),
-        start_line: hit.metadata.get("start_line"),
-        end_line: hit.metadata.get("end_line"),
-        authored_at: date_of(hit.authored_at),
-        created_at: date_of(hit.created_at),
-        score: hit.score,
-        distance: hit.distance,
-        lexical_rank: hit.lexical_rank,
-        semantic_rank: hit.semantic_rank,
-        matched_via: hit.matched_via,
-        matched_words: &hit.matched_words,
-        parts: hit.parts,
-        tokens: hit.tokens,
-        cut: hit.cut,
-        also_in: &hit.also_in,
-        metadata: &hit.metadata,
-    }
-}
-
-fn scope_to_json(scope: &Scope) -> ScopeJson<'_> {
-    ScopeJson {
-        drawers: scope.drawers,
-        wings: by_name(&scope.wings),
-        rooms: by_name(&scope.rooms),
-    }
-}
-
-fn by_name(counts: &[(String, u64)]) -> BTreeMap<&str, u64> {
-    counts
-        .iter()
-        .map(|(name, count)| (name.as_str(), *count))
-        .collect()
-}
-
-fn shown(printer: Printer, found: &Found) -> String {
-    let answer = &found.answer;
+fn shown(printer: Printer, answer: &Answer) -> String {
     let mut text = String::new();
     if answer.hits.is_empty() {
         text.push_str("nothing found\n");
@@ -239,12 +158,7 @@ fn shown(printer: Printer, found: &Found) -> String {
             .map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
         let _ = writeln!(text, "probably not in memory{sure}; the nearest:");
     }
-    let terms: Vec<&str> = answer
-        .explanation
-        .terms
-        .iter()
-        .map(|term| term.term.as_str())
-        .collect();
+    let terms: Vec<&str> = answer.terms.iter().flatten().map(String::as_str).collect();
     for (hit, rank) in answer.hits.iter().zip(1..) {
         text.push_str(&heading(printer, rank, hit));
         text.push_str(&passage::shown(printer, &hit.text, &terms));
@@ -255,14 +169,10 @@ fn shown(printer: Printer, found: &Found) -> String {
                 printer.name(&hit.id)
             );
         }
-        if !hit.also_in.is_empty() {
-            let shown: Vec<String> = hit
-                .also_in
-                .iter()
-                .take(5)
-                .map(|id| printer.name(id))
-                .collect();
-            let more = hit.also_in.len() - shown.len();
+        let also_in = hit.also_in.as_deref().unwrap_or_default();
+        if !also_in.is_empty() {
+            let shown: Vec<String> = also_in.iter().take(5).map(|id| printer.name(id)).collect();
+            let more = also_in.len() - shown.len();
             let more = if more > 0 {
                 format!(" and {more} more")
             } else {
@@ -271,7 +181,7 @@ fn shown(printer: Printer, found: &Found) -> String {
             let _ = writeln!(text, "   the same text: {}{more}", shown.join(", "));
         }
     }
-    if let Some(scope) = &found.available_in_scope {
+    if let Some(scope) = &answer.available_in_scope {
         text.push_str(&available(printer, scope));
     }
     text
@@ -305,8 +215,8 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
     let mut parts: Vec<(String, usize)> = Vec::new();
     let mut push = |shown: String, plain: &str| parts.push((shown, plain.width()));
     let cut = |text: &str| printer.stored_line(text, 76);
-    let get = |key: &str| hit.metadata.get_str(key).filter(|value| !value.is_empty());
-    match (get("wing"), get("room")) {
+    let (wing, room) = (named(&hit.wing), named(&hit.room));
+    match (wing, room) {
         (Some(wing), Some(room)) => {
             push(cut(wing), &cut(wing));
             push(cut(room), &cut(room));
@@ -314,8 +224,8 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
         (Some(only), None) | (None, Some(only)) => push(cut(only), &cut(only)),
         (None, None) => {}
     }
-    if let Some(source) = get("source_file") {
-        let line = match hit.metadata.get("start_line") {
+    if let Some(source) = named(&hit.source) {
+        let line = match hit.start_line.value() {
             Some(MetaValue::Int(line)) => Some(*line),
             _ => None,
         };
@@ -329,9 +239,7 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
             push(cut(&plain), &cut(&plain));
         }
     }
-    if let Some((day, _)) = date_of(hit.authored_at).split_once('T') {
-        push(day.to_owned(), day);
-    }
+    push(hit.date.clone(), &hit.date);
     let via = match hit.matched_via {
         MatchedVia::Both => "words and meaning",
         MatchedVia::Lexical => "words",
@@ -341,6 +249,12 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
     let found = format!("{via} {:.2}", hit.score);
     push(found.clone(), &found);
     parts
+}
+
+/// A name that is not empty.
+fn named(name: &Nullable<String>) -> Option<&str> {
+    let name = name.value().map(String::as_str);
+    name.filter(|name| !name.is_empty())
 }
 
 fn available(printer: Printer, scope: &Scope) -> String {

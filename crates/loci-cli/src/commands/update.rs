@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use loci_palace::{Batch, MaskTally, Outcome, Warning};
-use serde::Serialize;
+use loci_palace::OutcomeKind;
+use loci_palace::update::Request;
 
 use crate::args::UpdateArguments;
 use crate::failure::{Exit, Failure, Result};
@@ -11,70 +11,49 @@ use crate::input;
 use crate::reply::Reply;
 use crate::session::Session;
 
-#[derive(Serialize)]
-struct Answer<'a> {
-    id: &'a str,
-    outcome: &'a str,
-    collection: &'a str,
-    warnings: &'a [Warning],
-    masked: &'a MaskTally,
-}
-
 pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<Reply> {
     session.secrets(arguments.secrets);
     let piped = arguments.text.as_deref() == Some("-");
     refuse_two_readers_of_stdin(piped, arguments.vector.as_deref())?;
-    let place = &arguments.place;
-    let changes_metadata =
-        arguments.metadata.is_some() || place.wing.is_some() || place.room.is_some();
-    if arguments.text.is_none() && arguments.vector.is_none() && !changes_metadata {
+    let (given, place) = (arguments.metadata.as_deref(), &arguments.place);
+    let metadata = if given.is_some() || place.wing.is_some() || place.room.is_some() {
+        Some(input::metadata(given, place, None)?)
+    } else {
+        None
+    };
+    if arguments.text.is_none() && arguments.vector.is_none() && metadata.is_none() {
         return Err(Failure::usage(
             "there is nothing to change",
             "give new text, `--metadata`, `--wing`, `--room` or `--vector`",
         ));
     }
-    let mut batch = Batch::new([arguments.id.clone()]);
-    if changes_metadata {
-        let metadata = arguments.metadata.as_deref();
-        batch = batch.metadatas([input::metadata(metadata, place, None)?]);
-    }
-    if let Some(path) = &arguments.vector {
-        batch = batch.embeddings([input::vector(path)?]);
-    }
-    if let Some(text) = input::text(arguments.text.as_deref(), false)? {
-        batch = batch.documents([text]);
-    }
-    batch.validate_update()?;
-
-    let (memory, about_embedder) = session.existing()?.memory(&arguments.collection, false)?;
-    let result = memory.collection.update(&batch)?;
-    let mut warnings = result.warnings;
-    // What embeds matters only where a text needs a vector.
-    if batch.documents.is_some() && batch.embeddings.is_none() {
-        warnings.extend(about_embedder);
-    }
-    let outcome = result.outcomes.first().unwrap_or(&Outcome::Unchanged);
-    let id = session.printer.strong(&arguments.id);
-    let text = match outcome {
-        Outcome::Unknown => format!(
+    let vector = match &arguments.vector {
+        Some(path) => Some(input::vector(path)?),
+        None => None,
+    };
+    let request = Request {
+        id: arguments.id.clone(),
+        collection: Some(arguments.collection.clone()),
+        text: input::text(arguments.text.as_deref(), false)?,
+        metadata,
+        vector,
+    };
+    request.validate()?;
+    let answer = session.existing()?.update(&request)?;
+    let id = session.printer.strong(&answer.id);
+    let text = match answer.outcome {
+        OutcomeKind::Unknown => format!(
             "there is no `{}` in collection `{}`",
-            session.printer.name(&arguments.id),
-            arguments.collection
+            session.printer.name(&answer.id),
+            answer.collection
         ),
-        Outcome::Unchanged => format!("{id} was so already"),
+        OutcomeKind::Unchanged => format!("{id} was so already"),
         _ => format!("updated {id}"),
     };
-    let answer = Answer {
-        id: &arguments.id,
-        outcome: outcome.as_str(),
-        collection: &arguments.collection,
-        warnings: &warnings,
-        masked: &result.masked,
-    };
     Ok(Reply::new(&answer, text)?
-        .masked(&result.masked)
-        .warnings(&warnings)
-        .exit_if(*outcome == Outcome::Unknown, Exit::Nothing))
+        .masked(&answer.masked)
+        .warnings(&answer.warnings)
+        .exit_if(answer.outcome == OutcomeKind::Unknown, Exit::Nothing))
 }
 
 /// stdin can be read once: as text or as a vector.

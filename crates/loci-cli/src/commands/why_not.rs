@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Parts, Stage};
+use loci_palace::Parts;
+use loci_palace::why_not::{Request, Stage};
 
 use crate::args::WhyNotArguments;
 use crate::commands::search::request;
@@ -11,10 +12,11 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<Reply> {
-    let request = request(&arguments.question, &arguments.ask)?;
-    let answer = session
-        .existing()?
-        .why_not(&arguments.ask.collection, &request, &arguments.id)?;
+    let request = Request {
+        id: arguments.id.clone(),
+        search: request(&arguments.question, &arguments.ask)?,
+    };
+    let answer = session.existing()?.why_not(&request)?;
     let id = session.printer.strong(&answer.id);
     let mut text = match answer.stage {
         Stage::Found => format!("{id} is found: {}\n", answer.reason),

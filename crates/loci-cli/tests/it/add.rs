@@ -76,13 +76,33 @@ fn the_same_text_from_the_same_source_is_a_duplicate_by_name() {
 }
 
 #[test]
+fn a_text_that_its_wing_holds_is_added_only_on_request() {
+    let dir = Dir::new();
+    let first = dir.json(0, &["add", "same", "--wing", "w"]);
+    assert_eq!(first["outcome"], "added");
+    let second = dir.json(0, &["add", "same", "--wing", "w", "--id", "b"]);
+    assert_eq!(second["outcome"], "duplicate");
+    assert_eq!(second["duplicate_of"], first["id"]);
+    let human = dir.run(&["add", "same", "--wing", "w"]).ok();
+    assert!(human.stdout.contains("nothing was added"), "{human:?}");
+    assert!(human.stdout.contains("--allow-duplicate"), "{human:?}");
+    let other = dir.json(0, &["add", "same", "--wing", "v"]);
+    assert_eq!(other["outcome"], "added");
+    assert_eq!(dir.json(0, &["status"])["drawers"], 2);
+    let again = dir.json(0, &["add", "same", "--wing", "w", "--allow-duplicate"]);
+    assert_eq!(again["outcome"], "added");
+    assert_eq!(dir.json(0, &["status"])["drawers"], 3);
+}
+
+#[test]
 fn text_comes_from_the_argument_or_from_stdin_word_for_word() {
     let dir = Dir::new();
     let text = "  zwei Zeilen\nmit \u{1F3DB} und Leerraum \n";
     dir.pipe(&["add", "--id", "piped"], text.as_bytes()).ok();
-    dir.pipe(&["add", "-", "--id", "dash"], text.as_bytes())
+    let again = "--allow-duplicate";
+    dir.pipe(&["add", "-", "--id", "dash", again], text.as_bytes())
         .ok();
-    dir.run(&["add", text, "--id", "argument"]).ok();
+    dir.run(&["add", text, "--id", "argument", again]).ok();
     let got = dir.json(0, &["get", "piped", "dash", "argument"]);
     assert_eq!(texts(&got["drawers"], "id"), ["piped", "dash", "argument"]);
     assert_eq!(texts(&got["drawers"], "text"), [text; 3]);

@@ -209,6 +209,9 @@ fn a_hit_and_its_answer_have_all_documented_fields_and_no_other() {
         "cut",
         "also_in",
         "metadata",
+        "collection",
+        "date",
+        "flags",
     ];
     wanted.sort_unstable();
     let hit = &answer["hits"][0];
@@ -219,6 +222,7 @@ fn a_hit_and_its_answer_have_all_documented_fields_and_no_other() {
             "available_in_scope",
             "hits",
             "in_scope",
+            "terms",
             "tokens",
             "verdict",
             "warnings"

@@ -101,6 +101,25 @@ fn a_search_that_finds_enough_reads_the_palace_in_three_transactions() {
 }
 
 #[test]
+fn a_search_that_finds_less_than_asked_reads_its_scope_in_the_same_three_transactions() {
+    let dir = filled();
+    for arguments in [
+        &["search", "when are roses cut back", "-k", "50"][..],
+        &["search", "medlar", "--wing", "garden"][..],
+        &["search", "roses", "-k", "2", "--budget", "12"][..],
+    ] {
+        let counted = Transactions::of(&dir, arguments);
+        assert!(counted.reads <= 3, "{arguments:?}: {counted:?}");
+        let answer = dir.json(0, arguments);
+        assert_eq!(
+            answer["available_in_scope"]["wings"],
+            json!({"garden": 2}),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
 fn an_add_reads_the_palace_in_four_transactions_and_writes_in_one() {
     let dir = filled();
     for text in [

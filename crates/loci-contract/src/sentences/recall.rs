@@ -238,7 +238,7 @@ pub fn s16_6_noting_an_access_changes_no_drawer(fixture: &dyn Fixture) {
     assert_eq!(ids(&*collection, Selection::all()), ["a"]);
 }
 
-pub fn s16_13_a_noted_access_counts_once_the_palace_was_let_go(fixture: &dyn Fixture) {
+pub fn s16_14_a_noted_access_counts_once_the_palace_was_let_go(fixture: &dyn Fixture) {
     if lacks(fixture, Capability::Recall) {
         return;
     }

@@ -252,3 +252,35 @@ pub fn s16_12_the_error_of_the_work_is_the_error_of_the_call(fixture: &dyn Fixtu
     );
     assert!(collection.with_view(&request, &mut |_| Ok(())).is_ok());
 }
+
+pub fn s16_13_facets_of_a_view_are_counted_over_its_selection(fixture: &dyn Fixture) {
+    let Some(collection) = able(fixture) else {
+        return;
+    };
+    for (id, metadata) in [
+        ("a", json!({"wing": "in", "room": "x"})),
+        ("b", json!({"wing": "in", "room": "y"})),
+        ("c", json!({"wing": "in", "room": "y"})),
+        ("d", json!({"wing": "in"})),
+        ("e", json!({"wing": "out", "room": "z"})),
+    ] {
+        collection.add(&drawer(id, "quagga", &metadata)).unwrap();
+    }
+    let inside = matching(&json!({"wing": "in"}));
+    let keys = ["wing", "room", "nowhere"];
+    let facets = view(&*collection, &inside, |view| view.facets(&keys, 1).unwrap());
+    let values: Vec<_> = facets.iter().map(|counts| counts.values.clone()).collect();
+    assert_eq!(
+        values,
+        [vec![("in".into(), 4)], vec![("y".into(), 2)], Vec::new()]
+    );
+    let missing: Vec<u64> = facets.iter().map(|counts| counts.missing).collect();
+    assert_eq!(missing, [0, 1, 4]);
+    let more: Vec<u64> = facets.iter().map(|counts| counts.more).collect();
+    assert_eq!(more, [0, 1, 0]);
+    let all = Selection::all();
+    let facets = view(&*collection, &all, |view| {
+        view.facets(&["wing"], 10).unwrap()
+    });
+    assert_eq!(facets[0].values, [("in".into(), 4), ("out".into(), 1)]);
+}

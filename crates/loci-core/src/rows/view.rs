@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use super::nearest::{distance, nearest};
-use super::{Row, Rows};
+use super::{Row, Rows, facets};
 use crate::collection::Selection;
 use crate::error::Result;
 use crate::passage::Passage;
+use crate::result::FacetCounts;
 use crate::search_view::{
     CandidateQuery, Candidates, Recalled, SearchView, SourceLimits, SourcePassages, SpaceVector,
     Statistics, Surroundings, TermQuery,
@@ -151,5 +152,10 @@ impl SearchView for RowsView<'_> {
                 updated_at: row.updated_at,
             })
             .collect())
+    }
+
+    fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
+        let counts = |key: &&str| facets(&self.selected, key, limit);
+        Ok(keys.iter().map(counts).collect())
     }
 }

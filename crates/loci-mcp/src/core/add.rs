@@ -2,23 +2,24 @@
 
 use std::fmt::Write as _;
 
+use loci_palace::add::{self, Drawer};
 use loci_palace::{
-    DEFAULT_COLLECTION, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, NewDrawer, RememberOptions,
-    RememberReport, Result, Twin, merge_masked, validate_id, validate_metadata,
+    DEFAULT_COLLECTION, Detail, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, Result, validate_id,
+    validate_metadata,
 };
 use serde_json::{Value, json};
 
 use super::{masked_line, object, warned};
 use crate::arguments::Arguments;
-use crate::drawer::{flagged, name, one_line, rounded};
-use crate::hint::{self, Tools};
+use crate::drawer::{name, one_line};
+use crate::structured::structured;
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 /// Drawers written in one transaction; between two, a call can be cancelled.
 const SLICE: usize = 200;
 
-/// Drawers up to which an answer shows twins with their texts, and links; of more, it names the nearest twin of each.
-const DETAILED: usize = 20;
+/// Drawers that an answer links to at most.
+const LINKED: usize = 20;
 
 pub(super) const TOOL: Tool = Tool {
     name: "loci_add",
@@ -71,79 +72,34 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         let named = call.arguments.named("drawers");
         return Err(Error::invalid(named, "is empty; give at least one"));
     }
-    let drawers: Vec<NewDrawer> = given.iter().map(new_drawer).collect::<Result<_>>()?;
+    let drawers: Vec<Drawer> = given.iter().map(new_drawer).collect::<Result<_>>()?;
     let palace = call.palace_to_write()?;
-    let options = RememberOptions::default();
-    let mut report = RememberReport::default();
+    let mut answer = add::Answer::default();
     for slice in drawers.chunks(SLICE) {
         call.go_on()?;
-        let part = palace.remember(slice, &options)?;
-        report.drawers.extend(part.drawers);
-        report.added += part.added;
-        report.threshold = part.threshold;
-        merge_masked(&mut report.masked, &part.masked);
-        for warning in part.warnings {
-            if !report.warnings.contains(&warning) {
-                report.warnings.push(warning);
-            }
-        }
-        let done = report.drawers.len();
+        let part = palace.add(&add::Request {
+            drawers: slice.to_vec(),
+            detail: Detail::Brief,
+            ..add::Request::default()
+        })?;
+        answer.append(part, Detail::Brief);
+        let done = answer.drawers.len();
         let message = format!("{done} of {} drawers", drawers.len());
         call.progress(done as f64, Some(drawers.len() as f64), message);
     }
-    let links = report.drawers.iter().zip(&drawers);
+    let links = answer.drawers.iter().zip(&drawers).take(LINKED);
     let links = links
-        .take(DETAILED)
-        .map(|(remembered, drawer)| DrawerLink {
+        .map(|(added, drawer)| DrawerLink {
             collection: DEFAULT_COLLECTION.to_owned(),
-            id: remembered.id.clone(),
+            id: added.id.clone(),
             title: place(drawer),
         })
         .collect();
-    Ok(Answer::new(structured(&report), shown(&report)).links(links))
+    let structured = structured(&answer, &answer.warnings)?;
+    Ok(Answer::new(structured, shown(&answer)).links(links))
 }
 
-fn structured(report: &RememberReport) -> Value {
-    let detailed = report.drawers.len() <= DETAILED;
-    let drawers: Vec<Value> = report
-        .drawers
-        .iter()
-        .map(|remembered| {
-            let twins: Vec<Value> = if detailed {
-                remembered.twins.iter().map(twin).collect()
-            } else {
-                let nearest = remembered.twins.iter().take(1);
-                nearest
-                    .map(|twin| json!({"id": twin.id, "similarity": rounded(twin.similarity)}))
-                    .collect()
-            };
-            json!({
-                "id": remembered.id,
-                "outcome": remembered.outcome,
-                "facts": remembered.facts,
-                "twins": twins,
-            })
-        })
-        .collect();
-    json!({
-        "added": report.added,
-        "drawers": drawers,
-        "threshold": rounded(report.threshold),
-        "warnings": hint::warnings(&report.warnings, Tools::Loci),
-        "masked": report.masked,
-    })
-}
-
-/// A twin as programs get it; its text is recalled, and flagged like any other.
-pub(crate) fn twin(twin: &Twin) -> Value {
-    let mut value = flagged(twin, &twin.text);
-    if let Some(object) = value.as_object_mut() {
-        object.insert("similarity".into(), json!(rounded(twin.similarity)));
-    }
-    value
-}
-
-fn new_drawer(given: &Arguments<'_>) -> Result<NewDrawer> {
+fn new_drawer(given: &Arguments<'_>) -> Result<Drawer> {
     given.only(&["text", "wing", "room", "source", "id", "metadata", "facts"])?;
     let mut metadata = given.metadata("metadata")?;
     for (name, key) in [
@@ -161,10 +117,11 @@ fn new_drawer(given: &Arguments<'_>) -> Result<NewDrawer> {
     id.map_or(Ok(()), validate_id)?;
     given.short_text("text", MAX_DOCUMENT_BYTES)?;
     let facts = given.objects("facts")?.unwrap_or_default();
-    Ok(NewDrawer {
+    Ok(Drawer {
         id: id.map(str::to_owned),
-        text: given.required_text("text")?.to_owned(),
+        text: Some(given.required_text("text")?.to_owned()),
         metadata,
+        vector: None,
         facts: facts.iter().map(fact).collect::<Result<_>>()?,
     })
 }
@@ -192,7 +149,7 @@ fn fact(given: &Arguments<'_>) -> Result<Fact> {
     Ok(fact)
 }
 
-fn place(drawer: &NewDrawer) -> String {
+fn place(drawer: &Drawer) -> String {
     let parts: Vec<String> = ["wing", "room"]
         .iter()
         .filter_map(|key| drawer.metadata.get_str(key))
@@ -201,25 +158,15 @@ fn place(drawer: &NewDrawer) -> String {
     parts.join("/")
 }
 
-fn shown(report: &RememberReport) -> String {
-    let mut text = format!("added {} of {}\n", report.added, report.drawers.len());
-    for remembered in &report.drawers {
-        let _ = write!(
-            text,
-            "{}: {}",
-            name(&remembered.id),
-            remembered.outcome.as_str()
-        );
-        if remembered.facts > 0 {
-            let _ = write!(text, ", {} fact(s)", remembered.facts);
+fn shown(answer: &add::Answer) -> String {
+    let mut text = format!("added {} of {}\n", answer.added, answer.drawers.len());
+    for added in &answer.drawers {
+        let _ = write!(text, "{}: {}", name(&added.id), added.outcome.as_str());
+        if added.facts > 0 {
+            let _ = write!(text, ", {} fact(s)", added.facts);
         }
-        let most = if report.drawers.len() <= DETAILED {
-            usize::MAX
-        } else {
-            1
-        };
-        for twin in remembered.twins.iter().take(most) {
-            let how = if twin.exact {
+        for other in &added.similar {
+            let how = if other.exact {
                 "the same as"
             } else {
                 "close to"
@@ -227,14 +174,14 @@ fn shown(report: &RememberReport) -> String {
             let _ = write!(
                 text,
                 "; {how} {} (similarity {:.2}, threshold {:.2})",
-                name(&twin.id),
-                twin.similarity,
-                report.threshold
+                name(&other.id),
+                other.similarity,
+                answer.threshold
             );
         }
         text.push('\n');
     }
-    text.push_str(&masked_line(&report.masked));
-    text.push_str(&warned(&report.warnings));
+    text.push_str(&masked_line(&answer.masked));
+    text.push_str(&warned(&answer.warnings));
     text
 }

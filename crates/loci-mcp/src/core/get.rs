@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Error, Fence, Result, quoted, validate_id};
-use serde_json::{Value, json};
+use loci_palace::{Error, Fence, Result, get, quoted, validate_id};
 
 use super::{object, warned};
-use crate::drawer::{Drawer, NOTICE, by_ids, one_line, parse_uri};
-use crate::hint::{self, Tools};
+use crate::drawer::{Passage, one_line, parse_uri};
+use crate::structured::recalled;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Ids in one call.
@@ -34,41 +33,36 @@ pub(super) const TOOL: Tool = Tool {
 
 fn run(call: &Call<'_>) -> Result<Answer> {
     let ids = ids(call)?.ok_or_else(|| call.arguments.missing("ids"))?;
-    let palace = call.palace()?;
-    let mut warnings = Vec::new();
-    let (drawers, missing) = by_ids(&palace, &ids, &mut warnings)?;
+    let answer = call.palace()?.get(&get::Request {
+        ids,
+        ..get::Request::default()
+    })?;
+    let links = answer.drawers.iter();
+    let links = links.map(|drawer| Passage::of_drawer(drawer).link());
+    let structured = recalled(&answer, &answer.warnings)?;
+    Ok(Answer::new(structured, shown(&answer)).links(links.collect()))
+}
+
+fn shown(answer: &get::Answer) -> String {
     let fence = Fence::new();
     let mut text = String::new();
-    if !drawers.is_empty() {
+    if !answer.drawers.is_empty() {
         let _ = writeln!(text, "{}", fence.meaning());
     }
-    for drawer in &drawers {
-        let _ = writeln!(text, "{}", drawer.fenced(&fence, None));
-        if !drawer.metadata.0.is_empty() {
+    for drawer in &answer.drawers {
+        let _ = writeln!(text, "{}", Passage::of_drawer(drawer).fenced(&fence));
+        let metadata = drawer.metadata.as_ref();
+        if let Some(metadata) = metadata.filter(|metadata| !metadata.0.is_empty()) {
             let about = format!("metadata of {}", one_line(&drawer.id));
-            let metadata = drawer.metadata.to_json_text();
+            let metadata = metadata.to_json_text();
             let _ = writeln!(text, "{}", fence.recalled(&about, &metadata));
         }
     }
-    for id in &missing {
+    for id in &answer.missing {
         let _ = writeln!(text, "there is no {}", quoted(id));
     }
-    text.push_str(&warned(&warnings));
-    let links = drawers.iter().map(Drawer::link).collect();
-    let structured = json!({
-        "about": NOTICE,
-        "drawers": drawers.iter().map(whole).collect::<Vec<_>>(),
-        "missing": missing,
-        "warnings": hint::warnings(&warnings, Tools::Loci),
-    });
-    Ok(Answer::new(structured, text).links(links))
-}
-
-/// A drawer with all its metadata.
-fn whole(drawer: &Drawer) -> Value {
-    let mut object = drawer.to_json();
-    object.insert("metadata".into(), json!(drawer.metadata));
-    Value::Object(object)
+    text.push_str(&warned(&answer.warnings));
+    text
 }
 
 /// The ids of a call, each once; names of resources count as their ids.

@@ -1,16 +1,14 @@
 //! `loci_search`: a question in, passages out, under a budget of tokens.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use loci_palace::{
-    DEFAULT_COLLECTION, Error, Fence, Found, Hit, MAX_HITS, Request, Result, Scope, Warning,
-};
-use serde_json::{Map, Value, json};
+use loci_palace::search::{self, Request, Scope};
+use loci_palace::{Detail, Error, Fence, MAX_HITS, Result};
+use serde_json::Value;
 
 use super::{object, selection, warned};
-use crate::drawer::{Drawer, NOTICE, day, fenced, name, one_line, rounded};
-use crate::hint::{self, Tools};
+use crate::drawer::{Passage, fenced, name, one_line};
+use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Hits, if no number is given.
@@ -65,93 +63,26 @@ pub(crate) fn request(call: &Call<'_>) -> Result<Request> {
         k: k.unwrap_or(HITS) as usize,
         budget: Some(budget.unwrap_or(BUDGET) as usize),
         selection: selection(arguments)?,
+        detail: Detail::Brief,
         ..Request::new(arguments.required_text("query")?)
     })
 }
 
 fn run(call: &Call<'_>) -> Result<Answer> {
     let request = request(call)?;
-    let found = match call
-        .palace()
-        .and_then(|palace| palace.search(DEFAULT_COLLECTION, &request))
-    {
+    let answer = match call.palace().and_then(|palace| palace.search(&request)) {
         Err(empty @ (Error::PalaceNotFound { .. } | Error::CollectionNotInitialized { .. })) => {
-            return Ok(nothing_yet(&empty));
+            let answer = search::Answer::of_nothing(&empty);
+            let structured = structured(&answer, &answer.warnings)?;
+            return Ok(Answer::new(structured, shown(&answer)));
         }
         other => other?,
     };
-    let drawers: Vec<Drawer> = found.answer.hits.iter().map(drawer_of).collect();
-    let links = drawers.iter().map(Drawer::link).collect();
-    Ok(Answer::new(structured(&found, &drawers), shown(&found, &drawers)).links(links))
+    let links = answer.hits.iter().map(|hit| Passage::of_hit(hit).link());
+    Ok(Answer::new(recalled(&answer, &answer.warnings)?, shown(&answer)).links(links.collect()))
 }
 
-/// The answer of a memory that holds nothing so far.
-fn nothing_yet(why: &Error) -> Answer {
-    let warnings = vec![Warning::Empty {
-        problem: why.to_string(),
-    }];
-    let text = format!("nothing found\n{}", warned(&warnings));
-    let structured = json!({
-        "hits": [],
-        "verdict": {"likely": false, "probability": 0.0},
-        "in_scope": 0,
-        "tokens": 0,
-        "warnings": hint::warnings(&warnings, Tools::Loci),
-    });
-    Answer::new(structured, text)
-}
-
-fn drawer_of(hit: &Hit) -> Drawer {
-    Drawer {
-        collection: DEFAULT_COLLECTION.to_owned(),
-        id: hit.id.clone(),
-        text: hit.text.clone(),
-        metadata: hit.metadata.clone(),
-    }
-}
-
-fn structured(found: &Found, drawers: &[Drawer]) -> Value {
-    let answer = &found.answer;
-    let hits: Vec<Map<String, Value>> = answer
-        .hits
-        .iter()
-        .zip(drawers)
-        .map(|(hit, drawer)| {
-            let mut object = drawer.to_json();
-            object.insert("date".into(), json!(day(hit.authored_at)));
-            object.insert("score".into(), json!(rounded(hit.score)));
-            object.insert("matched_via".into(), json!(hit.matched_via));
-            object.insert("cut".into(), json!(hit.cut));
-            if !hit.also_in.is_empty() {
-                object.insert("also_in".into(), json!(hit.also_in));
-            }
-            object
-        })
-        .collect();
-    let mut structured = json!({
-        "about": NOTICE,
-        "hits": hits,
-        "verdict": answer.verdict,
-        "in_scope": answer.in_scope,
-        "tokens": answer.tokens,
-        "warnings": hint::warnings(&answer.warnings, Tools::Loci),
-    });
-    if let (Some(scope), Some(object)) = (&found.available_in_scope, structured.as_object_mut()) {
-        let by_name = |counts: &[(String, u64)]| -> BTreeMap<String, u64> {
-            counts.iter().cloned().collect()
-        };
-        let available = json!({
-            "drawers": scope.drawers,
-            "wings": by_name(&scope.wings),
-            "rooms": by_name(&scope.rooms),
-        });
-        object.insert("available_in_scope".into(), available);
-    }
-    structured
-}
-
-fn shown(found: &Found, drawers: &[Drawer]) -> String {
-    let answer = &found.answer;
+fn shown(answer: &search::Answer) -> String {
     let fence = Fence::new();
     let mut text = String::new();
     if answer.hits.is_empty() {
@@ -166,18 +97,18 @@ fn shown(found: &Found, drawers: &[Drawer]) -> String {
             let _ = writeln!(text, "Probably not in memory{sure}; the nearest:");
         }
     }
-    for (hit, drawer) in answer.hits.iter().zip(drawers) {
-        let date = day(hit.authored_at);
-        let _ = writeln!(text, "{}", drawer.fenced(&fence, Some(&date)));
+    for hit in &answer.hits {
+        let _ = writeln!(text, "{}", Passage::of_hit(hit).fenced(&fence));
         if hit.cut {
             let _ = writeln!(text, "(cut; `loci_get` gives all of it)");
         }
-        if !hit.also_in.is_empty() {
-            let same: Vec<String> = hit.also_in.iter().take(5).map(|id| name(id)).collect();
+        let same = hit.also_in.iter().flatten().take(5);
+        let same: Vec<String> = same.map(|id| name(id)).collect();
+        if !same.is_empty() {
             let _ = writeln!(text, "(the same text: {})", same.join(", "));
         }
     }
-    if let Some(scope) = &found.available_in_scope {
+    if let Some(scope) = &answer.available_in_scope {
         text.push_str(&available(scope));
     }
     text.push_str(&warned(&answer.warnings));

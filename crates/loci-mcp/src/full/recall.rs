@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DEFAULT_COLLECTION, Fence, NEAR_DUPLICATE, Result, message_line, wake_up};
+use loci_palace::add::NEAR_DUPLICATE;
+use loci_palace::{Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not};
 use serde_json::json;
 
-use crate::core::{object, request, twin, warned};
-use crate::drawer::{NOTICE, name, one_line, rounded};
-use crate::hint::{self, Tools};
+use crate::core::{object, request, warned};
+use crate::drawer::{name, one_line};
+use crate::hint;
+use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
 const MOST_TOKENS: u64 = 20_000;
@@ -87,7 +89,7 @@ pub(super) const WHY_NOT: Tool = Tool {
         )
     },
     kind: Kind::Read,
-    run: why_not,
+    run: explain_miss,
 };
 
 fn wake(call: &Call<'_>) -> Result<Answer> {
@@ -114,47 +116,45 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
     let text = call.arguments.required_text("text")?;
     let threshold = call.arguments.number("threshold", 0.0, 1.0)?;
     let threshold = threshold.map_or(NEAR_DUPLICATE, |given| given as f32);
-    let check = call
-        .palace()?
-        .check_duplicate(DEFAULT_COLLECTION, text, threshold)?;
+    let answer = call.palace()?.check_duplicate(&check_duplicate::Request {
+        threshold,
+        detail: Detail::Brief,
+        ..check_duplicate::Request::new(text)
+    })?;
     let fence = Fence::new();
     let mut words = format!(
         "{} twin(s) at threshold {:.2}\n",
-        check.twins.len(),
-        check.threshold
+        answer.similar.len(),
+        answer.threshold
     );
-    if !check.twins.is_empty() {
+    if answer.duplicate {
         let _ = writeln!(words, "{}", fence.meaning());
     }
-    for twin in &check.twins {
-        let about = format!("{} | similarity {:.2}", one_line(&twin.id), twin.similarity);
-        let _ = writeln!(words, "{}", fence.recalled(&about, &twin.text));
+    for drawer in &answer.similar {
+        let id = one_line(&drawer.id);
+        let about = format!("{id} | similarity {:.2}", drawer.similarity);
+        let text = drawer.text.as_deref().unwrap_or_default();
+        let _ = writeln!(words, "{}", fence.recalled(&about, text));
     }
-    words.push_str(&warned(&check.warnings));
-    let links = check
-        .twins
-        .iter()
-        .map(|twin| DrawerLink {
-            collection: twin.collection.clone(),
-            id: twin.id.clone(),
-            title: String::new(),
-        })
-        .collect();
-    let structured = json!({
-        "about": NOTICE,
-        "threshold": rounded(check.threshold),
-        "twins": check.twins.iter().map(twin).collect::<Vec<_>>(),
-        "warnings": hint::warnings(&check.warnings, Tools::Loci),
+    words.push_str(&warned(&answer.warnings));
+    let links = answer.similar.iter().map(|drawer| DrawerLink {
+        collection: answer.collection.clone(),
+        id: drawer.id.clone(),
+        title: String::new(),
     });
-    Ok(Answer::new(structured, words).links(links))
+    let structured = recalled(&answer, &answer.warnings)?;
+    Ok(Answer::new(structured, words).links(links.collect()))
 }
 
-fn why_not(call: &Call<'_>) -> Result<Answer> {
-    let (id, request) = (call.arguments.required_text("id")?, request(call)?);
-    let answer = call.palace()?.why_not(DEFAULT_COLLECTION, &request, id)?;
+fn explain_miss(call: &Call<'_>) -> Result<Answer> {
+    let request = why_not::Request {
+        id: call.arguments.required_text("id")?.to_owned(),
+        search: request(call)?,
+    };
+    let answer = call.palace()?.why_not(&request)?;
     let mut text = format!("{}: {}\n", name(&answer.id), message_line(&answer.reason));
     for advice in &answer.advice {
         let _ = writeln!(text, "try: {}", message_line(advice));
     }
-    Ok(Answer::new(json!(answer), text))
+    Ok(Answer::new(structured(&answer, &[])?, text))
 }

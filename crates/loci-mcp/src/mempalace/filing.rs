@@ -1,9 +1,10 @@
 //! Adding, changing and deleting drawers. A long text is kept in parts of 800 characters, as MemPalace keeps it, all of them in
 //! one transaction; ids follow MemPalace's recipe, so that what was filed there and imported is known here.
 
+use loci_palace::add::{self, Duplicates};
 use loci_palace::{
-    Batch, DEFAULT_COLLECTION, MaskTally, MetaValue, Metadata, MetadataPatch, Outcome as Written,
-    Palace, Selection, Warning, clock, merge_masked,
+    Batch, DEFAULT_COLLECTION, Detail, MaskTally, MetaValue, Metadata, MetadataPatch, OutcomeKind,
+    Palace, Selection, Warning, clock, forget, merge_masked,
 };
 use serde_json::{Value, json};
 
@@ -44,15 +45,21 @@ pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
     let content = palace.masked(content, &mut masked);
     let content = content.as_ref();
     let id = recipe::drawer_id(wing, room, content);
-    let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, true)?;
-    if drawers::find(memory.collection.as_ref(), &id)?.is_some() {
+    if found(&palace, &id)?.is_some() {
         return Ok(already(&id));
     }
-    let (ids, batch) = parts(&id, content, &metadata);
-    let written = memory.collection.add(&batch)?;
-    match written.outcomes.first() {
-        Some(Written::DuplicateOf(twin)) => Ok(already(twin)),
-        Some(Written::Exists) => Ok(already(&id)),
+    let records = parts(&id, content, &metadata);
+    let ids: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
+    // MemPalace knows a drawer by its id, which follows from its place and its text.
+    let written = palace.add(&add::Request {
+        drawers: records.into_iter().map(Record::into_drawer).collect(),
+        duplicates: Duplicates::Add,
+        detail: Detail::Brief,
+        ..add::Request::default()
+    })?;
+    match written.drawers.first() {
+        Some(first) if first.outcome == OutcomeKind::Duplicate => Ok(already(&first.id)),
+        Some(first) if first.outcome == OutcomeKind::Exists => Ok(already(&id)),
         _ => {
             let mut answer = json!({
                 "success": true,
@@ -62,7 +69,7 @@ pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
                 "chunks": ids.len(),
             });
             name_parts(&mut answer, &ids);
-            warn(&mut answer, &all(warnings, written.warnings));
+            warn(&mut answer, &written.warnings);
             merge_masked(&mut masked, &written.masked);
             report_masked(&mut answer, &masked);
             Ok(answer)
@@ -117,8 +124,9 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
         Some(content) => {
             let mut metadata = drawer.first.metadata.clone();
             metadata.0.extend(changes.0.clone());
-            let (ids, batch) = parts_of(id, content, &metadata);
-            let written = collection.upsert(&batch)?;
+            let records = parts_of(id, content, &metadata);
+            let ids: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
+            let written = collection.upsert(&batch_of(records))?;
             let mut gone = drawer.ids();
             gone.extend(drawer.stale.iter().cloned());
             gone.retain(|old| !ids.contains(old));
@@ -126,7 +134,8 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
         }
     };
     if !gone.is_empty() {
-        palace.forget(DEFAULT_COLLECTION, &Selection::ids(gone))?;
+        let gone = Selection::ids(gone);
+        palace.forget(&forget::Request::in_collection(DEFAULT_COLLECTION, gone))?;
     }
     let place = |key: &str| changes.get_str(key).unwrap_or(drawer.said(key)).to_owned();
     let mut answer = json!({
@@ -158,7 +167,8 @@ pub(super) fn delete_drawer(call: &Call<'_>) -> Outcome<Value> {
     if !gone.iter().any(|gone| gone == id) {
         gone.push(id.to_owned());
     }
-    palace.forget(DEFAULT_COLLECTION, &Selection::ids(gone))?;
+    let gone = Selection::ids(gone);
+    palace.forget(&forget::Request::in_collection(DEFAULT_COLLECTION, gone))?;
     Ok(json!({
         "success": true,
         "drawer_id": id,
@@ -176,25 +186,25 @@ fn found(palace: &Palace, id: &str) -> Outcome<Option<Drawer>> {
 }
 
 /// The records of a new drawer: one, or the parts of a long text.
-fn parts(id: &str, content: &str, metadata: &Metadata) -> (Vec<String>, Batch) {
+fn parts(id: &str, content: &str, metadata: &Metadata) -> Vec<Record> {
     if fits(content) {
         let mut metadata = metadata.clone();
         metadata.0.insert("chunk_index".into(), 0.into());
-        let batch = Batch::new([id]).documents([content]).metadatas([metadata]);
-        return (vec![id.to_owned()], batch);
+        return vec![Record {
+            id: id.to_owned(),
+            text: content.to_owned(),
+            metadata,
+        }];
     }
     parts_of(id, content, metadata)
 }
 
 /// The parts of a text. Each has a `part` of its own, so that equal parts of one source are not taken for one.
-fn parts_of(id: &str, content: &str, metadata: &Metadata) -> (Vec<String>, Batch) {
+fn parts_of(id: &str, content: &str, metadata: &Metadata) -> Vec<Record> {
     let texts = cut(content);
-    let ids: Vec<String> = (0..texts.len())
-        .map(|at| format!("{id}_chunk_{at:06}"))
-        .collect();
     let whole = i64::try_from(texts.len()).unwrap_or(i64::MAX);
     let apart = i64::from(recipe::number_of(id));
-    let metadatas = (0..whole).map(|at| {
+    let record = |(at, text): (i64, &str)| {
         let mut metadata = metadata.clone();
         let numbers = [
             ("chunk_index", at),
@@ -204,12 +214,38 @@ fn parts_of(id: &str, content: &str, metadata: &Metadata) -> (Vec<String>, Batch
         metadata.0.insert(PARENTS[0].into(), id.into());
         let numbers = numbers.map(|(key, number)| (key.to_owned(), MetaValue::Int(number)));
         metadata.0.extend(numbers);
-        metadata
-    });
-    let batch = Batch::new(ids.clone())
-        .documents(texts)
-        .metadatas(metadatas);
-    (ids, batch)
+        Record {
+            id: format!("{id}_chunk_{at:06}"),
+            text: text.to_owned(),
+            metadata,
+        }
+    };
+    (0..whole).zip(texts).map(record).collect()
+}
+
+/// One record of a drawer.
+struct Record {
+    id: String,
+    text: String,
+    metadata: Metadata,
+}
+
+impl Record {
+    fn into_drawer(self) -> add::Drawer {
+        add::Drawer {
+            id: Some(self.id),
+            text: Some(self.text),
+            metadata: self.metadata,
+            ..add::Drawer::default()
+        }
+    }
+}
+
+fn batch_of(records: Vec<Record>) -> Batch {
+    let ids = records.iter().map(|record| record.id.clone());
+    let metadatas = records.iter().map(|record| record.metadata.clone());
+    let batch = Batch::new(ids).metadatas(metadatas);
+    batch.documents(records.into_iter().map(|record| record.text))
 }
 
 fn fits(content: &str) -> bool {
@@ -271,11 +307,12 @@ mod tests {
 
     #[test]
     fn equal_parts_of_one_text_differ_in_their_part() {
-        let (ids, batch) = parts("p", &"x".repeat(3 * PART), &Metadata::default());
-        let parts: std::collections::BTreeSet<String> = (0..ids.len())
-            .map(|at| format!("{:?}", batch.metadata(at).unwrap().0.get("part")))
+        let records = parts("p", &"x".repeat(3 * PART), &Metadata::default());
+        let parts: std::collections::BTreeSet<String> = records
+            .iter()
+            .map(|record| format!("{:?}", record.metadata.get("part")))
             .collect();
         assert_eq!(parts.len(), 3);
-        assert_eq!(ids.first().unwrap(), "p_chunk_000000");
+        assert_eq!(records.first().unwrap().id, "p_chunk_000000");
     }
 }

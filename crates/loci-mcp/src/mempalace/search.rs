@@ -1,9 +1,8 @@
 //! Search and the look for duplicates: Loci's hits under MemPalace's keys.
 
 use jiff::Timestamp;
-use loci_palace::{
-    DEFAULT_COLLECTION, Filter, Found, Hit, MatchedVia, Request, Warning, instruction_like,
-};
+use loci_palace::search::{Answer, Hit, Request};
+use loci_palace::{Filter, MatchedVia, Warning, check_duplicate, instruction_like};
 use serde_json::{Value, json};
 
 use super::drawers::{self, base_name, preview};
@@ -16,8 +15,8 @@ use crate::tool::Call;
 
 /// Characters of a hit's text; the rest is to be had by id.
 const MOST_TEXT: usize = 10_000;
-/// Duplicates that are told.
-const MOST_TWINS: usize = 5;
+/// Similar drawers that an answer lists.
+const MOST_SIMILAR: usize = 5;
 
 pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     let given = &call.arguments;
@@ -40,9 +39,9 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     }
     let (results, in_scope) = match &found {
         Some(found) => {
-            warnings.extend(found.answer.warnings.iter().cloned());
-            let hits = found.answer.hits.iter().map(shown);
-            (hits.collect(), found.answer.in_scope)
+            warnings.extend(found.warnings.iter().cloned());
+            let hits = found.hits.iter().filter_map(shown);
+            (hits.collect(), found.in_scope)
         }
         None => (Vec::new(), 0),
     };
@@ -86,7 +85,7 @@ fn found(
     mut request: Request,
     filters: Vec<Filter>,
     window: &Window,
-) -> Outcome<Option<Found>> {
+) -> Outcome<Option<Answer>> {
     let palace = call.palace()?;
     let Some(collection) = drawers::collection(&palace)? else {
         return Ok(None);
@@ -95,7 +94,7 @@ fn found(
     if request.query.trim().is_empty() {
         return Ok(None);
     }
-    Ok(Some(palace.search(DEFAULT_COLLECTION, &request)?))
+    Ok(Some(palace.search(&request)?))
 }
 
 fn trimmed<'a>(call: &Call<'a>, key: &str) -> Outcome<Option<&'a str>> {
@@ -147,11 +146,17 @@ fn without_meaning(call: &Call<'_>) -> Outcome<Vec<Warning>> {
         .collect())
 }
 
-/// A hit under MemPalace's keys.
-fn shown(hit: &Hit) -> Value {
-    let said = |key: &str| hit.metadata.get_str(key).filter(|text| !text.is_empty());
+/// A hit under MemPalace's keys; nothing of a brief answer, which lacks most of them.
+fn shown(hit: &Hit) -> Option<Value> {
+    let details = hit.details.as_ref()?;
+    let said = |key: &str| {
+        details
+            .metadata
+            .get_str(key)
+            .filter(|text| !text.is_empty())
+    };
     let source = said("source_file").unwrap_or_default();
-    let filed = said("filed_at").map_or_else(|| moment(hit.created_at), str::to_owned);
+    let filed = said("filed_at").map_or_else(|| moment(details.created_at.0), str::to_owned);
     let (authored, authored_source) = match said("authored_at") {
         Some(authored) => (authored.to_owned(), "authored_at"),
         None => (filed.clone(), "filed_at"),
@@ -173,27 +178,28 @@ fn shown(hit: &Hit) -> Value {
         "authored_at_source": authored_source,
         "content_date": said("content_date"),
         "content_date_source": said("content_date_source").unwrap_or("unknown"),
-        "similarity": hit.distance.map(|distance| rounded((1.0 - distance).max(0.0), 3)),
-        "distance": hit.distance.map(|distance| rounded(distance, 4)),
-        "effective_distance": hit.distance.map(|distance| rounded(distance, 4)),
+        "similarity": details.distance.map(|distance| rounded((1.0 - distance).max(0.0), 3)),
+        "distance": details.distance.map(|distance| rounded(distance, 4)),
+        "effective_distance": details.distance.map(|distance| rounded(distance, 4)),
         "closet_boost": 0.0,
-        "matched_via": matched_via(hit),
-        "bm25_score": rounded(hit.parts.words, 3),
+        "matched_via": matched_via(hit.matched_via, details.distance),
+        "bm25_score": rounded(details.parts.words, 3),
     });
     if let Some(object) = shown.as_object_mut() {
         if cut {
             object.insert("text_cut".into(), true.into());
         }
-        if !hit.also_in.is_empty() {
-            object.insert("also_in".into(), json!(hit.also_in));
+        let also_in = hit.also_in.as_deref().unwrap_or_default();
+        if !also_in.is_empty() {
+            object.insert("also_in".into(), json!(also_in));
         }
     }
-    flagged(shown, "text")
+    Some(flagged(shown, "text"))
 }
 
 /// How a hit was found, in MemPalace's words.
-fn matched_via(hit: &Hit) -> &'static str {
-    match (hit.matched_via, hit.distance) {
+fn matched_via(via: MatchedVia, distance: Option<f32>) -> &'static str {
+    match (via, distance) {
         (MatchedVia::Lexical, None) => "bm25_backend",
         _ => "drawer",
     }
@@ -219,7 +225,7 @@ fn moment(milliseconds: i64) -> String {
     Timestamp::from_millisecond(milliseconds).map_or_else(|_| String::new(), |at| at.to_string())
 }
 
-pub(super) fn check_duplicate(call: &Call<'_>) -> Outcome<Value> {
+pub(super) fn duplicates(call: &Call<'_>) -> Outcome<Value> {
     let content = given::required(&call.arguments, "content")?;
     let threshold = given::number(&call.arguments, "threshold")?
         .unwrap_or(0.9)
@@ -230,19 +236,25 @@ pub(super) fn check_duplicate(call: &Call<'_>) -> Outcome<Value> {
     )]
     let threshold = threshold as f32;
     let palace = call.palace()?;
-    let check = palace.check_duplicate(DEFAULT_COLLECTION, content, threshold)?;
+    let check = palace.check_duplicate(&check_duplicate::Request {
+        threshold,
+        ..check_duplicate::Request::new(content)
+    })?;
     let matches: Vec<Value> = check
-        .twins
+        .similar
         .iter()
-        .take(MOST_TWINS)
-        .map(|twin| {
-            let place = |name: &str| if name.is_empty() { "?" } else { name }.to_owned();
+        .take(MOST_SIMILAR)
+        .map(|drawer| {
+            let place = |name: &Option<String>| match name.as_deref() {
+                None | Some("") => "?".to_owned(),
+                Some(name) => name.to_owned(),
+            };
             let shown = json!({
-                "id": twin.id,
-                "wing": place(&twin.wing),
-                "room": place(&twin.room),
-                "similarity": rounded(twin.similarity, 3),
-                "content": preview(&twin.text),
+                "id": drawer.id,
+                "wing": place(&drawer.wing),
+                "room": place(&drawer.room),
+                "similarity": rounded(drawer.similarity, 3),
+                "content": preview(drawer.text.as_deref().unwrap_or_default()),
             });
             flagged(shown, "content")
         })

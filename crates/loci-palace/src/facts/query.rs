@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FactState, Selector, dates};
-use crate::search::distance;
+use crate::names::distance;
 
 /// Which facts are wanted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

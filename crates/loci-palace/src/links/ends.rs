@@ -99,7 +99,7 @@ impl Palace {
             .map(String::as_str)
             .filter(|name| !name.is_empty())
             .collect();
-        known.sort_by_key(|other| crate::search::distance(name, other));
+        known.sort_by_key(|other| crate::names::distance(name, other));
         known.truncate(LISTED);
         let there = match known.len() {
             0 => "there is none".to_owned(),

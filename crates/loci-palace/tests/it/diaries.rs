@@ -163,7 +163,10 @@ fn an_entry_that_is_forgotten_is_gone() {
     let (_directory, palace) = palace();
     let entry = palace.write_diary(&note("claude", "secret")).unwrap().entry;
     palace
-        .forget("drawers", &Selection::ids([entry.id]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            Selection::ids([entry.id]),
+        ))
         .unwrap();
     assert_eq!(read(&palace, None, None, 1).unwrap().total, 0);
 }

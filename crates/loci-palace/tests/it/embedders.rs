@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use loci_palace::{
-    Answer, Collection, Embedder, Error, OpenOptions, Palace, Query, Request, Warning,
-};
+use loci_palace::search::{Answer, Hit, HitDetails, Request};
+use loci_palace::{Collection, Embedder, Error, OpenOptions, Palace, Query, Warning};
 use serde_json::json;
 
 use crate::protocol::{Fake, embedding};
@@ -84,12 +83,21 @@ fn modelled(path: &Path) -> Palace {
     palace
 }
 
-fn hit<'a>(answer: &'a Answer, id: &str) -> &'a loci_palace::Hit {
+fn hit<'a>(answer: &'a Answer, id: &str) -> &'a Hit {
     answer
         .hits
         .iter()
         .find(|hit| hit.id == id)
         .unwrap_or_else(|| panic!("{id} is not among {:?}", answer.hits))
+}
+
+fn found_hit<'a>(answer: &'a loci_recall::Answer, id: &str) -> &'a loci_recall::Hit {
+    let hit = answer.hits.iter().find(|hit| hit.id == id);
+    hit.unwrap_or_else(|| panic!("{id} is not among {:?}", answer.hits))
+}
+
+fn details(hit: &Hit) -> &HitDetails {
+    hit.details.as_ref().unwrap()
 }
 
 #[test]
@@ -104,16 +112,14 @@ fn a_collection_and_its_own_embedder_need_no_word_of_warning() {
         memory.collection.embedder().unwrap(),
         Some(table(&palace).identity())
     );
-    let found = palace
-        .search("drawers", &Request::new("stars at night"))
-        .unwrap();
-    assert_eq!(codes(&found.answer.warnings), BTreeSet::new());
-    let nearest = hit(&found.answer, "v2");
+    let found = palace.search(&Request::new("stars at night")).unwrap();
+    assert_eq!(codes(&found.warnings), BTreeSet::new());
+    let nearest = hit(&found, "v2");
     let expected = cosine(
         &static_vector(&palace, "stars at night"),
         &static_vector(&palace, OLD[1].1),
     );
-    assert!((nearest.distance.unwrap() - expected).abs() < 1e-4);
+    assert!((details(nearest).distance.unwrap() - expected).abs() < 1e-4);
     assert!(apart(&path).is_empty());
     assert_clean(&palace);
 }
@@ -148,27 +154,26 @@ fn while_a_model_is_missing_the_table_stands_in_and_what_it_embeds_stays_apart()
 
     // Found by meaning, in their own space, with a warning.
     let question = "baking a loaf";
-    let found = palace.search("drawers", &Request::new(question)).unwrap();
-    let said = codes(&found.answer.warnings);
+    let found = palace.search(&Request::new(question)).unwrap();
+    let said = codes(&found.warnings);
     assert!(said.contains("compatible_embedder"), "{said:?}");
-    assert!(!codes(&found.answer.warnings).contains("not_compared"));
+    assert!(!codes(&found.warnings).contains("not_compared"));
     let query = static_vector(&palace, question);
     for (id, vector) in apart(&path) {
-        let hit = hit(&found.answer, &id);
+        let hit = hit(&found, &id);
         assert!(
-            hit.semantic_rank.is_some() && hit.semantic_rank <= Some(3),
+            details(hit).semantic_rank.is_some_and(|rank| rank <= 3),
             "{hit:?}"
         );
         let own = cosine(&query, &vector);
-        assert!((hit.distance.unwrap() - own).abs() < 1e-4, "{id}");
+        assert!((details(hit).distance.unwrap() - own).abs() < 1e-4, "{id}");
     }
-    assert_eq!(found.answer.hits[0].id, "o1", "the meaning is not found");
+    assert_eq!(found.hits[0].id, "o1", "the meaning is not found");
     // A rank of each space: the first of one is not pushed down by the other.
     let firsts = found
-        .answer
         .hits
         .iter()
-        .filter(|hit| hit.semantic_rank == Some(1));
+        .filter(|hit| details(hit).semantic_rank == Some(1));
     assert_eq!(firsts.count(), 2);
 
     // A changed text gets a new vector, also where the model had made one; metadata alone changes none.
@@ -207,7 +212,8 @@ fn the_model_is_back(palace: &Palace) {
     let model = Fake::minilm();
     let back = embedding(palace, "drawers", model.clone()).unwrap();
     let question = "baking a loaf";
-    let answer = loci_recall::search(back.as_ref(), Some(&model), &Request::new(question)).unwrap();
+    let request = loci_recall::Request::new(question);
+    let answer = loci_recall::search(back.as_ref(), Some(&model), &request).unwrap();
     let unexpected = ["model_missing", "compatible_embedder", "not_compared"];
     let said = codes(&answer.warnings);
     assert!(
@@ -216,13 +222,13 @@ fn the_model_is_back(palace: &Palace) {
     );
     let query = static_vector(palace, question);
     for (id, vector) in apart(path) {
-        let distance = hit(&answer, &id).distance.unwrap();
+        let distance = found_hit(&answer, &id).distance.unwrap();
         assert!((distance - cosine(&query, &vector)).abs() < 1e-4, "{id}");
     }
     for (id, text) in [OLD[0], OLD[2]] {
         let own = cosine(&model.vector(question), &model.vector(text));
         assert!(
-            (hit(&answer, id).distance.unwrap() - own).abs() < 1e-4,
+            (found_hit(&answer, id).distance.unwrap() - own).abs() < 1e-4,
             "{id}"
         );
     }
@@ -301,12 +307,10 @@ fn an_embedder_of_another_space_is_refused_by_both_names_with_the_way_out() {
     add(&palace, collection.as_ref(), &OLD);
     let before = contents(&palace, "drawers");
     // Nobody named one: words are searched, and that is said.
-    let found = palace
-        .search("drawers", &Request::new("telescope"))
-        .unwrap();
-    assert_eq!(found.answer.hits[0].id, "v2");
-    assert!(codes(&found.answer.warnings).contains("model_missing"));
-    assert_eq!(found.answer.hits[0].distance, None);
+    let found = palace.search(&Request::new("telescope")).unwrap();
+    assert_eq!(found.hits[0].id, "v2");
+    assert!(codes(&found.warnings).contains("model_missing"));
+    assert_eq!(details(&found.hits[0]).distance, None);
     // Named: refused, for reading and for writing.
     let options = OpenOptions {
         embedder: Some("static".into()),
@@ -314,10 +318,7 @@ fn an_embedder_of_another_space_is_refused_by_both_names_with_the_way_out() {
     };
     let named = Palace::open(&path, &options).unwrap();
     let errors = [
-        named
-            .search("drawers", &Request::new("telescope"))
-            .err()
-            .unwrap(),
+        named.search(&Request::new("telescope")).err().unwrap(),
         named.memory("drawers", false).err().unwrap(),
         {
             let stale = embedding(&palace, "drawers", Fake::new("ours", 384)).err();
@@ -363,19 +364,15 @@ fn vectors_of_nobody_known_are_searched_with_a_warning_until_a_write_says_who() 
         .collect();
     Op::Add { rows }.run(&palace, plain.as_ref()).unwrap();
     assert_eq!(plain.embedder().unwrap(), None);
-    let found = palace
-        .search("drawers", &Request::new("stars at night"))
-        .unwrap();
-    assert!(codes(&found.answer.warnings).contains("unknown_embedder"));
-    assert!(hit(&found.answer, "v2").distance.is_some());
+    let found = palace.search(&Request::new("stars at night")).unwrap();
+    assert!(codes(&found.warnings).contains("unknown_embedder"));
+    assert!(details(hit(&found, "v2")).distance.is_some());
     assert_eq!(plain.embedder().unwrap(), None, "a search recorded it");
     let (memory, _) = palace.memory("drawers", false).unwrap();
     add(&palace, memory.collection.as_ref(), &MEANWHILE[..1]);
     assert_eq!(plain.embedder().unwrap(), Some(table(&palace).identity()));
-    let found = palace
-        .search("drawers", &Request::new("stars at night"))
-        .unwrap();
-    assert!(!codes(&found.answer.warnings).contains("unknown_embedder"));
+    let found = palace.search(&Request::new("stars at night")).unwrap();
+    assert!(!codes(&found.warnings).contains("unknown_embedder"));
     assert_clean(&palace);
 }
 
@@ -399,10 +396,8 @@ fn a_write_that_wrote_no_vector_says_nothing_about_who_makes_them() {
     Op::Add { rows: vec![mine] }
         .run(&palace, plain.as_ref())
         .unwrap();
-    let found = palace
-        .search("drawers", &Request::new("telescope"))
-        .unwrap();
-    assert_eq!(found.answer.hits[0].id, "v2");
+    let found = palace.search(&Request::new("telescope")).unwrap();
+    assert_eq!(found.hits[0].id, "v2");
     assert_clean(&palace);
 }
 
@@ -480,7 +475,11 @@ fn whatever_the_order_of_writes_a_collection_holds_one_dimension_and_can_be_sear
             if let (Some(dimension), Some(pinned)) = (dimension, plain.embedder().unwrap()) {
                 assert_eq!(dimension, pinned.dimension, "pinned {pinned} {said:#?}");
             }
-            let found = palace.search(name, &Request::new("text of step"));
+            let request = Request {
+                collection: name.to_owned(),
+                ..Request::new("text of step")
+            };
+            let found = palace.search(&request);
             assert!(found.is_ok(), "{:?} {said:#?}", found.err());
             if let Some(dimension) = dimension {
                 plain.query(&Query::vector(vec![1.0; dimension])).unwrap();
@@ -551,7 +550,7 @@ fn a_question_is_never_compared_with_vectors_that_another_embedder_made_meanwhil
         after: after.clone(),
         times: 0.into(),
     };
-    let question = Request::new(OLD[0].1);
+    let question = loci_recall::Request::new(OLD[0].1);
     match loci_recall::search(collection.as_ref(), Some(&overtaken), &question) {
         Err(error) => assert!(matches!(error, Error::EmbedderMismatch { .. }), "{error:?}"),
         Ok(answer) => {
@@ -620,15 +619,16 @@ fn searches_while_the_vectors_change_hands_compare_like_with_like() {
             done.store(true, std::sync::atomic::Ordering::Release);
         });
         while !done.load(std::sync::atomic::Ordering::Acquire) {
-            let answer = match palace.search("drawers", &Request::new(question)) {
-                Ok(found) => found.answer,
+            let answer = match palace.search(&Request::new(question)) {
+                Ok(found) => found,
                 Err(Error::EmbedderMismatch { .. }) => continue,
                 Err(error) => panic!("{error:?}"),
             };
             assert_eq!(answer.hits.len(), 10);
             let near = |at: usize| {
                 answer.hits.iter().all(|hit| {
-                    hit.distance
+                    details(hit)
+                        .distance
                         .is_some_and(|d| (d - right[hit.text.as_str()][at]).abs() < 1e-4)
                 })
             };

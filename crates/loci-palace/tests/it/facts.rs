@@ -504,7 +504,12 @@ fn forgetting_a_drawer_takes_along_what_was_superseded_and_what_took_its_place()
     )
     .unwrap();
     end(&palace, of("alice", "hides", ""), None).unwrap();
-    let outcome = palace.forget("drawers", &Selection::ids(["a1"])).unwrap();
+    let outcome = palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            Selection::ids(["a1"]),
+        ))
+        .unwrap();
     assert_eq!((outcome.forgotten, outcome.facts), (1, 2));
     palace.close().unwrap();
     assert_nowhere(&path, ["zanzibarword", "quetzalword"]);

@@ -225,7 +225,10 @@ fn forget_rewrites_the_database_and_gives_the_space_back() {
     palace.close().unwrap();
     let palace = open(&path);
     let outcome = palace
-        .forget("drawers", &loci_palace::Selection::ids(ids))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            loci_palace::Selection::ids(ids),
+        ))
         .unwrap();
     assert_eq!((outcome.forgotten, outcome.purge_pending), (760, false));
     palace.close().unwrap();

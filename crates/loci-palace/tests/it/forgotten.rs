@@ -38,7 +38,12 @@ fn force(allow_again: bool) -> MineOptions {
 
 fn forget_word(palace: &Palace, word: &str) {
     let id = with_word(palace, word).unwrap().id;
-    let outcome = palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    let outcome = palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([id]),
+        ))
+        .unwrap();
     assert_eq!((outcome.forgotten, outcome.purge_pending), (1, false));
 }
 
@@ -218,7 +223,12 @@ fn an_undo_does_not_bring_a_forgotten_drawer_back() {
     scene.write("roses.md", document(1..7));
     let removed = scene.mine(&palace).run;
     assert!(with_word(&palace, WORD).is_none());
-    palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([id]),
+        ))
+        .unwrap();
     assert_nowhere(&scene, WORD);
     palace.undo(&undo_of(DRAWERS, removed.unwrap())).unwrap();
     assert!(with_word(&palace, WORD).is_none(), "it is back");
@@ -324,7 +334,12 @@ fn a_forgotten_text_is_not_kept_for_an_undo_either() {
     scene.write("a.md", with_secret());
     let again = mine_all(&scene, &palace).run.unwrap();
     let id = with_word(&palace, WORD).unwrap().id;
-    let outcome = palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    let outcome = palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([id]),
+        ))
+        .unwrap();
     // The drawer, and the copy that the removal kept.
     assert_eq!((outcome.forgotten, outcome.purge_pending), (2, false));
     for run in [again, removal] {

@@ -492,7 +492,12 @@ fn run(case: &Case) -> Vec<String> {
         if ids.len() != 1 {
             wrong.push(format!("{words:?} is in {} drawers before", ids.len()));
         }
-        palace.forget(DRAWERS, &Selection::ids(ids)).unwrap();
+        palace
+            .forget(&loci_palace::forget::Request::in_collection(
+                DRAWERS,
+                Selection::ids(ids),
+            ))
+            .unwrap();
     }
     for (name, _) in &case.before {
         if !case.after.iter().any(|(after, _)| after == name) {
@@ -550,7 +555,12 @@ fn what_was_forgotten_does_not_return_in_a_file_that_was_renamed_and_edited_late
     scene.write("notes.md", around(CODES));
     scene.mine(&palace);
     let id = find(&palace, "PIN 4471").remove(0).id;
-    palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([id]),
+        ))
+        .unwrap();
     scene.rename("notes.md", "moved.md");
     assert_eq!(scene.mine(&palace).files.renamed, 1);
     scene.write(
@@ -572,7 +582,12 @@ fn no_earlier_state_of_a_short_forgotten_drawer_is_kept_for_an_undo() {
     scene.write("notes.md", "## Codes\n\nPIN 4471\nPUK 9902\n");
     let run = scene.mine(&palace).run.unwrap();
     let id = find(&palace, "PUK 9902").remove(0).id;
-    palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([id]),
+        ))
+        .unwrap();
     palace.undo(&undo_of(DRAWERS, run)).unwrap();
     assert!(find(&palace, "PIN 4471").is_empty(), "it is back");
     let kept = scene.number("SELECT count(*) FROM kept_drawers WHERE text LIKE '%4471%'");
@@ -586,7 +601,12 @@ fn allow_again_brings_a_short_forgotten_drawer_back() {
     scene.write("notes.md", around(CODES));
     scene.mine(&palace);
     let id = find(&palace, "PIN 4471").remove(0).id;
-    palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([id]),
+        ))
+        .unwrap();
     scene.write("notes.md", around(CODES) + "One more.\n");
     let options = MineOptions {
         allow_again: true,
@@ -622,7 +642,12 @@ fn a_line_that_another_section_shares_with_a_forgotten_one_stays_there() {
         let id = with_word(&palace, &format!("secretive{innocent} number 3"))
             .unwrap()
             .id;
-        palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+        palace
+            .forget(&loci_palace::forget::Request::in_collection(
+                DRAWERS,
+                Selection::ids([id]),
+            ))
+            .unwrap();
         scene.write(&file, format!("{text}one more line\n"));
         scene.mine(&palace);
         let kept: Vec<String> = contents(&palace, DRAWERS)
@@ -662,7 +687,12 @@ fn short_lines_of_a_forgotten_drawer_stay_away_when_the_sections_around_them_cha
     let palace = scene.open();
     scene.mine(&palace);
     for (id, _) in contents(&palace, DRAWERS) {
-        palace.forget(DRAWERS, &Selection::ids([id])).unwrap();
+        palace
+            .forget(&loci_palace::forget::Request::in_collection(
+                DRAWERS,
+                Selection::ids([id]),
+            ))
+            .unwrap();
     }
     scene.write(
         "a.md",

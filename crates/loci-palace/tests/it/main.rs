@@ -20,6 +20,7 @@ mod foreign;
 mod protocol;
 
 mod access;
+mod adding;
 mod answers;
 mod collections;
 mod compat;
@@ -53,7 +54,6 @@ mod purging;
 mod recall;
 mod reembed;
 mod relations;
-mod remembering;
 mod rescue;
 mod rescued;
 mod round_trip;

@@ -482,7 +482,10 @@ fn a_palace_moved_away_under_a_running_process_is_refused_and_not_made_again() {
             .status(&loci_palace::status::Request::default())
             .map(|_| ()),
         palace
-            .forget(DRAWERS, &Selection::ids(["first"]))
+            .forget(&loci_palace::forget::Request::in_collection(
+                DRAWERS,
+                Selection::ids(["first"]),
+            ))
             .map(|_| ()),
     ];
     for refused in refusals {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use loci_palace::search::Request as Question;
 use loci_palace::{
-    Batch, Filter, ImportOptions, MetadataPatch, OnConflict, OpenOptions, Palace, Period,
-    Request as Question, Selection,
+    Batch, Filter, ImportOptions, MetadataPatch, OnConflict, OpenOptions, Palace, Period, Selection,
 };
 use serde_json::{Value, json};
 
@@ -166,8 +166,13 @@ fn four_processes_that_open_format_1_at_once_migrate_it_once_and_change_nothing_
     );
     // The view and its function are all that the postings need.
     let palace = open(&path);
-    let notes = palace.search("notes", &Question::new("tombstone")).unwrap();
-    assert!(!notes.answer.hits.is_empty());
+    let notes = palace
+        .search(&Question {
+            collection: "notes".to_owned(),
+            ..Question::new("tombstone")
+        })
+        .unwrap();
+    assert!(!notes.hits.is_empty());
 }
 
 #[test]
@@ -182,18 +187,15 @@ fn after_the_migration_identifiers_speakers_and_dates_are_found() {
         "config_file_bc",
         "parseConfigFileBc",
     ] {
-        let found = palace.search("drawers", &Question::new(question)).unwrap();
-        assert_eq!(found.answer.hits[0].id, "d12", "{question}");
+        let found = palace.search(&Question::new(question)).unwrap();
+        assert_eq!(found.hits[0].id, "d12", "{question}");
     }
     let mut request = Question::new("step");
     request.selection.period = Some(Period {
         since: loci_palace::parse_moment("2023-05-07"),
         before: loci_palace::parse_moment("2023-05-08"),
     });
-    assert_eq!(
-        palace.search("drawers", &request).unwrap().answer.in_scope,
-        40
-    );
+    assert_eq!(palace.search(&request).unwrap().in_scope, 40);
     assert_eq!(
         number(
             &path,
@@ -252,9 +254,9 @@ fn a_kill_during_the_migration_leaves_format_1_or_the_newest_whole() {
         let palace = open(&path);
         assert_eq!(number(&path, "PRAGMA user_version"), NEWEST);
         let found = palace
-            .search("drawers", &Question::new("parse_config_file_bcde"))
+            .search(&Question::new("parse_config_file_bcde"))
             .unwrap();
-        assert_eq!(found.answer.hits[0].id, "d1234");
+        assert_eq!(found.hits[0].id, "d1234");
         if round % 4 == 0 {
             assert_clean(&palace);
         }
@@ -280,9 +282,9 @@ fn a_palace_of_format_1_with_damaged_rows_opens_and_says_so() {
         let palace = Palace::open(&path, &OpenOptions::existing())
             .unwrap_or_else(|error| panic!("{damage}: {error}"));
         let found = palace
-            .search("drawers", &Question::new("parse_config_file_f"))
+            .search(&Question::new("parse_config_file_f"))
             .unwrap();
-        assert_eq!(found.answer.hits[0].id, "d5", "{damage}");
+        assert_eq!(found.hits[0].id, "d5", "{damage}");
         let report = palace
             .verify(&loci_palace::verify::Request { deep: true })
             .unwrap();
@@ -319,9 +321,11 @@ fn a_palace_of_format_2_opens_with_everything_it_held() {
     // Identifiers, the neighbours in a source, a date, a speaker.
     let ask = |collection: &str, question: &str| {
         palace
-            .search(collection, &Question::new(question))
+            .search(&Question {
+                collection: collection.to_owned(),
+                ..Question::new(question)
+            })
             .unwrap()
-            .answer
     };
     assert_eq!(ask("drawers", "parse_config_file").hits[0].id, "m2");
     assert_eq!(ask("drawers", "what does Melanie drink").hits[0].id, "t2");
@@ -334,12 +338,12 @@ fn a_palace_of_format_2_opens_with_everything_it_held() {
         since: loci_palace::parse_moment("2023-05-07"),
         before: loci_palace::parse_moment("2023-05-08"),
     });
-    let found = palace.search("drawers", &request).unwrap().answer;
+    let found = palace.search(&request).unwrap();
     assert_eq!((found.in_scope, found.hits[0].id.as_str()), (1, "t1"));
     // The static table stands in for the model, and what it embedded is found by meaning.
     let found = ask("models", "how do I bake a loaf");
     assert_eq!(found.hits[0].id, "o1");
-    assert!(found.hits[0].distance.is_some());
+    assert!(found.hits[0].details.as_ref().unwrap().distance.is_some());
     assert!(
         found
             .warnings
@@ -533,7 +537,10 @@ fn every_write_keeps_passages_and_their_sums_as_text_and_metadata_give_them() {
                 .delete(&Selection::ids([id(&mut rng), id(&mut rng)]))
                 .map(|_| "delete"),
             20 => palace
-                .forget(name, &Selection::matching(Filter::eq("wing", "bob")))
+                .forget(&loci_palace::forget::Request::in_collection(
+                    name,
+                    Selection::matching(Filter::eq("wing", "bob")),
+                ))
                 .map(|_| "forget"),
             21 => {
                 let mut lines = Vec::new();
@@ -732,9 +739,9 @@ fn survive(damage: &str) {
     let palace = open(&path);
     // It answers, or says that something is damaged; it never panics, and never gives a drawer that is not there.
     for question in ["lantern", "zeppelin number 3", "Melanie"] {
-        match palace.search("drawers", &Question::new(question)) {
+        match palace.search(&Question::new(question)) {
             Ok(found) => {
-                for hit in &found.answer.hits {
+                for hit in &found.hits {
                     assert_eq!(before[&hit.id].text.as_ref(), Some(&hit.text), "{damage}");
                 }
             }
@@ -759,14 +766,11 @@ fn survive(damage: &str) {
     );
     assert_eq!(contents(&palace, "drawers"), before, "{damage}");
     assert_clean(&palace);
-    let found = palace
-        .search("drawers", &Question::new("zeppelin number 3"))
-        .unwrap();
-    assert_eq!(found.answer.hits[0].id, "o3", "{damage}");
-    let found = palace.search("drawers", &Question::new("lantern")).unwrap();
+    let found = palace.search(&Question::new("zeppelin number 3")).unwrap();
+    assert_eq!(found.hits[0].id, "o3", "{damage}");
+    let found = palace.search(&Question::new("lantern")).unwrap();
     assert_eq!(
         found
-            .answer
             .hits
             .iter()
             .filter(|hit| hit.id.starts_with('d'))
@@ -801,7 +805,10 @@ fn a_drawer_whose_passage_is_damaged_can_be_changed_and_deleted() {
             .run(&palace, collection.as_ref())
             .unwrap_or_else(|error| panic!("{damage}: {error:?}"));
         let gone = palace
-            .forget("drawers", &Selection::ids(["d2", "o2"]))
+            .forget(&loci_palace::forget::Request::in_collection(
+                "drawers",
+                Selection::ids(["d2", "o2"]),
+            ))
             .unwrap();
         assert_eq!(gone.forgotten, 2, "{damage}");
         let repaired = palace
@@ -869,9 +876,8 @@ fn forget_takes_the_text_the_label_and_the_words_of_it_out_of_every_file() {
     Op::Update { rows }.run(&palace, collection).unwrap();
     assert_eq!(
         palace
-            .search("drawers", &Question::new("Quinzelbart wuggabork"))
+            .search(&Question::new("Quinzelbart wuggabork"))
             .unwrap()
-            .answer
             .hits[0]
             .text
             .get(..8),
@@ -888,10 +894,10 @@ fn forget_takes_the_text_the_label_and_the_words_of_it_out_of_every_file() {
     ];
     let mut other = Worker::serve(&path);
     let gone = palace
-        .forget(
+        .forget(&loci_palace::forget::Request::in_collection(
             "drawers",
-            &Selection::ids((0..30).map(|n| format!("secret{n}"))),
-        )
+            Selection::ids((0..30).map(|n| format!("secret{n}"))),
+        ))
         .unwrap();
     assert_eq!((gone.forgotten, gone.purge_pending), (30, false));
     assert_nowhere(&path, &traces);
@@ -955,7 +961,12 @@ fn forgetting_a_period_leaves_copies_outside_of_it() {
         }),
         ..Selection::all()
     };
-    palace.forget("drawers", &selection).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            selection.clone(),
+        ))
+        .unwrap();
     let kept: BTreeMap<String, i64> = sql(&path)
         .prepare("SELECT drawer_id, 1 FROM damaged_drawers")
         .unwrap()
@@ -1005,10 +1016,8 @@ fn a_salvaged_palace_has_passages_and_its_embedder() {
         Some(Fake::minilm().0)
     );
     assert_clean(&saved);
-    let found = saved
-        .search("drawers", &Question::new("zeppelin number 3"))
-        .unwrap();
-    assert_eq!(found.answer.hits[0].id, "o3");
+    let found = saved.search(&Question::new("zeppelin number 3")).unwrap();
+    assert_eq!(found.hits[0].id, "o3");
 }
 
 #[test]

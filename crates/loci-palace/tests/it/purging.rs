@@ -285,7 +285,15 @@ fn no_key_of_the_metadata_or_frontmatter_of_a_forgotten_drawer_is_left() {
     let row = with_word(&palace, "Zorgontext").unwrap();
     assert!(row.meta.contains_key("zorgonkey"));
     let ids = loci_palace::Selection::ids([row.id]);
-    assert!(!palace.forget(DRAWERS, &ids).unwrap().purge_pending);
+    assert!(
+        !palace
+            .forget(&loci_palace::forget::Request::in_collection(
+                DRAWERS,
+                ids.clone()
+            ))
+            .unwrap()
+            .purge_pending
+    );
     palace.close().unwrap();
     assert_nowhere(&scene, "zorgonkey");
     assert_nowhere(&scene, "zorgontext");
@@ -323,12 +331,18 @@ fn no_heading_of_a_forgotten_drawer_of_a_large_file_is_left_and_the_file_is_mine
         .collect();
     assert!(under.len() > 10);
     palace
-        .forget(DRAWERS, &loci_palace::Selection::ids([id]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            loci_palace::Selection::ids([id]),
+        ))
         .unwrap();
     assert_eq!(scene.number(marks), 0);
     // With all drawers under that title its bytes are gone.
     palace
-        .forget(DRAWERS, &loci_palace::Selection::ids(under))
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            loci_palace::Selection::ids(under),
+        ))
         .unwrap();
     palace.close().unwrap();
     assert_nowhere(&scene, "zorgontitle");

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use loci_palace::{Answer, Filter, OpenOptions, Palace, Period, Request as Question, Selection};
+use loci_palace::search::{Answer, Request as Question};
+use loci_palace::{Filter, OpenOptions, Palace, Period, Selection};
 use serde_json::{Value, json};
 
 use crate::support::{Op, Request, Row, Worker, cosine, open};
@@ -35,11 +36,12 @@ fn ask(
     selection: Selection,
 ) -> Answer {
     let request = Question {
+        collection: collection.to_owned(),
         k,
         selection,
         ..Question::new(question)
     };
-    palace.search(collection, &request).unwrap().answer
+    palace.search(&request).unwrap()
 }
 
 fn ids(answer: &Answer) -> BTreeSet<&str> {
@@ -207,7 +209,7 @@ fn neighbours_of_a_hit_that_the_filter_leaves_out_are_no_hits() {
         );
         assert_eq!(answer.hits.len(), k);
         for hit in &answer.hits {
-            assert_eq!(hit.metadata.get_str("room"), Some("in"), "{hit:?}");
+            assert_eq!(hit.room.value().map(String::as_str), Some("in"), "{hit:?}");
         }
         let answer = ask(
             &palace,
@@ -355,7 +357,7 @@ fn k_come_back_although_many_drawers_hold_the_very_same_text() {
             let answer = ask(&palace, name, "thanks for the lantern", k, Selection::all());
             assert_eq!(answer.hits.len(), k, "{name}: 31 different texts match");
             assert_eq!(
-                answer.hits[0].also_in.len(),
+                answer.hits[0].also_in.as_ref().unwrap().len(),
                 44,
                 "{name}: not all of them are named"
             );
@@ -386,11 +388,11 @@ fn one_hit_per_source_still_gives_k_when_k_sources_match() {
         by_source: true,
         ..Question::new("lantern")
     };
-    let answer = palace.search("drawers", &request).unwrap().answer;
+    let answer = palace.search(&request).unwrap();
     let sources: BTreeSet<_> = answer
         .hits
         .iter()
-        .filter_map(|hit| hit.metadata.get_str("source_file"))
+        .filter_map(|hit| hit.source.value())
         .collect();
     assert_eq!(
         (answer.hits.len(), sources.len()),
@@ -638,7 +640,7 @@ fn huge_drawers_and_drawers_without_text_are_searched_beside_the_others() {
         budget: Some(50),
         ..Question::new("zeppelin")
     };
-    let answer = palace.search("drawers", &request).unwrap().answer;
+    let answer = palace.search(&request).unwrap();
     assert!(answer.tokens <= 50);
     let report = palace
         .verify(&loci_palace::verify::Request { deep: true })

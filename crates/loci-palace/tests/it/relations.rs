@@ -240,7 +240,12 @@ fn what_was_said_of_a_forgotten_drawer_does_not_come_back_by_import() {
     let directory = tempfile::tempdir().unwrap();
     let palace = related(&directory.path().join("palace"));
     let lines = exported(&palace);
-    let outcome = palace.forget("drawers", &Selection::ids(["a1"])).unwrap();
+    let outcome = palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            Selection::ids(["a1"]),
+        ))
+        .unwrap();
     assert_eq!((outcome.forgotten, outcome.facts, outcome.links), (1, 1, 1));
     let report = import(&palace, &lines, &ImportOptions::default());
     assert_eq!((report.added, report.facts, report.links), (0, 0, 0));
@@ -311,7 +316,12 @@ fn forget_leaves_no_byte_of_the_facts_and_links_of_a_drawer() {
         2
     );
     let ids = (1..=20).map(|half| format!("a{}", half * 2));
-    let outcome = palace.forget("drawers", &Selection::ids(ids)).unwrap();
+    let outcome = palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            Selection::ids(ids),
+        ))
+        .unwrap();
     // The links of the deleted one had gone with it.
     assert_eq!(
         (outcome.forgotten, outcome.facts, outcome.links),
@@ -360,7 +370,16 @@ fn forgetting_by_a_filter_leaves_the_facts_of_other_drawers() {
     ];
     relations(&palace).add_facts(&facts).unwrap();
     let bob = Selection::matching(loci_palace::Filter::eq("wing", "bob"));
-    assert_eq!(palace.forget("drawers", &bob).unwrap().facts, 1);
+    assert_eq!(
+        palace
+            .forget(&loci_palace::forget::Request::in_collection(
+                "drawers",
+                bob.clone()
+            ))
+            .unwrap()
+            .facts,
+        1
+    );
     let left: Vec<String> = all_facts(&palace).into_iter().map(|fact| fact.id).collect();
     assert_eq!(left, ["1", "3"]);
 }

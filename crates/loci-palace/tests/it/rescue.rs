@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use loci_palace::{
     Batch, Collection, Diagnosis, EmbedderIdentity, Error, Fact, FactQuery, ForeignFinding,
     ForeignRecord, Get, Include, Link, LinkEnd, LostRecord, MINILM_NAME, MetaValue, Metadata,
-    Metric, OnConflict, Palace, Readout, Request, RescueOptions, RescueReport, RescuedCollection,
-    Selection, Severity, VectorOrigin,
+    Metric, OnConflict, Palace, Readout, RescueOptions, RescueReport, RescuedCollection, Selection,
+    Severity, VectorOrigin, search,
 };
 use serde_json::json;
 
@@ -228,8 +228,11 @@ fn an_unknown_model_is_pinned_under_its_name_and_searched_by_words() {
         (1, &vec!["d2".to_owned()])
     );
     assert_eq!(codes(&report), ["model_missing", "without_vector"]);
-    let found = scene.palace.search("notes", &Request::new("harbour"));
-    assert_eq!(found.unwrap().answer.hits.len(), 2);
+    let found = scene.palace.search(&search::Request {
+        collection: "notes".to_owned(),
+        ..search::Request::new("harbour")
+    });
+    assert_eq!(found.unwrap().hits.len(), 2);
 }
 
 #[test]
@@ -731,7 +734,10 @@ fn forgotten_texts_do_not_come_back_unless_they_may() {
     scene.import(&source);
     scene
         .palace
-        .forget("drawers", &Selection::ids(["d1"]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "drawers",
+            Selection::ids(["d1"]),
+        ))
         .unwrap();
     let report = scene.import(&source);
     let of = first(&report);
@@ -836,7 +842,10 @@ fn facts_and_links_come_along_once_and_name_their_drawers_here() {
     // What was taken from a forgotten drawer, or leads to it, does not come back either.
     scene
         .palace
-        .forget("home", &Selection::ids(["d1"]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "home",
+            Selection::ids(["d1"]),
+        ))
         .unwrap();
     assert_eq!((keeps, relations.counts().unwrap()), ((4, 1), (0, 0)));
     let again = scene.import_with(&source, &options(false));

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use loci_palace::{
-    ForeignKind as Kind, Get, Include, Palace, Query, Request, RescueOptions, RescueReport,
-    RescuedCollection, Selection, open_foreign,
+    ForeignKind as Kind, Get, Include, Palace, Query, RescueOptions, RescueReport,
+    RescuedCollection, Selection, open_foreign, search,
 };
 use serde_json::Value;
 
@@ -138,12 +138,13 @@ impl Imported {
     /// Scores and ids by words, those among `judged` only. Hits of equal score are in the order of their ids; those that share the last score
     /// are left out, because the list may end among them.
     fn saying(&self, name: &str, words: &str, judged: &BTreeSet<&str>) -> Vec<(f32, String)> {
-        let request = Request {
+        let request = search::Request {
+            collection: self.of(name).target.clone(),
             k: 3 * ANSWERS,
-            ..Request::new(words)
+            ..search::Request::new(words)
         };
-        let found = self.palace.search(&self.of(name).target, &request).unwrap();
-        let hits = found.answer.hits.into_iter();
+        let found = self.palace.search(&request).unwrap();
+        let hits = found.hits.into_iter();
         let mut hits: Vec<(f32, String)> = hits.map(|hit| (hit.score, hit.id)).collect();
         if let Some(last) = hits.last().map(|hit| hit.0)
             && hits.len() == request.k

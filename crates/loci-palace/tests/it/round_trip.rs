@@ -363,7 +363,12 @@ fn what_does_not_travel_is_listed() {
     };
     assert_eq!(named(&report), [("runs".to_owned(), 1)]);
     let first = contents(&palace, DRAWERS).keys().next().unwrap().clone();
-    palace.forget(DRAWERS, &Selection::ids([first])).unwrap();
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([first]),
+        ))
+        .unwrap();
     let report = palace
         .export(&loci_palace::export::Request::default(), &mut Vec::new())
         .unwrap();

@@ -87,7 +87,15 @@ fn everyday_calls(path: &Path) -> BTreeMap<&'static str, Error> {
         drawers().and_then(|drawers| add.run(&palace, drawers.as_ref()).map(|_| ())),
     );
     let forget = Selection::ids(["a3".to_owned()]);
-    note("forget", palace.forget("drawers", &forget).map(|_| ()));
+    note(
+        "forget",
+        palace
+            .forget(&loci_palace::forget::Request::in_collection(
+                "drawers",
+                forget.clone(),
+            ))
+            .map(|_| ()),
+    );
     let target = path.join("a-backup");
     note(
         "backup",

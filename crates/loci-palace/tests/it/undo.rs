@@ -240,7 +240,10 @@ fn drawers_that_people_edited_deleted_or_forgot_since_are_left_to_them() {
         .unwrap();
     let forgotten = id_with(&palace, "## Section 3\n");
     palace
-        .forget(DRAWERS, &Selection::ids([forgotten]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([forgotten]),
+        ))
         .unwrap();
     let undone = undo(&palace, first);
     assert_eq!((undone.removed, undone.left), (2, 1), "{undone:?}");
@@ -268,7 +271,10 @@ fn an_undo_keeps_what_people_did_to_the_drawers_of_a_re_mine() {
     let second = scene.mine(&palace).run;
     // A drawer that a run removed can still be forgotten: what the undo would need of it goes.
     palace
-        .forget(DRAWERS, &Selection::ids([forgotten.id.clone()]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([forgotten.id.clone()]),
+        ))
         .unwrap();
     let (liked, edited) = (
         id_with(&palace, "## Section 1\n"),

@@ -120,7 +120,7 @@ fn what_was_often_found_counts_as_important() {
     let drawers = palace.collection("drawers", false).unwrap();
     for _ in 0..5 {
         palace
-            .search("drawers", &loci_palace::Request::new("Lyon"))
+            .search(&loci_palace::search::Request::new("Lyon"))
             .unwrap();
     }
     palace.close().unwrap();

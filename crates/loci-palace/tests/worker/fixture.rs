@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, hash_of};
 use loci_palace::{
     DrawerRef, Embedder, EmbedderIdentity, Error, Fact, Link, LinkEnd, Machine, Metadata, Meter,
-    MineOptions, OpenOptions, Palace, Piece, Project, Request, Result, STATIC_NAME, Selection,
-    Source, Stat,
+    MineOptions, OpenOptions, Palace, Piece, Project, Result, STATIC_NAME, Selection, Source, Stat,
+    search,
 };
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ pub(crate) fn make(path: &Path) {
     posted_elsewhere(path);
     let parent = path.parent().unwrap();
     for question in ["where is the harbour", "who likes tea"] {
-        palace.search("drawers", &Request::new(question)).unwrap();
+        palace.search(&search::Request::new(question)).unwrap();
     }
     palace.close().unwrap();
     let palace = Palace::open(path, &on("laptop")).unwrap();
@@ -306,7 +306,10 @@ fn posted(palace: &Palace) {
     let collection = palace.collection("post", false).unwrap();
     let found = loci_palace::search_words(&*collection, "shed", 1, &Selection::all()).unwrap();
     let outcome = palace
-        .forget("post", &Selection::ids([found.hits[0].id.clone()]))
+        .forget(&loci_palace::forget::Request::in_collection(
+            "post",
+            Selection::ids([found.hits[0].id.clone()]),
+        ))
         .unwrap();
     assert_eq!(outcome.forgotten, 1);
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use loci_palace::{
     Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Fact, Filter, Get,
     Include, Kinship, Link, LinkEnd, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions,
-    Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree, mine, undo,
+    Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree, mine, search, undo,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -102,8 +102,10 @@ impl Op {
                 json!(collection.delete(&Selection::matching(filter))?.deleted)
             }
             Self::Forget { ids } => {
-                let outcome =
-                    palace.forget(collection.name(), &Selection::ids(ids.iter().cloned()))?;
+                let outcome = palace.forget(&loci_palace::forget::Request::in_collection(
+                    collection.name(),
+                    Selection::ids(ids.iter().cloned()),
+                ))?;
                 json!({
                     "forgotten": outcome.forgotten,
                     "purge_pending": outcome.purge_pending,
@@ -293,7 +295,8 @@ impl Request {
                 since,
                 before,
             } => {
-                let mut request = loci_palace::Request::new(query.clone());
+                let mut request = search::Request::new(query.clone());
+                request.collection.clone_from(collection);
                 request.k = *k;
                 if let Some(filter) = filter {
                     request.selection = Selection::matching(Filter::parse(filter)?);
@@ -304,8 +307,8 @@ impl Request {
                         before: *before,
                     });
                 }
-                let found = palace.search(collection, &request)?;
-                Ok(told(&found.answer))
+                let found = palace.search(&request)?;
+                Ok(told(&found))
             }
             Self::Counts { collection, ids } => Ok(json!(
                 palace.collection(collection, false)?.access_counts(ids)?
@@ -365,8 +368,12 @@ pub fn link_of(round: u64) -> Link {
     }
 }
 
+fn details(hit: &search::Hit) -> &search::HitDetails {
+    hit.details.as_ref().expect("a full answer")
+}
+
 /// What a search answered, as far as tests look at it.
-pub fn told(answer: &loci_palace::Answer) -> Value {
+pub fn told(answer: &search::Answer) -> Value {
     let hits: Vec<Value> = answer
         .hits
         .iter()
@@ -374,11 +381,11 @@ pub fn told(answer: &loci_palace::Answer) -> Value {
             json!({
                 "id": hit.id,
                 "text": hit.text,
-                "distance": hit.distance,
+                "distance": details(hit).distance,
                 "score": hit.score,
-                "words": hit.matched_words,
-                "lexical_rank": hit.lexical_rank,
-                "semantic_rank": hit.semantic_rank,
+                "words": details(hit).matched_words,
+                "lexical_rank": details(hit).lexical_rank,
+                "semantic_rank": details(hit).semantic_rank,
                 "also_in": hit.also_in,
             })
         })

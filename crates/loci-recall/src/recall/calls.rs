@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use loci_core::rows::{Row, Rows};
-use loci_core::{Candidates, Metric, Selection, SourceLimits, Surroundings, TermQuery};
+use loci_core::{
+    Candidates, FacetCounts, Metric, Selection, SourceLimits, Surroundings, TermQuery,
+};
 
 use super::*;
 use crate::evidence::ProbeVector;
@@ -63,6 +65,10 @@ impl SearchView for Counted<'_> {
     fn fetch(&mut self, records: &[u64]) -> Result<Vec<Recalled>> {
         self.note("fetch");
         self.inner.fetch(records)
+    }
+    fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
+        self.note("facets");
+        self.inner.facets(keys, limit)
     }
 }
 

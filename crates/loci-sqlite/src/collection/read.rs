@@ -220,53 +220,64 @@ pub(crate) fn facet_counts(
 ) -> loci_core::Result<FacetCounts> {
     collection.read("counting facets", |db, row| {
         let set = collection.evaluator(db, row).selection(selection)?;
-        let total = set.as_ref().map_or(row.drawers, |set| set.len(row.drawers));
-        let Some(key_number) = find_key(&db.sql, key)? else {
-            return Ok(FacetCounts {
-                missing: total,
-                ..FacetCounts::default()
-            });
+        facets(db, row, set.as_ref(), key, limit)
+    })
+}
+
+/// Drawers of a set per value of a key.
+pub(crate) fn facets(
+    db: &Db,
+    row: &CollectionRow,
+    set: Option<&RowSet>,
+    key: &str,
+    limit: usize,
+) -> Attempt<FacetCounts> {
+    let total = set.map_or(row.drawers, |set| set.len(row.drawers));
+    let Some(key_number) = find_key(&db.sql, key)? else {
+        return Ok(FacetCounts {
+            missing: total,
+            ..FacetCounts::default()
+        });
+    };
+    let mut statement = db
+        .sql
+        .prepare_cached("SELECT type, value, row FROM labels WHERE collection = ?1 AND key = ?2")?;
+    let mut found = statement.query(params![row.id, key_number])?;
+    let mut counts: HashMap<FacetKey, (LabelType, Value, u64, u64)> = HashMap::new();
+    let mut holders = RoaringTreemap::new();
+    while let Some(columns) = found.next()? {
+        let holder = columns.get::<_, i64>(2)? as u64;
+        if set.is_some_and(|set| !set.contains(holder)) {
+            continue;
+        }
+        holders.insert(holder);
+        let kind = LabelType(columns.get(0)?);
+        if kind == LabelType::EMPTY_LIST {
+            continue;
+        }
+        let value: Value = columns.get(1)?;
+        counts
+            .entry(FacetKey::of(kind, &value))
+            .or_insert((kind, value, 0, holder))
+            .2 += 1;
+    }
+    drop(found);
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by(|(a_key, a), (b_key, b)| b.2.cmp(&a.2).then_with(|| a_key.cmp(b_key)));
+    let more = counts.len().saturating_sub(limit) as u64;
+    let mut values: Vec<(MetaValue, u64)> = Vec::new();
+    for (_, (kind, value, count, holder)) in counts.into_iter().take(limit) {
+        let value = match (unlabel(kind, value.clone()), &value) {
+            (Some(value), _) => Some(value),
+            (None, Value::Blob(hash)) => long_text(&db.sql, holder, key, hash)?,
+            (None, _) => None,
         };
-        let mut statement = db.sql.prepare_cached(
-            "SELECT type, value, row FROM labels WHERE collection = ?1 AND key = ?2",
-        )?;
-        let mut found = statement.query(params![row.id, key_number])?;
-        let mut counts: HashMap<FacetKey, (LabelType, Value, u64, u64)> = HashMap::new();
-        let mut holders = RoaringTreemap::new();
-        while let Some(columns) = found.next()? {
-            let holder = columns.get::<_, i64>(2)? as u64;
-            if set.as_ref().is_some_and(|set| !set.contains(holder)) {
-                continue;
-            }
-            holders.insert(holder);
-            let kind = LabelType(columns.get(0)?);
-            if kind == LabelType::EMPTY_LIST {
-                continue;
-            }
-            let value: Value = columns.get(1)?;
-            counts
-                .entry(FacetKey::of(kind, &value))
-                .or_insert((kind, value, 0, holder))
-                .2 += 1;
-        }
-        drop(found);
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_by(|(a_key, a), (b_key, b)| b.2.cmp(&a.2).then_with(|| a_key.cmp(b_key)));
-        let more = counts.len().saturating_sub(limit) as u64;
-        let mut values: Vec<(MetaValue, u64)> = Vec::new();
-        for (_, (kind, value, count, holder)) in counts.into_iter().take(limit) {
-            let value = match (unlabel(kind, value.clone()), &value) {
-                (Some(value), _) => Some(value),
-                (None, Value::Blob(hash)) => long_text(&db.sql, holder, key, hash)?,
-                (None, _) => None,
-            };
-            values.extend(value.map(|value| (value, count)));
-        }
-        Ok(FacetCounts {
-            values,
-            missing: total.saturating_sub(holders.len()),
-            more,
-        })
+        values.extend(value.map(|value| (value, count)));
+    }
+    Ok(FacetCounts {
+        values,
+        missing: total.saturating_sub(holders.len()),
+        more,
     })
 }
 

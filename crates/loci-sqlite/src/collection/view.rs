@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use loci_core::{
-    CandidateQuery, Candidates, Error, PassageSummary, Recalled, Result, SearchView, SourceLimits,
-    SourcePassages, SpaceVector, Statistics, Surroundings, TermQuery, ViewRequest, Warning,
+    CandidateQuery, Candidates, Error, FacetCounts, PassageSummary, Recalled, Result, SearchView,
+    SourceLimits, SourcePassages, SpaceVector, Statistics, Surroundings, TermQuery, ViewRequest,
+    Warning,
 };
 use loci_index::QueryVector;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -13,7 +14,7 @@ use super::meta::CollectionRow;
 use super::query::{Reading, with_index};
 use super::read::Damaged;
 use super::rowset::RowSet;
-use super::{SqliteCollection, other, postings};
+use super::{SqliteCollection, other, postings, read};
 use crate::fault::{Attempt, Fault};
 use crate::store::connection::Db;
 
@@ -308,6 +309,13 @@ impl SearchView for View<'_> {
             drawers.extend(self.keep(fetched)?);
         }
         Ok(drawers)
+    }
+
+    fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
+        let (db, row, set) = (self.db, self.row, self.set.as_ref());
+        let counts = |key: &&str| read::facets(db, row, set, key, limit);
+        let found = keys.iter().map(counts).collect();
+        self.keep(found)
     }
 }
 

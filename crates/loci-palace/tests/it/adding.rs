@@ -1,9 +1,7 @@
-//! Adding with a look for twins: what a wing holds already is not added again, and what is near is told.
+//! Adding: a text that its wing holds already is not added again, and similar drawers are reported.
 
-use loci_palace::{
-    Batch, Fact, FactQuery, Metadata, NEAR_DUPLICATE, NewDrawer, OpenOptions, Palace,
-    RememberOptions,
-};
+use loci_palace::add::{self, Drawer, Duplicates, NEAR_DUPLICATE, Request};
+use loci_palace::{Batch, Fact, FactQuery, Metadata, OpenOptions, Palace, check_duplicate};
 use serde_json::json;
 
 use crate::support::open;
@@ -14,18 +12,34 @@ fn palace() -> (tempfile::TempDir, Palace) {
     (directory, palace)
 }
 
-fn new(text: &str, wing: &str) -> NewDrawer {
-    NewDrawer {
-        text: text.into(),
+fn new(text: &str, wing: &str) -> Drawer {
+    Drawer {
+        text: Some(text.into()),
         metadata: Metadata::from_json(&json!({"wing": wing, "room": "r"})).unwrap(),
-        ..NewDrawer::default()
+        ..Drawer::default()
     }
 }
 
-fn outcomes(palace: &Palace, drawers: &[NewDrawer]) -> Vec<&'static str> {
-    let report = palace
-        .remember(drawers, &RememberOptions::default())
-        .unwrap();
+fn request(drawers: &[Drawer]) -> Request {
+    Request {
+        drawers: drawers.to_vec(),
+        ..Request::default()
+    }
+}
+
+fn duplicates_of(
+    palace: &Palace,
+    text: &str,
+    threshold: f32,
+) -> loci_palace::Result<check_duplicate::Answer> {
+    palace.check_duplicate(&check_duplicate::Request {
+        threshold,
+        ..check_duplicate::Request::new(text)
+    })
+}
+
+fn outcomes(palace: &Palace, drawers: &[Drawer]) -> Vec<&'static str> {
+    let report = palace.add(&request(drawers)).unwrap();
     report
         .drawers
         .iter()
@@ -44,8 +58,8 @@ fn count(palace: &Palace) -> u64 {
 #[test]
 fn an_absent_collection_holds_no_twin_and_is_not_made() {
     let (_directory, palace) = palace();
-    let check = palace.check_duplicate("drawers", "x", 0.5).unwrap();
-    assert_eq!((check.threshold, check.twins.len()), (0.5, 0));
+    let check = duplicates_of(&palace, "x", 0.5).unwrap();
+    assert_eq!((check.threshold, check.similar.len()), (0.5, 0));
     assert!(palace.collections().unwrap().is_empty());
 }
 
@@ -60,22 +74,31 @@ fn exact_and_near_twins_are_told_with_their_similarity() {
         new("The build needs two cores.", "loci"),
     ];
     assert_eq!(outcomes(&palace, &others), ["added"; 4]);
-    let check = palace
-        .check_duplicate("drawers", text, NEAR_DUPLICATE)
-        .unwrap();
-    let first = &check.twins[0];
+    let check = duplicates_of(&palace, text, NEAR_DUPLICATE).unwrap();
+    let first = &check.similar[0];
     assert!(first.exact && first.similarity > 0.999_999);
-    assert_eq!((first.wing.as_str(), first.room.as_str()), ("alice", "r"));
-    let second = &check.twins[1];
-    assert!(!second.exact && second.wing == "bob", "{second:?}");
+    assert_eq!(
+        (first.wing.as_deref(), first.room.as_deref()),
+        (Some("alice"), Some("r"))
+    );
+    let second = &check.similar[1];
+    assert!(
+        !second.exact && second.wing.as_deref() == Some("bob"),
+        "{second:?}"
+    );
     assert!(second.similarity > 0.99);
-    assert!(check.twins.iter().all(|twin| !twin.text.contains("cores")));
-    let strict = palace.check_duplicate("drawers", "Alice moved to Lyon in July.", 1.0);
-    assert!(strict.unwrap().twins.is_empty());
-    let loose = palace.check_duplicate("drawers", "Alice moved to Lyon in July.", 0.5);
-    assert!(loose.unwrap().twins.len() >= 2);
+    assert!(
+        check
+            .similar
+            .iter()
+            .all(|drawer| !drawer.text.as_ref().unwrap().contains("cores"))
+    );
+    let strict = duplicates_of(&palace, "Alice moved to Lyon in July.", 1.0);
+    assert!(strict.unwrap().similar.is_empty());
+    let loose = duplicates_of(&palace, "Alice moved to Lyon in July.", 0.5);
+    assert!(loose.unwrap().similar.len() >= 2);
     for refused in [-0.1, 1.1, f32::NAN] {
-        assert!(palace.check_duplicate("drawers", text, refused).is_err());
+        assert!(duplicates_of(&palace, text, refused).is_err());
     }
 }
 
@@ -85,17 +108,14 @@ fn a_text_is_kept_once_in_a_wing_and_may_stand_in_another() {
     let text = "Backups run at four.";
     assert_eq!(outcomes(&palace, &[new(text, "a")]), ["added"]);
     let report = palace
-        .remember(
-            &[new(text, "a"), new(text, "b")],
-            &RememberOptions::default(),
-        )
+        .add(&request(&[new(text, "a"), new(text, "b")]))
         .unwrap();
     assert_eq!(report.added, 1);
     assert!((report.threshold - NEAR_DUPLICATE).abs() < f32::EPSILON);
     assert_eq!(report.drawers[0].outcome.as_str(), "duplicate");
-    assert_eq!(report.drawers[0].id, report.drawers[0].twins[0].id);
+    assert_eq!(report.drawers[0].id, report.drawers[0].similar[0].id);
     assert_eq!(report.drawers[1].outcome.as_str(), "added");
-    assert!(report.drawers[1].twins[0].exact);
+    assert!(report.drawers[1].similar[0].exact);
     assert_eq!(count(&palace), 2);
 }
 
@@ -103,9 +123,7 @@ fn a_text_is_kept_once_in_a_wing_and_may_stand_in_another() {
 fn a_text_given_twice_for_one_wing_is_added_once() {
     let (_directory, palace) = palace();
     let given = [new("x y z", "a"), new("x y z", "a"), new("x y z", "b")];
-    let report = palace
-        .remember(&given, &RememberOptions::default())
-        .unwrap();
+    let report = palace.add(&request(&given)).unwrap();
     let outcomes: Vec<_> = report
         .drawers
         .iter()
@@ -120,14 +138,13 @@ fn a_text_given_twice_for_one_wing_is_added_once() {
 fn near_twins_are_left_out_only_on_request() {
     let (_directory, palace) = palace();
     outcomes(&palace, &[new("Alice moved to Lyon in May.", "a")]);
-    let options = RememberOptions {
-        skip_near: true,
-        ..RememberOptions::default()
-    };
     let near = new("alice moved to lyon in may", "a");
     let elsewhere = new("alice moved to lyon in may", "b");
     let report = palace
-        .remember(&[near.clone(), elsewhere], &options)
+        .add(&Request {
+            duplicates: Duplicates::SkipNear,
+            ..request(&[near.clone(), elsewhere])
+        })
         .unwrap();
     let kinds: Vec<_> = report
         .drawers
@@ -142,7 +159,7 @@ fn near_twins_are_left_out_only_on_request() {
 #[test]
 fn an_id_that_is_taken_keeps_its_drawer() {
     let (_directory, palace) = palace();
-    let named = |text: &str| NewDrawer {
+    let named = |text: &str| Drawer {
         id: Some("move".into()),
         ..new(text, "a")
     };
@@ -167,13 +184,11 @@ fn a_call_that_is_too_large_or_empty_of_words_adds_nothing() {
         (&large[..], "1048576"),
         (&empty[..], "empty"),
     ] {
-        let refused = palace
-            .remember(drawers, &RememberOptions::default())
-            .unwrap_err();
+        let refused = palace.add(&request(drawers)).unwrap_err();
         assert!(refused.to_string().contains(word), "{refused}");
     }
     assert!(palace.collections().unwrap().is_empty());
-    let nothing = palace.remember(&[], &RememberOptions::default()).unwrap();
+    let nothing = palace.add(&request(&[])).unwrap();
     assert_eq!(nothing.added, 0);
 }
 
@@ -190,15 +205,11 @@ fn a_twin_without_a_vector_is_found_by_its_words() {
         outcomes(&palace, &[new("Alice moved to Lyon.", "a")]),
         ["added"]
     );
-    let check = palace
-        .check_duplicate("drawers", "Alice moved to Lyon.", 0.9)
-        .unwrap();
-    assert!(check.twins[0].exact);
+    let check = duplicates_of(&palace, "Alice moved to Lyon.", 0.9).unwrap();
+    assert!(check.similar[0].exact);
     assert_eq!(check.warnings[0].code(), "no_near_duplicates");
-    let check = palace
-        .check_duplicate("drawers", "alice MOVED to lyon.", 0.9)
-        .unwrap();
-    assert_eq!((check.twins.len(), check.twins[0].exact), (1, false));
+    let check = duplicates_of(&palace, "alice MOVED to lyon.", 0.9).unwrap();
+    assert_eq!((check.similar.len(), check.similar[0].exact), (1, false));
     drop(palace);
     let palace = open(&path);
     assert_eq!(
@@ -226,14 +237,12 @@ fn an_exact_twin_is_found_among_many_that_say_the_same() {
     }
     let last = Batch::new(["exact"]).documents(["backups run at four"]);
     drawers.add(&last).unwrap();
-    let check = palace
-        .check_duplicate("drawers", "backups run at four", 0.9)
-        .unwrap();
+    let check = duplicates_of(&palace, "backups run at four", 0.9).unwrap();
     assert_eq!(
-        (check.twins[0].id.as_str(), check.twins[0].exact),
+        (check.similar[0].id.as_str(), check.similar[0].exact),
         ("exact", true)
     );
-    assert_eq!(check.twins.len(), 10);
+    assert_eq!(check.similar.len(), 10);
 }
 
 fn works_at(object: &str) -> Fact {
@@ -248,22 +257,21 @@ fn works_at(object: &str) -> Fact {
 #[test]
 fn facts_are_written_with_their_drawer_or_with_the_twin_that_is_there() {
     let (_directory, palace) = palace();
-    let with = |text: &str, object: &str| NewDrawer {
+    let with = |text: &str, object: &str| Drawer {
         facts: vec![works_at(object)],
         ..new(text, "a")
     };
-    let options = RememberOptions::default();
     let given = [
         with("Alice works at Acme.", "Acme"),
         new("Tea at five.", "a"),
     ];
-    let first = palace.remember(&given, &options).unwrap();
+    let first = palace.add(&request(&given)).unwrap();
     assert_eq!((first.drawers[0].facts, first.drawers[1].facts), (1, 0));
     let again = with("Alice works at Acme.", "Bolt");
-    let second = palace.remember(&[again], &options).unwrap();
+    let second = palace.add(&request(&[again])).unwrap();
     assert_eq!(second.drawers[0].outcome.as_str(), "duplicate");
     let third = [new("Bob left.", "a"), with("Alice works at Acme.", "Cyan")];
-    palace.remember(&third, &options).unwrap();
+    palace.add(&request(&third)).unwrap();
     let relations = palace.relations().unwrap().unwrap();
     let facts = relations.facts(&FactQuery::default(), 10, 0).unwrap();
     let objects: Vec<_> = facts.iter().map(|fact| fact.object.as_str()).collect();
@@ -276,20 +284,15 @@ fn facts_are_written_with_their_drawer_or_with_the_twin_that_is_there() {
 #[test]
 fn a_refused_fact_keeps_its_drawer_out() {
     let (_directory, palace) = palace();
-    let drawer = NewDrawer {
+    let drawer = Drawer {
         facts: vec![works_at("Acme"), Fact::default()],
         ..new("Alice works at Acme.", "a")
     };
+    assert!(palace.add(&request(&[drawer])).is_err());
     assert!(
-        palace
-            .remember(&[drawer], &RememberOptions::default())
-            .is_err()
-    );
-    assert!(
-        palace
-            .check_duplicate("drawers", "Alice works at Acme.", 0.9)
+        duplicates_of(&palace, "Alice works at Acme.", 0.9)
             .unwrap()
-            .twins
+            .similar
             .is_empty()
     );
 }
@@ -328,7 +331,7 @@ fn a_drawer_that_was_changed_or_moved_does_not_keep_its_first_text_out() {
     let (_directory, palace) = palace();
     let texts = ["The crane is red.", "The bell over the gate is cracked."];
     let given = texts.map(|text| new(text, "w"));
-    let report = palace.remember(&given, &RememberOptions::default());
+    let report = palace.add(&request(&given));
     let ids: Vec<String> = report
         .unwrap()
         .drawers
@@ -343,4 +346,79 @@ fn a_drawer_that_was_changed_or_moved_does_not_keep_its_first_text_out() {
     memory.collection.update(&moved).unwrap();
     assert_eq!(outcomes(&palace, &given), ["added"; 2]);
     assert_eq!(count(&palace), 4);
+}
+
+#[test]
+fn a_duplicate_is_added_on_request_and_the_answer_names_what_it_left_out() {
+    let (_directory, palace) = palace();
+    let drawers = [
+        new("Backups run at four.", "a"),
+        new("Backups run at four.", "a"),
+    ];
+    let first = palace.add(&request(&drawers)).unwrap();
+    assert_eq!(first.added, 1);
+    assert_eq!(
+        first.drawers[1].duplicate_of.as_ref(),
+        Some(&first.drawers[0].id)
+    );
+    let again = palace
+        .add(&Request {
+            duplicates: Duplicates::Add,
+            ..request(&drawers)
+        })
+        .unwrap();
+    assert_eq!((again.added, count(&palace)), (2, 3));
+    assert!(
+        again
+            .drawers
+            .iter()
+            .all(|drawer| drawer.duplicate_of.is_none())
+    );
+}
+
+#[test]
+fn a_drawer_of_a_vector_alone_is_added_beside_drawers_with_text() {
+    let (_directory, palace) = palace();
+    outcomes(&palace, &[new("Backups run at four.", "a")]);
+    let dimension = palace.collections().unwrap()[0].dimension.unwrap();
+    let bare = Drawer {
+        vector: Some(vec![0.5; dimension]),
+        ..Drawer::default()
+    };
+    let mixed = [bare.clone(), new("Backups run at four.", "a"), bare];
+    assert_eq!(outcomes(&palace, &mixed), ["added", "duplicate", "added"]);
+    assert_eq!(count(&palace), 3);
+}
+
+#[test]
+fn a_brief_answer_about_many_drawers_names_similar_ones_and_quotes_none() {
+    let (_directory, palace) = palace();
+    let drawers: Vec<Drawer> = (0..21)
+        .map(|n| new(&format!("Line number {n}."), "a"))
+        .collect();
+    let brief = |drawers: &[Drawer]| {
+        let request = Request {
+            detail: loci_palace::Detail::Brief,
+            ..request(drawers)
+        };
+        palace.add(&request).unwrap()
+    };
+    assert_eq!(brief(&drawers).added, 21);
+    let many = brief(&drawers);
+    assert!(many.drawers.iter().all(|added| added.similar.len() == 1));
+    assert!(
+        many.drawers
+            .iter()
+            .all(|added| added.similar[0].text.is_none())
+    );
+    let few = brief(&drawers[..2]);
+    assert_eq!(
+        few.drawers[0].similar[0].text.as_deref(),
+        Some("Line number 0.")
+    );
+    let mut joined = add::Answer::default();
+    for slice in drawers.chunks(20) {
+        joined.append(brief(slice), loci_palace::Detail::Brief);
+    }
+    assert_eq!(joined, many);
 }

@@ -1,32 +1,44 @@
-//! Drawers that hold the same text as another, or nearly. There is no index of texts: the same text has the same vector, so
-//! the nearest vectors are looked at, and where vectors are missing the best matches by words.
+//! Drawers that hold the same text as another, or nearly the same. There is no index of texts: the same
+//! text has the same vector, so the nearest vectors are compared, and where vectors are missing the
+//! best matches by words.
 
 use loci_core::{
     Collection, Error, Include, Metadata, Metric, Query, QueryInput, Result, Selection, Warning,
 };
 use loci_recall::search_words;
 
-use super::{Twin, wing_of};
+use super::wing_of;
 use crate::palace::Memory;
 
-/// Twins told at most.
-const TOLD: usize = 10;
+/// Similar drawers that an answer lists at most.
+const LISTED: usize = 10;
 /// Drawers looked at when ten say the same and none is the same byte for byte.
 const MANY: usize = 200;
 /// From here on two vectors are those of the same words.
 const SAME: f32 = 0.9999;
 
-/// Looks for twins in one collection.
-pub(super) struct TwinSearch<'a> {
+/// A drawer of the collection that is similar to a text.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) id: String,
+    pub(crate) similarity: f32,
+    pub(crate) exact: bool,
+    pub(crate) text: String,
+    pub(crate) wing: String,
+    pub(crate) room: String,
+}
+
+/// Looks for similar drawers in one collection.
+pub(crate) struct SimilarSearch<'a> {
     collection: &'a dyn Collection,
     threshold: f32,
     by_vector: bool,
     by_words: bool,
-    pub(super) warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
-impl<'a> TwinSearch<'a> {
-    pub(super) fn new(memory: &'a Memory, threshold: f32) -> Self {
+impl<'a> SimilarSearch<'a> {
+    pub(crate) fn new(memory: &'a Memory, threshold: f32) -> Self {
         let collection = memory.collection.as_ref();
         let (drawers, vectors) = (collection.info().count, collection.info().vectors);
         let mut warnings = Vec::new();
@@ -43,37 +55,37 @@ impl<'a> TwinSearch<'a> {
         }
     }
 
-    /// The twins of each text, the most similar first.
-    /// `vectors` are those of the texts, where they were made already.
-    pub(super) fn of(
+    /// The similar drawers of each text, the most similar first. `vectors` are those of the texts,
+    /// where they were made already.
+    pub(crate) fn of(
         &mut self,
         texts: &[&str],
         vectors: Option<&[Vec<f32>]>,
-    ) -> Result<Vec<Vec<Twin>>> {
+    ) -> Result<Vec<Vec<Candidate>>> {
         let mut all = if self.by_vector {
-            self.nearest(texts, vectors, TOLD)?
+            self.nearest(texts, vectors, LISTED)?
         } else {
             vec![Vec::new(); texts.len()]
         };
-        for (at, (text, twins)) in texts.iter().zip(&mut all).enumerate() {
-            let crowded = twins.len() == TOLD
-                && twins
+        for (at, (text, similar)) in texts.iter().zip(&mut all).enumerate() {
+            let crowded = similar.len() == LISTED
+                && similar
                     .iter()
-                    .all(|twin| twin.similarity >= SAME && !twin.exact);
+                    .all(|drawer| drawer.similarity >= SAME && !drawer.exact);
             if crowded {
                 let vector = vectors.and_then(|vectors| vectors.get(at..=at));
                 let more = self.nearest(&[text], vector, MANY)?.into_iter().flatten();
-                twins.extend(more.filter(|twin| twin.exact));
+                similar.extend(more.filter(|drawer| drawer.exact));
             }
-            if self.by_words && !twins.iter().any(|twin| twin.exact) {
-                self.add_by_words(text, twins)?;
+            if self.by_words && !similar.iter().any(|drawer| drawer.exact) {
+                self.add_by_words(text, similar)?;
             }
-            twins.sort_by(|a, b| {
+            similar.sort_by(|a, b| {
                 (b.exact, b.similarity)
                     .partial_cmp(&(a.exact, a.similarity))
                     .unwrap_or(std::cmp::Ordering::Equal)
             });
-            twins.truncate(TOLD);
+            similar.truncate(LISTED);
         }
         Ok(all)
     }
@@ -83,7 +95,7 @@ impl<'a> TwinSearch<'a> {
         texts: &[&str],
         vectors: Option<&[Vec<f32>]>,
         k: usize,
-    ) -> Result<Vec<Vec<Twin>>> {
+    ) -> Result<Vec<Vec<Candidate>>> {
         let input = match vectors {
             Some(vectors) => QueryInput::Vectors(vectors.to_vec()),
             None => QueryInput::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
@@ -96,7 +108,7 @@ impl<'a> TwinSearch<'a> {
         };
         let found = match self.collection.query(&query) {
             Ok(found) => found,
-            // Another process may make the vectors anew at this moment; adding need not wait for that.
+            // Another process may replace the vectors at this moment. Adding does not wait for that.
             Err(Error::EmbedderMismatch { .. }) => {
                 self.warnings
                     .push(Warning::NoNearDuplicates { reembedding: true });
@@ -108,16 +120,18 @@ impl<'a> TwinSearch<'a> {
         let metric = self.collection.metric();
         let answers = found.ids.into_iter().zip(found.documents);
         let answers = answers.zip(found.metadatas).zip(found.distances);
-        let twins = texts.iter().zip(answers);
-        Ok(twins
+        let similar = texts.iter().zip(answers);
+        Ok(similar
             .map(|(text, (((ids, documents), metadatas), distances))| {
                 let rows = ids.into_iter().zip(documents).zip(metadatas).zip(distances);
                 rows.map(|(((id, document), metadata), distance)| {
                     let similarity = similarity(metric, distance);
-                    self.twin(text, id, document, &metadata, similarity)
+                    candidate(text, id, document, &metadata, similarity)
                 })
-                .filter(|twin| {
-                    twin.exact || twin.similarity >= self.threshold || same_words(text, &twin.text)
+                .filter(|drawer| {
+                    drawer.exact
+                        || drawer.similarity >= self.threshold
+                        || same_words(text, &drawer.text)
                 })
                 .collect()
             })
@@ -125,35 +139,33 @@ impl<'a> TwinSearch<'a> {
     }
 
     /// Drawers of the same words, for those that have no vector.
-    fn add_by_words(&mut self, text: &str, twins: &mut Vec<Twin>) -> Result<()> {
-        let found = search_words(self.collection, text, TOLD, &Selection::all())?;
+    fn add_by_words(&mut self, text: &str, similar: &mut Vec<Candidate>) -> Result<()> {
+        let found = search_words(self.collection, text, LISTED, &Selection::all())?;
         for hit in found.hits {
-            let known = twins.iter().any(|twin| twin.id == hit.id);
+            let known = similar.iter().any(|drawer| drawer.id == hit.id);
             if !known && same_words(text, &hit.document) {
-                twins.push(self.twin(text, hit.id, hit.document, &hit.metadata, 1.0));
+                similar.push(candidate(text, hit.id, hit.document, &hit.metadata, 1.0));
             }
         }
         Ok(())
     }
+}
 
-    fn twin(
-        &self,
-        text: &str,
-        id: String,
-        document: String,
-        metadata: &Metadata,
-        similarity: f32,
-    ) -> Twin {
-        let exact = text == document;
-        Twin {
-            id,
-            collection: self.collection.name().to_owned(),
-            similarity: if exact { 1.0 } else { similarity },
-            exact,
-            text: document,
-            wing: wing_of(metadata).to_owned(),
-            room: metadata.get_str("room").unwrap_or_default().to_owned(),
-        }
+fn candidate(
+    text: &str,
+    id: String,
+    document: String,
+    metadata: &Metadata,
+    similarity: f32,
+) -> Candidate {
+    let exact = text == document;
+    Candidate {
+        id,
+        similarity: if exact { 1.0 } else { similarity },
+        exact,
+        text: document,
+        wing: wing_of(metadata).to_owned(),
+        room: metadata.get_str("room").unwrap_or_default().to_owned(),
     }
 }
 

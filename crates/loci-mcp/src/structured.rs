@@ -1,0 +1,109 @@
+//! Answers of verbs as structured content: the verb's own members, the notice about recalled text, and
+//! warnings with hints for agents.
+
+use loci_palace::{Error, Result, Warning};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::drawer::NOTICE;
+use crate::hint::{self, Tools};
+
+/// An answer of a verb. `about` stands first, before any text that was recalled.
+#[derive(Serialize)]
+struct Structured<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<&'static str>,
+    #[serde(flatten)]
+    answer: &'a T,
+}
+
+/// An answer that holds no recalled text.
+pub(crate) fn structured(answer: &impl Serialize, warnings: &[Warning]) -> Result<Value> {
+    value_of(None, answer, warnings)
+}
+
+/// An answer that holds recalled text, with the notice that it is data.
+pub(crate) fn recalled(answer: &impl Serialize, warnings: &[Warning]) -> Result<Value> {
+    value_of(Some(NOTICE), answer, warnings)
+}
+
+fn value_of(
+    about: Option<&'static str>,
+    answer: &impl Serialize,
+    warnings: &[Warning],
+) -> Result<Value> {
+    let failed = |error: serde_json::Error| Error::Internal {
+        doing: "writing the answer as JSON".into(),
+        detail: error.to_string(),
+    };
+    // By way of a text: a `Value` made directly writes 0.9 of 32 bits as 0.8999999761581421.
+    let text = serde_json::to_string(&Structured { about, answer }).map_err(failed)?;
+    let mut value: Value = serde_json::from_str(&text).map_err(failed)?;
+    if let Some(listed) = value.get_mut("warnings") {
+        *listed = hint::warnings(warnings, Tools::Loci);
+    }
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Advertised schemas are short. What they name must be members of the verb's answer.
+    #[test]
+    fn every_advertised_property_is_a_member_of_the_answer_of_its_verb() {
+        use loci_palace::{add, check_duplicate, forget, get, list, search, update, why_not};
+        use schemars::schema_for;
+        let verbs = [
+            ("loci_search", schema_for!(search::Answer)),
+            ("loci_get", schema_for!(get::Answer)),
+            ("loci_add", schema_for!(add::Answer)),
+            ("loci_update", schema_for!(update::Answer)),
+            ("loci_forget", schema_for!(forget::Answer)),
+            ("loci_list", schema_for!(list::Answer)),
+            ("loci_duplicates", schema_for!(check_duplicate::Answer)),
+            ("loci_why_not", schema_for!(why_not::Answer)),
+        ];
+        // Without arguments, `loci_list` answers with the status instead.
+        let of_status = ["wings", "rooms"];
+        let mut tools = crate::core::tools();
+        tools.extend(crate::full::tools());
+        for (name, schema) in verbs {
+            let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+            let advertised = (tool.output)();
+            for (property, shape) in advertised["properties"].as_object().unwrap() {
+                if name == "loci_list" && of_status.contains(&property.as_str()) {
+                    continue;
+                }
+                let member = schema.pointer(&format!("/properties/{property}"));
+                let member = member.unwrap_or_else(|| panic!("{name} has no `{property}`"));
+                let kind = member.get("type");
+                let same = kind.is_none_or(|kind| match kind {
+                    Value::Array(kinds) => kinds.contains(&shape["type"]),
+                    kind => *kind == shape["type"],
+                });
+                assert!(same, "{name}.{property}: {member} is not {shape}");
+            }
+        }
+    }
+
+    #[derive(Serialize)]
+    struct Answer {
+        score: f32,
+        warnings: Vec<Warning>,
+    }
+
+    #[test]
+    fn numbers_stay_as_short_as_they_are_and_warnings_get_hints() {
+        let answer = Answer {
+            score: 0.9,
+            warnings: vec![Warning::Empty {
+                problem: "nothing".into(),
+            }],
+        };
+        let value = recalled(&answer, &answer.warnings).unwrap();
+        assert_eq!(value["score"].to_string(), "0.9");
+        assert!(value["warnings"][0]["hint"].is_string(), "{value}");
+        assert!(value.to_string().starts_with(r#"{"about":"#));
+    }
+}

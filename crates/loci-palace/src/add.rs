@@ -1,0 +1,651 @@
+//! The verb `add`: new drawers with their facts, and a look at what is there already.
+//!
+//! One policy decides about duplicates, whoever calls: a text that its wing holds already is not added,
+//! unless the request says otherwise. The same text in another wing and texts that are nearly the same
+//! are reported with their similarity.
+
+mod similar;
+
+use std::collections::{HashMap, HashSet};
+
+use loci_core::clock::new_id;
+use loci_core::{
+    Batch, Collection, DrawerRef, Error, Fact, Get, Kinship, MAX_BATCH_RECORDS,
+    MAX_BATCH_TEXT_BYTES, Metadata, MetadataPatch, Outcome, OutcomeKind, Result, Selection,
+    Warning, WriteResult, validate_collection_name,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub(crate) use self::similar::{Candidate, SimilarSearch};
+use crate::detail::{Detail, Flag, estimate, flags_of};
+use crate::palace::{DEFAULT_COLLECTION, Memory, Palace};
+use crate::secrets::{Tally, mask_fact, mask_metadata, merge};
+
+/// Similarity from which a drawer counts as a near duplicate.
+pub const NEAR_DUPLICATE: f32 = 0.9;
+
+/// Drawers up to which a brief answer describes similar drawers; of more, it names only the most
+/// similar one of each.
+const DESCRIBED: usize = 20;
+
+/// What is done with a text that its wing holds already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Duplicates {
+    /// The same text in the same wing is not added. The answer names the drawer that holds it.
+    #[default]
+    Skip,
+    /// Nor is a text for which the wing holds a near duplicate.
+    SkipNear,
+    /// Everything is added, and nothing is compared. A text that the same source holds already is
+    /// not added even so.
+    Add,
+}
+
+/// A drawer to add.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Drawer {
+    /// Its id; a missing one is generated.
+    pub id: Option<String>,
+    /// The text, kept word for word. A drawer without text needs a vector.
+    pub text: Option<String>,
+    /// Wing, room, source and whatever else is known.
+    pub metadata: Metadata,
+    /// Its vector; a missing one is made of the text.
+    pub vector: Option<Vec<f32>>,
+    /// Facts that it states; written in the same transaction, with this drawer as their source.
+    pub facts: Vec<Fact>,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The collection; created if it is missing.
+    pub collection: String,
+    /// The drawers: at most 500, with at most 1 MiB of text.
+    pub drawers: Vec<Drawer>,
+    /// Similarity from which a drawer counts as a near duplicate, from 0 to 1.
+    pub threshold: f32,
+    /// What is done with a text that its wing holds already.
+    pub duplicates: Duplicates,
+    /// How much the answer says.
+    pub detail: Detail,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            collection: DEFAULT_COLLECTION.to_owned(),
+            drawers: Vec::new(),
+            threshold: NEAR_DUPLICATE,
+            duplicates: Duplicates::Skip,
+            detail: Detail::Full,
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// How many drawers were added.
+    pub added: u64,
+    /// One for each drawer of the request, in order.
+    pub drawers: Vec<Added>,
+    /// The collection.
+    pub collection: String,
+    /// The threshold that was used.
+    pub threshold: f32,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// Secrets that were masked, by kind.
+    pub masked: Tally,
+    /// The only drawer of a request for one: its members are members of a full answer, too.
+    #[serde(flatten)]
+    pub only: Option<Added>,
+}
+
+/// What became of one drawer.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Added {
+    /// Its id, or that of the drawer that it is a duplicate of.
+    pub id: String,
+    /// Added, a duplicate, a near duplicate (left out on request), or its id exists already.
+    pub outcome: OutcomeKind,
+    /// The drawer that it is a duplicate of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<String>,
+    /// Facts that were written with it.
+    pub facts: u64,
+    /// Drawers that held the same text before, or nearly the same; most similar first, ten at most.
+    #[serde(rename = "twins")]
+    pub similar: Vec<Similar>,
+}
+
+/// A drawer that holds the same text, or nearly the same.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Similar {
+    /// Its id.
+    pub id: String,
+    /// 1 for the same text; otherwise cosine of the vectors.
+    pub similarity: f32,
+    /// Whether the text is the same, byte for byte.
+    pub exact: bool,
+    /// Its collection. This and what follows is not in a brief answer about many drawers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<String>,
+    /// Its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Its wing, or empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wing: Option<String>,
+    /// Its room, or empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room: Option<String>,
+    /// What a reader of the text should beware of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+}
+
+impl Similar {
+    pub(crate) fn new(candidate: Candidate, collection: &str, detail: Detail) -> Self {
+        Self {
+            id: candidate.id,
+            similarity: estimate(candidate.similarity, detail),
+            exact: candidate.exact,
+            collection: Some(collection.to_owned()),
+            flags: flags_of(&candidate.text),
+            text: Some(candidate.text),
+            wing: Some(candidate.wing),
+            room: Some(candidate.room),
+        }
+    }
+}
+
+impl Request {
+    /// Refuses everything that can be refused without looking at the palace.
+    pub fn validate(&self) -> Result<()> {
+        validate_collection_name(&self.collection)?;
+        valid_threshold(self.threshold)?;
+        refuse_too_much(&self.drawers)?;
+        let ids = ids_of(&self.drawers, self.duplicates);
+        batch_of(&self.drawers, &ids, &vec![true; self.drawers.len()]).validate()
+    }
+}
+
+impl Answer {
+    /// Puts the answer about further drawers behind this one.
+    pub fn append(&mut self, part: Self, detail: Detail) {
+        self.added += part.added;
+        self.drawers.extend(part.drawers);
+        self.collection = part.collection;
+        self.threshold = part.threshold;
+        merge(&mut self.masked, &part.masked);
+        for warning in part.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        self.fit(detail);
+    }
+
+    /// Leaves out what a brief answer does not say, and repeats the only drawer of a full one.
+    fn fit(&mut self, detail: Detail) {
+        self.only = match (detail, self.drawers.as_slice()) {
+            (Detail::Full, [only]) => Some(only.clone()),
+            _ => None,
+        };
+        if detail == Detail::Brief && self.drawers.len() > DESCRIBED {
+            for drawer in &mut self.drawers {
+                drawer.similar.truncate(1);
+                for similar in &mut drawer.similar {
+                    (similar.collection, similar.text) = (None, None);
+                    (similar.wing, similar.room) = (None, None);
+                    similar.flags.clear();
+                }
+            }
+        }
+    }
+}
+
+impl Palace {
+    /// Adds drawers, each with its facts, in one transaction, and reports what was there already.
+    ///
+    /// Facts of a duplicate are written with the drawer that is there. A drawer that comes without an
+    /// id gets one that follows from wing and text: of two processes that add the same at the same
+    /// moment, one adds it. If similar drawers cannot be looked for, a warning says so.
+    pub fn add(&self, request: &Request) -> Result<Answer> {
+        request.validate()?;
+        let mut answer = Answer {
+            collection: request.collection.clone(),
+            threshold: estimate(request.threshold, request.detail),
+            ..Answer::default()
+        };
+        if request.drawers.is_empty() {
+            return Ok(answer);
+        }
+        // Masked before ids are derived and texts are compared: both are about what is stored.
+        let drawers = &self.masked_drawers(&request.drawers, &mut answer.masked);
+        let mut ids = ids_of(drawers, request.duplicates);
+        let (memory, about_embedder) = self.memory(&request.collection, true)?;
+        // Facts name their drawer in the same transaction, so its id must be known before.
+        let with_facts = drawers.iter().any(|drawer| !drawer.facts.is_empty());
+        if with_facts {
+            replace_taken(drawers, &mut ids, memory.collection.as_ref())?;
+        }
+        let (similar, embedded) = match request.duplicates {
+            Duplicates::Add => (vec![Vec::new(); drawers.len()], None),
+            Duplicates::Skip | Duplicates::SkipNear => {
+                compared(drawers, &memory, request.threshold, &mut answer.warnings)
+            }
+        };
+        answer.drawers = judged(drawers, &ids, similar, request);
+        self.write(
+            drawers,
+            &ids,
+            &memory,
+            embedded.as_deref(),
+            request,
+            &mut answer,
+        )?;
+        // What embeds matters only where a text needs a vector.
+        let needs_vector = |drawer: &Drawer| drawer.text.is_some() && drawer.vector.is_none();
+        if drawers.iter().any(needs_vector) {
+            answer.warnings.extend(about_embedder);
+        }
+        answer.fit(request.detail);
+        Ok(answer)
+    }
+
+    fn masked_drawers(&self, drawers: &[Drawer], tally: &mut Tally) -> Vec<Drawer> {
+        let policy = self.secrets();
+        let mut drawers = drawers.to_vec();
+        for drawer in &mut drawers {
+            if let Some(text) = &mut drawer.text {
+                policy.apply(text, tally);
+            }
+            mask_metadata(policy, &mut drawer.metadata, tally);
+            for fact in &mut drawer.facts {
+                mask_fact(policy, fact, tally);
+            }
+        }
+        drawers
+    }
+
+    /// Writes what was not left out, with the facts of all that is kept.
+    fn write(
+        &self,
+        drawers: &[Drawer],
+        ids: &[String],
+        memory: &Memory,
+        embedded: Option<&[Vec<f32>]>,
+        request: &Request,
+        answer: &mut Answer,
+    ) -> Result<()> {
+        let added: Vec<bool> = answer
+            .drawers
+            .iter()
+            .map(|judged| judged.outcome == OutcomeKind::Added)
+            .collect();
+        let batch = with_vectors(batch_of(drawers, ids, &added), &added, memory, embedded);
+        let facts = facts_of(drawers, &mut answer.drawers, &request.collection);
+        let written = match (batch.ids.is_empty(), facts.is_empty()) {
+            (true, true) => WriteResult::default(),
+            (true, false) => {
+                self.kept_relations()?.add_facts(&facts)?;
+                WriteResult::default()
+            }
+            (false, true) => memory.collection.add(&batch)?,
+            (false, false) => memory.collection.add_with(&batch, &facts, &[])?.0,
+        };
+        answer.warnings.extend(written.warnings);
+        let mut written = written.outcomes;
+        if facts.is_empty() && written.contains(&Outcome::Exists) {
+            add_under_new_ids(drawers, ids, &added, memory, embedded, answer, &mut written)?;
+        }
+        let outcomes = answer
+            .drawers
+            .iter_mut()
+            .zip(drawers)
+            .filter(|(judged, _)| judged.outcome == OutcomeKind::Added)
+            .zip(written);
+        for ((judged, drawer), outcome) in outcomes {
+            judged.outcome = match (&outcome, &drawer.id) {
+                // Another process was quicker with the same text.
+                (Outcome::Exists, None) => OutcomeKind::Duplicate,
+                _ => outcome.kind(),
+            };
+            match outcome {
+                Outcome::Added => answer.added += 1,
+                Outcome::DuplicateOf(other) => judged.id = other,
+                _ => {}
+            }
+            if judged.outcome == OutcomeKind::Duplicate {
+                judged.duplicate_of = Some(judged.id.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what was refused because a drawer of another text or wing has the id that follows from this one.
+fn add_under_new_ids(
+    drawers: &[Drawer],
+    ids: &[String],
+    added: &[bool],
+    memory: &Memory,
+    embedded: Option<&[Vec<f32>]>,
+    answer: &mut Answer,
+    outcomes: &mut [Outcome],
+) -> Result<()> {
+    let mut renewed = ids.to_vec();
+    replace_taken(drawers, &mut renewed, memory.collection.as_ref())?;
+    let chosen: Vec<bool> = renewed
+        .iter()
+        .zip(ids)
+        .zip(added)
+        .map(|((new, old), added)| *added && new != old)
+        .collect();
+    if !chosen.contains(&true) {
+        return Ok(());
+    }
+    let batch = with_vectors(
+        batch_of(drawers, &renewed, &chosen),
+        &chosen,
+        memory,
+        embedded,
+    );
+    let written = memory.collection.add(&batch)?;
+    answer.warnings.extend(written.warnings);
+    let mut written = written.outcomes.into_iter();
+    // `outcomes` has an entry for each drawer of the first batch.
+    let first = chosen.iter().zip(added).filter(|(_, added)| **added);
+    for (outcome, (chosen, _)) in outcomes.iter_mut().zip(first) {
+        if *chosen && let Some(new) = written.next() {
+            *outcome = new;
+        }
+    }
+    for ((judged, new), chosen) in answer.drawers.iter_mut().zip(renewed).zip(chosen) {
+        if chosen {
+            judged.id = new;
+        }
+    }
+    Ok(())
+}
+
+/// The batch with the vectors of its drawers, where they were made already.
+fn with_vectors(
+    batch: Batch,
+    taken: &[bool],
+    memory: &Memory,
+    embedded: Option<&[Vec<f32>]>,
+) -> Batch {
+    let (Some(vectors), Some(embedder)) = (embedded, &memory.embedder) else {
+        return batch;
+    };
+    let vectors = vectors.iter().zip(taken).filter(|(_, taken)| **taken);
+    let vectors = vectors.map(|(vector, _)| vector.clone());
+    batch.embedded(embedder.identity(), vectors.collect())
+}
+
+/// The similar drawers of each drawer, and the vectors of all texts, made once for the search and for
+/// the write. Adding does not fail because similar drawers cannot be looked for.
+fn compared(
+    drawers: &[Drawer],
+    memory: &Memory,
+    threshold: f32,
+    warnings: &mut Vec<Warning>,
+) -> (Vec<Vec<Candidate>>, Option<Vec<Vec<f32>>>) {
+    let texts: Vec<&str> = drawers
+        .iter()
+        .filter_map(|drawer| drawer.text.as_deref())
+        .collect();
+    let mut search = SimilarSearch::new(memory, threshold);
+    let looked = embedded(memory, &texts).and_then(|vectors| {
+        let similar = search.of(&texts, vectors.as_deref())?;
+        Ok((similar, vectors))
+    });
+    warnings.append(&mut search.warnings);
+    let (similar, vectors) = looked.unwrap_or_else(|error| {
+        warnings.push(Warning::DuplicatesUnknown {
+            problem: error.to_string(),
+        });
+        (vec![Vec::new(); texts.len()], None)
+    });
+    let mut similar = similar.into_iter();
+    let of_drawer = |drawer: &Drawer| {
+        let with_text = drawer.text.is_some();
+        let found = with_text.then(|| similar.next()).flatten();
+        found.unwrap_or_default()
+    };
+    // A batch takes the vectors of all its records, or none.
+    let vectors = vectors.filter(|vectors| vectors.len() == drawers.len());
+    (drawers.iter().map(of_drawer).collect(), vectors)
+}
+
+/// The vectors that texts get. Nothing where the embedder only stands in for the one that made the
+/// collection's vectors.
+pub(crate) fn embedded(memory: &Memory, texts: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
+    let Some(embedder) = &memory.embedder else {
+        return Ok(None);
+    };
+    let pinned = memory.collection.info().embedder.as_ref();
+    if pinned.is_some_and(|pinned| embedder.kinship(pinned) != Kinship::Same) {
+        return Ok(None);
+    }
+    embedder.embed(texts).map(Some)
+}
+
+/// The id of the request, else one that follows from wing and text, else a new one.
+fn ids_of(drawers: &[Drawer], duplicates: Duplicates) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let ids = drawers
+        .iter()
+        .map(|drawer| match (&drawer.id, &drawer.text) {
+            (Some(id), _) => id.clone(),
+            (None, Some(text)) if duplicates != Duplicates::Add => {
+                let id = derived_id(wing_of(&drawer.metadata), text);
+                if taken.insert(id.clone()) {
+                    id
+                } else {
+                    new_id()
+                }
+            }
+            (None, _) => new_id(),
+        });
+    ids.collect()
+}
+
+fn derived_id(wing: &str, text: &str) -> String {
+    let named = format!("{} {wing}{text}", wing.len());
+    let bytes = xxhash_rust::xxh3::xxh3_128(named.as_bytes()).to_be_bytes();
+    uuid::Builder::from_custom_bytes(bytes)
+        .into_uuid()
+        .to_string()
+}
+
+/// Replaces ids that another text or wing has. A drawer that was changed or moved keeps the id that
+/// followed from its first text and wing; when those are added again, they get a new id.
+fn replace_taken(
+    drawers: &[Drawer],
+    ids: &mut [String],
+    collection: &dyn Collection,
+) -> Result<()> {
+    let derived: Vec<String> = drawers
+        .iter()
+        .zip(ids.iter())
+        .filter(|(drawer, _)| drawer.id.is_none())
+        .map(|(_, id)| id.clone())
+        .collect();
+    if derived.is_empty() {
+        return Ok(());
+    }
+    let there = collection.get(&Get::new(Selection::ids(derived)))?;
+    let places = there.metadatas.iter().map(wing_of);
+    let texts = there.documents.iter().map(String::as_str);
+    let there: HashMap<&str, (&str, &str)> = there
+        .ids
+        .iter()
+        .map(String::as_str)
+        .zip(places.zip(texts))
+        .collect();
+    for (drawer, id) in drawers.iter().zip(ids) {
+        let new = (
+            wing_of(&drawer.metadata),
+            drawer.text.as_deref().unwrap_or_default(),
+        );
+        let is_other = there.get(id.as_str()).is_some_and(|kept| *kept != new);
+        if drawer.id.is_none() && is_other {
+            *id = new_id();
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of each, before anything is written.
+fn judged(
+    drawers: &[Drawer],
+    ids: &[String],
+    similar: Vec<Vec<Candidate>>,
+    request: &Request,
+) -> Vec<Added> {
+    let skip_near = request.duplicates == Duplicates::SkipNear;
+    let mut earlier: HashMap<(&str, &str), String> = HashMap::new();
+    let mut all = Vec::with_capacity(drawers.len());
+    for ((drawer, id), similar) in drawers.iter().zip(ids).zip(similar) {
+        let wing = wing_of(&drawer.metadata);
+        // A drawer of the same id is no duplicate: the write reports that the id exists.
+        let others = || {
+            similar
+                .iter()
+                .filter(|other| other.wing == wing && Some(&other.id) != drawer.id.as_ref())
+        };
+        let exact = others().find(|other| other.exact);
+        let near = others().next().filter(|_| skip_near);
+        let key = drawer.text.as_deref().map(|text| (wing, text));
+        let key = key.filter(|_| request.duplicates != Duplicates::Add);
+        let before = key.and_then(|key| earlier.get(&key).cloned());
+        let (outcome, id) = match (exact, before, near) {
+            (Some(other), ..) => (OutcomeKind::Duplicate, other.id.clone()),
+            (None, Some(first), _) => (OutcomeKind::Duplicate, first),
+            (None, None, Some(other)) => (OutcomeKind::NearDuplicate, other.id.clone()),
+            (None, None, None) => (OutcomeKind::Added, id.clone()),
+        };
+        if let (OutcomeKind::Added, Some(key)) = (outcome, key) {
+            earlier.insert(key, id.clone());
+        }
+        let collection = &request.collection;
+        let similar = similar
+            .into_iter()
+            .map(|other| Similar::new(other, collection, request.detail));
+        all.push(Added {
+            duplicate_of: (outcome != OutcomeKind::Added).then(|| id.clone()),
+            id,
+            outcome,
+            similar: similar.collect(),
+            facts: 0,
+        });
+    }
+    all
+}
+
+/// The facts of all drawers that are kept, each with its drawer as source.
+fn facts_of(drawers: &[Drawer], judged: &mut [Added], collection: &str) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for (drawer, judged) in drawers.iter().zip(judged) {
+        if judged.outcome == OutcomeKind::NearDuplicate {
+            continue;
+        }
+        judged.facts = drawer.facts.len() as u64;
+        facts.extend(drawer.facts.iter().map(|fact| Fact {
+            source: Some(DrawerRef {
+                collection: collection.to_owned(),
+                id: judged.id.clone(),
+            }),
+            ..fact.clone()
+        }));
+    }
+    facts
+}
+
+fn batch_of(drawers: &[Drawer], ids: &[String], taken: &[bool]) -> Batch {
+    let all = drawers.iter().zip(ids).zip(taken);
+    let chosen: Vec<(&Drawer, &String)> = all
+        .filter(|(_, taken)| **taken)
+        .map(|(drawer, _)| drawer)
+        .collect();
+    let mut batch = Batch::new(chosen.iter().map(|(_, id)| (*id).clone())).metadatas(
+        chosen
+            .iter()
+            .map(|(drawer, _)| MetadataPatch::from(drawer.metadata.clone())),
+    );
+    if chosen.iter().any(|(drawer, _)| drawer.text.is_some()) {
+        batch.documents = Some(
+            chosen
+                .iter()
+                .map(|(drawer, _)| drawer.text.clone())
+                .collect(),
+        );
+    }
+    if chosen.iter().any(|(drawer, _)| drawer.vector.is_some()) {
+        batch.embeddings = Some(
+            chosen
+                .iter()
+                .map(|(drawer, _)| drawer.vector.clone())
+                .collect(),
+        );
+    }
+    batch
+}
+
+pub(crate) fn wing_of(metadata: &Metadata) -> &str {
+    metadata.get_str("wing").unwrap_or_default()
+}
+
+pub(crate) fn valid_threshold(threshold: f32) -> Result<f32> {
+    if (0.0..=1.0).contains(&threshold) {
+        return Ok(threshold);
+    }
+    Err(Error::invalid(
+        format!("threshold {threshold}"),
+        "is not a number from 0 to 1",
+    ))
+}
+
+fn refuse_too_much(drawers: &[Drawer]) -> Result<()> {
+    if drawers.len() > MAX_BATCH_RECORDS {
+        return Err(Error::invalid(
+            "drawers",
+            format!(
+                "{} in one call; {MAX_BATCH_RECORDS} are the most, split them",
+                drawers.len()
+            ),
+        ));
+    }
+    let bytes: usize = drawers
+        .iter()
+        .flat_map(|drawer| &drawer.text)
+        .map(String::len)
+        .sum();
+    if bytes > MAX_BATCH_TEXT_BYTES {
+        return Err(Error::invalid(
+            "drawers",
+            format!(
+                "{bytes} bytes of text in one call; {MAX_BATCH_TEXT_BYTES} are the most, split them"
+            ),
+        ));
+    }
+    let is_empty = |drawer: &Drawer| {
+        drawer
+            .text
+            .as_ref()
+            .is_some_and(|text| text.trim().is_empty())
+    };
+    if drawers.iter().any(is_empty) {
+        return Err(Error::invalid(
+            "text",
+            "is empty; a drawer holds at least one word",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Names that drawers have under a metadata key, and how far a typed name is from them.
+
+use loci_core::{Collection, MetaValue, Result, Selection};
+
+use crate::palace::Palace;
+
+/// Values of a key that are compared at most.
+const MOST_VALUES: usize = 10_000;
+
+impl Palace {
+    /// Values of a metadata key that drawers have, the nearest to `name` first.
+    pub fn nearest_values(
+        &self,
+        collection: &dyn Collection,
+        key: &str,
+        name: &str,
+    ) -> Result<Vec<String>> {
+        let facets = collection.facet_counts(key, &Selection::all(), MOST_VALUES)?;
+        let mut values: Vec<String> = facets
+            .values
+            .iter()
+            .map(|(value, _)| display(value))
+            .collect();
+        values.sort_by_cached_key(|value| (distance(name, value), value.clone()));
+        Ok(values)
+    }
+}
+
+/// A metadata value as a name.
+pub(crate) fn display(value: &MetaValue) -> String {
+    match value {
+        MetaValue::Str(text) => text.clone(),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+/// Steps from one name to another, by single characters; letter case does not count.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let b: Vec<char> = b.chars().take(100).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, from) in a.chars().take(100).enumerate() {
+        let mut diagonal = at;
+        let mut left = at + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (to, cell) in b.iter().zip(row.iter_mut().skip(1)) {
+            let step = (diagonal + usize::from(from != *to))
+                .min(left + 1)
+                .min(*cell + 1);
+            diagonal = *cell;
+            *cell = step;
+            left = step;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_by_single_characters() {
+        for (a, b, steps) in [
+            ("alice", "Alice", 0),
+            ("alcie", "alice", 2),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("été", "ete", 2),
+        ] {
+            assert_eq!(distance(a, b), steps, "{a} {b}");
+            assert_eq!(distance(b, a), steps, "{b} {a}");
+        }
+    }
+}
