@@ -60,6 +60,7 @@ pub struct Answer {
     pub kept_files: Vec<String>,
 }
 
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 fn code_of<S: Serializer>(
     reason: &Option<PurgePending>,
     serializer: S,
