@@ -129,21 +129,24 @@ pub struct PalaceUrl {
 }
 
 impl PalaceUrl {
-    /// Reads anything of the form `scheme://…`. A single letter is a drive of Windows, not a scheme.
-    /// A URL that is not UTF-8 is no URL.
+    /// Reads anything of the form `scheme:/…`. A single letter is a drive of Windows, not a scheme.
+    ///
+    /// What is nearly a URL counts as one too (a blank before it, one slash, `jdbc:` before the scheme):
+    /// its password must not become the name of a directory.
     pub fn parse(written: &Path) -> Option<Self> {
-        let whole = written.to_str()?;
-        let scheme = whole.find("://")?;
+        let whole = written.to_string_lossy();
+        let whole = whole.trim_start();
+        let scheme = whole.find(":/")?;
         let mut letters = whole.get(..scheme)?.bytes();
         let named = letters.next()?.is_ascii_alphabetic()
-            && letters.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+            && letters.all(|byte| byte.is_ascii_alphanumeric() || b"+-.:".contains(&byte));
         (named && scheme > 1).then(|| Self {
             whole: whole.to_owned(),
             scheme,
         })
     }
 
-    /// What stands before `://`.
+    /// What stands before `:/`.
     pub fn scheme(&self) -> &str {
         self.whole.get(..self.scheme).unwrap_or_default()
     }
@@ -155,7 +158,7 @@ impl PalaceUrl {
 
     /// Nothing where it cannot be told from a part of a password.
     fn host(&self) -> Option<&str> {
-        let rest = self.whole.get(self.scheme + 3..)?;
+        let rest = self.whole.get(self.scheme + 1..)?.trim_start_matches('/');
         // With an `@` anywhere, a password may hold any of the separators.
         if rest.contains('@') {
             return None;
@@ -192,6 +195,9 @@ mod tests {
             "postgres://db.example/palace?password=not-a-secret",
             "postgres://db.example:5432/palace?password=not-a-secret&mail=a@b",
             "s3+https://bucket/not-a-secret",
+            "jdbc:postgresql://loci:not-a-secret@db.example/palace",
+            " postgres://loci:not-a-secret@db.example/palace",
+            "postgres:/loci:not-a-secret@db.example/palace",
         ] {
             let palace = PalaceRef::from(url);
             let error = palace.directory().unwrap_err();

@@ -7,8 +7,6 @@ use loci_palace::{
     Fence, Flag, MetaValue, ORDERS, RECALLED, get, instruction_like, quoted_unless_plain, search,
     single_line,
 };
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::tool::DrawerLink;
 
@@ -132,26 +130,6 @@ pub(crate) fn parse_uri(uri: &str) -> Option<(String, String)> {
     let (collection, id) = uri.strip_prefix(DRAWER_URI)?.split_once('/')?;
     let (collection, id) = (unescaped(collection)?, unescaped(id)?);
     (!collection.is_empty() && !id.is_empty()).then_some((collection, id))
-}
-
-/// The answer of a verb that holds recalled text, with what a client must know of such text.
-pub(crate) fn recalled(answer: &impl Serialize) -> Value {
-    let mut value = json!(answer);
-    if let Some(object) = value.as_object_mut() {
-        object.insert("about".into(), NOTICE.into());
-    }
-    value
-}
-
-/// An object about a text, with the flags of the text.
-pub(crate) fn flagged(about: &impl Serialize, text: &str) -> Value {
-    let mut value = json!(about);
-    if let Some(object) = value.as_object_mut()
-        && !instruction_like(text).is_empty()
-    {
-        object.insert("flags".into(), json!([Flag::InstructionLike]));
-    }
-    value
 }
 
 /// Stored text as a part of a line within a fence or its mark: printable, without brackets, and

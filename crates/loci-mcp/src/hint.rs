@@ -28,14 +28,6 @@ pub(crate) fn warnings(warnings: &[Warning], tools: Tools) -> Value {
     Value::Array(each.collect())
 }
 
-/// An answer whose list of warnings is the one for agents.
-pub(crate) fn with_warnings(mut answer: Value, of: &[Warning]) -> Value {
-    if let Some(object) = answer.as_object_mut() {
-        object.insert("warnings".into(), warnings(of, Tools::Loci));
-    }
-    answer
-}
-
 /// What can be done about an error: a tool if there is one, else general words.
 pub(crate) fn of_error(error: &Error, tools: Tools) -> Option<String> {
     let by_tool = match error {

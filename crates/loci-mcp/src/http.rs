@@ -5,6 +5,7 @@ mod auth;
 mod gate;
 mod limits;
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,12 +15,13 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use loci_palace::{Error, Result, large_integer};
+use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -29,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::auth::{Auth, MIN_TOKEN_BYTES};
 use self::gate::{ENDPOINT, Gate, Pass};
-use self::limits::{Busy, Connections, Held, Seat, StreamSeat, Streams};
+use self::limits::{Busy, Connections, Held, InUse, Seat, StreamSeat, Streams, Uses};
 use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::server::Server;
 use crate::servers::Registration;
@@ -37,7 +39,8 @@ use crate::{MAX_MESSAGE_BYTES, Settings};
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
-/// Sessions at the same time; a client that wants one more is told to come back.
+/// Sessions at the same time. One more ends the session that has been idle for longest, whose client
+/// begins a new one; if all are in use, it is told to come back.
 const SESSIONS: usize = 1_024;
 /// A session without a word for so long is over.
 const SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
@@ -87,6 +90,7 @@ struct Site {
     service: StreamableHttpService<Server, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     streams: Arc<Streams>,
+    uses: Arc<Uses>,
 }
 
 /// Serves until a signal comes. `ready` is called once connections are taken and the file with the
@@ -158,6 +162,7 @@ fn site(server: Server, http: &HttpSettings, closing: &CancellationToken) -> Sit
         service,
         sessions,
         streams: Arc::default(),
+        uses: Arc::default(),
     }
 }
 
@@ -221,6 +226,8 @@ async fn serve_connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
+        // The header `Date` is optional, and making one panics if the clock is before 1970 or after 9999.
+        .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
@@ -251,10 +258,11 @@ impl Site {
     async fn answer(&self, request: Request<Incoming>, local: SocketAddr, busy: Busy) -> Answer {
         let is_stream = request.method() == Method::GET && request.uri().path() == ENDPOINT;
         let mut stream = None;
+        let mut in_use = self.use_of(&request).await;
         let answer = match self.gate.admit(&request, local.ip()) {
             Pass::Healthy => plain(StatusCode::OK, "ok"),
-            Pass::Enter if self.is_full(&request).await => {
-                later("too many sessions; try again later")
+            Pass::Enter if !self.has_place(&request).await => {
+                later("too many sessions are in use; try again later")
             }
             Pass::Enter if is_stream && !self.has_room(&request, &mut stream) => {
                 later("too many event streams; requests are still answered")
@@ -281,6 +289,9 @@ impl Site {
                 if ends_session && answer.status() == StatusCode::ACCEPTED {
                     *answer.status_mut() = StatusCode::NO_CONTENT;
                 }
+                if let Some(begun) = session_of(answer.headers()).filter(|_| in_use.is_none()) {
+                    in_use = Some(self.uses.begin(begun));
+                }
                 answer
             }
             Pass::Refused(status, why) => {
@@ -297,6 +308,7 @@ impl Site {
                 body,
                 _busy: busy,
                 _stream: stream,
+                _in_use: in_use,
             };
             held.boxed()
         })
@@ -310,11 +322,39 @@ impl Site {
         stream.is_some()
     }
 
-    /// Whether the request could begin a session where no more are taken.
-    async fn is_full(&self, request: &Request<Incoming>) -> bool {
-        !request.headers().contains_key(SESSION)
-            && self.sessions.sessions.read().await.len() >= SESSIONS
+    /// Notes that the session of a request is used; nothing if there is no such session.
+    async fn use_of(&self, request: &Request<Incoming>) -> Option<InUse> {
+        let session = session_of(request.headers())?;
+        let known = self.sessions.sessions.read().await.contains_key(&session);
+        known.then(|| self.uses.begin(session))
     }
+
+    /// Whether there is a place for the session that the request may begin. If all places are taken,
+    /// the session that has been idle for longest ends.
+    async fn has_place(&self, request: &Request<Incoming>) -> bool {
+        if request.headers().contains_key(SESSION) {
+            return true;
+        }
+        let sessions: HashSet<Arc<str>> = {
+            let sessions = self.sessions.sessions.read().await;
+            if sessions.len() < SESSIONS {
+                return true;
+            }
+            sessions.keys().cloned().collect()
+        };
+        let Some(idlest) = self.uses.idlest(&sessions) else {
+            return false;
+        };
+        if let Err(error) = self.sessions.close_session(&idlest).await {
+            tracing::debug!("a session did not end in order: {error}");
+        }
+        true
+    }
+}
+
+fn session_of(headers: &HeaderMap) -> Option<Arc<str>> {
+    let session = headers.get(SESSION)?.to_str().ok()?;
+    Some(Arc::from(session))
 }
 
 /// An answer to a client that may try again in some seconds.

@@ -11,6 +11,7 @@ mod ledger;
 mod relations;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use loci_core::{Batch, Error, Fact, Link, MetaValue, Metadata, MetadataPatch, PalaceRef, Result};
 pub use loci_secrets::{Policy, Tally, describe as describe_masked};
@@ -72,8 +73,33 @@ pub(crate) fn mask_text<'a>(policy: Policy, text: &'a str, tally: &mut Tally) ->
     masked.text
 }
 
-/// Masks the string values of metadata; the key of each is its context.
+/// No secret is shorter.
+const SHORTEST_SECRET: usize = 16;
+
+/// Masks keys that hold a secret themselves.
+fn mask_keys<T>(policy: Policy, values: &mut BTreeMap<String, T>, tally: &mut Tally) {
+    let long = values.keys().filter(|key| key.len() >= SHORTEST_SECRET);
+    let long: Vec<String> = long.cloned().collect();
+    for key in long {
+        let Cow::Owned(masked) = mask_text(policy, &key, tally) else {
+            continue;
+        };
+        if let Some(value) = values.remove(&key) {
+            // Two keys may become the same text; both values stay.
+            let mut free = masked.clone();
+            let mut number = 2;
+            while values.contains_key(&free) {
+                free = format!("{masked} {number}");
+                number += 1;
+            }
+            values.insert(free, value);
+        }
+    }
+}
+
+/// Masks keys and string values of metadata; the key of each value is its context.
 pub(crate) fn mask_metadata(policy: Policy, metadata: &mut Metadata, tally: &mut Tally) {
+    mask_keys(policy, &mut metadata.0, tally);
     for (key, value) in &mut metadata.0 {
         mask_value(policy, key, value, tally);
     }
@@ -82,12 +108,14 @@ pub(crate) fn mask_metadata(policy: Policy, metadata: &mut Metadata, tally: &mut
 /// [`mask_metadata`] for a mined drawer: the ledger knows its source by these names.
 pub(crate) fn mask_mined(policy: Policy, metadata: &mut Metadata, tally: &mut Tally) {
     let is_name = |key: &str| matches!(key, "source_file" | "export_file");
+    mask_keys(policy, &mut metadata.0, tally);
     for (key, value) in metadata.0.iter_mut().filter(|(key, _)| !is_name(key)) {
         mask_value(policy, key, value, tally);
     }
 }
 
 pub(crate) fn mask_patch(policy: Policy, patch: &mut MetadataPatch, tally: &mut Tally) {
+    mask_keys(policy, &mut patch.0, tally);
     for (key, value) in &mut patch.0 {
         if let Some(value) = value {
             mask_value(policy, key, value, tally);

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use loci_palace::query::{self, Input};
 use loci_palace::{
-    Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning, verify,
+    Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning,
+    verify,
 };
 use serde::{Deserialize, Serialize};
 

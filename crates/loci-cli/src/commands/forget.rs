@@ -31,7 +31,10 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         })?;
         if !confirmed(matching.total, session)? {
             let nothing = Answer {
-                purge_pending: palace.status(&status::Request::default())?.state.purge_pending,
+                purge_pending: palace
+                    .status(&status::Request::default())?
+                    .state
+                    .purge_pending,
                 ..Answer::default()
             };
             return reply(&nothing, "nothing done");

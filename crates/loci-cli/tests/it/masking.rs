@@ -504,3 +504,26 @@ fn an_imported_source_does_not_bring_the_choice_to_keep_secrets() {
     dir.run(&["mine", name]).ok();
     assert!(!held(&dir, &token) && !held(&dir, &key));
 }
+
+#[test]
+fn a_secret_in_a_metadata_key_is_masked_and_reported() {
+    let dir = Dir::new();
+    let [token, _] = secrets();
+    let mut metadata = serde_json::Map::new();
+    metadata.insert(token.clone(), json!("v"));
+    metadata.insert(format!("{token} again"), json!("w"));
+    let metadata = Value::Object(metadata).to_string();
+    let added = dir.json(0, &["add", "a lamp", "--id", "a", "--metadata", &metadata]);
+    assert!(!added["masked"].as_object().unwrap().is_empty(), "{added}");
+    let read = dir.json(0, &["get", "a"]);
+    assert!(!read.to_string().contains(&token), "{read}");
+    let kept = &read["drawers"][0]["metadata"];
+    let mut values: Vec<&str> = kept
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(Value::as_str)
+        .collect();
+    values.sort_unstable();
+    assert_eq!(values, ["v", "w"], "{read}");
+}

@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use loci_palace::{Detail, Fence, Result, diary};
-use serde_json::json;
 
 use super::{masked_line, object, warned};
-use crate::drawer::{name, one_line, recalled};
-use crate::hint;
+use crate::drawer::{name, one_line};
+use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Entries, if no number is given.
@@ -68,10 +67,7 @@ fn write(call: &Call<'_>) -> Result<Answer> {
         masked_line(&written.masked),
         warned(&written.warnings)
     );
-    Ok(Answer::new(
-        hint::with_warnings(json!(written), &written.warnings),
-        text,
-    ))
+    Ok(Answer::new(structured(&written, &written.warnings)?, text))
 }
 
 fn read(call: &Call<'_>) -> Result<Answer> {
@@ -97,5 +93,5 @@ fn read(call: &Call<'_>) -> Result<Answer> {
         let _ = writeln!(text, "{}", fence.recalled(&about, &entry.text));
     }
     let _ = writeln!(text, "{} of {} entries", page.entries.len(), page.total);
-    Ok(Answer::new(recalled(&page), text))
+    Ok(Answer::new(recalled(&page, &[])?, text))
 }

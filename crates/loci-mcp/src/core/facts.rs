@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{masked_line, object, warned};
 use crate::drawer::{self, name, one_line};
-use crate::hint;
+use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Facts in one answer.
@@ -111,7 +111,7 @@ fn query(call: &Call<'_>) -> Result<Answer> {
         limit: MOST_FACTS,
         ..facts::query::Request::default()
     };
-    Ok(page(&call.palace()?.query_facts(&request)?))
+    page(&call.palace()?.query_facts(&request)?)
 }
 
 fn timeline(call: &Call<'_>) -> Result<Answer> {
@@ -120,7 +120,7 @@ fn timeline(call: &Call<'_>) -> Result<Answer> {
         limit: MOST_FACTS,
         offset: 0,
     };
-    Ok(page(&call.palace()?.fact_timeline(&request)?))
+    page(&call.palace()?.fact_timeline(&request)?)
 }
 
 fn add(call: &Call<'_>) -> Result<Answer> {
@@ -140,10 +140,7 @@ fn add(call: &Call<'_>) -> Result<Answer> {
     }
     text.push_str(&fenced(answer.conflicts.iter().map(|of| line(&of.fact))));
     text.push_str(&masked_line(&answer.masked));
-    Ok(Answer::new(
-        hint::with_warnings(json!(answer), &answer.warnings),
-        text,
-    ))
+    Ok(Answer::new(structured(&answer, &answer.warnings)?, text))
 }
 
 fn supersede(call: &Call<'_>) -> Result<Answer> {
@@ -164,7 +161,7 @@ fn supersede(call: &Call<'_>) -> Result<Answer> {
         .map(|ended| format!("ended: {}", line(&ended.fact)));
     let now = std::iter::once(format!("holds now: {}", line(&done.added)));
     let text = format!("{}{}", fenced(now.chain(ended)), masked_line(&done.masked));
-    Ok(Answer::new(json!(done), text))
+    Ok(Answer::new(structured(&done, &[])?, text))
 }
 
 fn invalidate(call: &Call<'_>) -> Result<Answer> {
@@ -186,10 +183,7 @@ fn invalidate(call: &Call<'_>) -> Result<Answer> {
         fenced(answer.ended.iter().map(|of| line(&of.fact))),
         warned(&answer.warnings)
     );
-    Ok(Answer::new(
-        hint::with_warnings(json!(answer), &answer.warnings),
-        text,
-    ))
+    Ok(Answer::new(structured(&answer, &answer.warnings)?, text))
 }
 
 fn conflicts(call: &Call<'_>) -> Result<Answer> {
@@ -203,11 +197,11 @@ fn conflicts(call: &Call<'_>) -> Result<Answer> {
         answer.conflicts.len(),
         fenced(facts.map(|of| line(&of.fact)))
     );
-    Ok(Answer::new(drawer::recalled(&answer), text))
+    Ok(Answer::new(recalled(&answer, &[])?, text))
 }
 
 /// A page of facts.
-fn page(answer: &facts::query::Answer) -> Answer {
+fn page(answer: &facts::query::Answer) -> Result<Answer> {
     let lines = answer.facts.iter().map(|state| {
         let ended = if state.current { "" } else { " (not now)" };
         format!("{}{ended}", line(&state.fact))
@@ -215,10 +209,7 @@ fn page(answer: &facts::query::Answer) -> Answer {
     let mut text = fenced(lines);
     let _ = writeln!(text, "{} of {} fact(s)", answer.facts.len(), answer.total);
     text.push_str(&warned(&answer.warnings));
-    Answer::new(
-        hint::with_warnings(drawer::recalled(answer), &answer.warnings),
-        text,
-    )
+    Ok(Answer::new(recalled(answer, &answer.warnings)?, text))
 }
 
 /// Facts are recalled text like any other.

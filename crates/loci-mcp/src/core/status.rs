@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use loci_palace::{Detail, Palace, Result, status};
-use serde_json::json;
 
 use super::warned;
 use crate::drawer::{fenced, one_line};
-use crate::hint;
+use crate::structured::structured;
 use crate::tool::Answer;
 
 /// Counts and health.
@@ -33,8 +32,5 @@ pub(crate) fn status(palace: &Palace) -> Result<Answer> {
     }
     text.push_str(&fenced("places", &places));
     text.push_str(&warned(&answer.warnings));
-    Ok(Answer::new(
-        hint::with_warnings(json!(answer), &answer.warnings),
-        text,
-    ))
+    Ok(Answer::new(structured(&answer, &answer.warnings)?, text))
 }

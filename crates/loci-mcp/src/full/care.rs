@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use loci_palace::{Result, message_line, verify};
-use serde_json::json;
 
 use crate::core::object;
+use crate::structured::structured;
 use crate::tool::{Answer, Call, Kind, Tool};
 
 pub(super) const VERIFY: Tool = Tool {
@@ -46,5 +46,5 @@ fn run(call: &Call<'_>) -> Result<Answer> {
             "the owner of this memory should repair it"
         }
     );
-    Ok(Answer::new(json!(report), text))
+    Ok(Answer::new(structured(&report, &[])?, text))
 }

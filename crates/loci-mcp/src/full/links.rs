@@ -6,8 +6,8 @@ use loci_palace::{DEFAULT_COLLECTION, Detail, Error, Link, LinkEnd, Result, link
 use serde_json::{Value, json};
 
 use crate::core::{masked_line, warned};
-use crate::drawer::{fenced, one_line, parse_uri, recalled};
-use crate::hint;
+use crate::drawer::{fenced, one_line, parse_uri};
+use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 const LIMIT: u64 = 50;
@@ -82,7 +82,7 @@ fn add(call: &Call<'_>) -> Result<Answer> {
         "linked already\n"
     };
     let text = format!("{outcome}{}", masked_line(&answer.masked));
-    Ok(Answer::new(json!(answer), text))
+    Ok(Answer::new(structured(&answer, &[])?, text))
 }
 
 fn remove(call: &Call<'_>) -> Result<Answer> {
@@ -95,7 +95,7 @@ fn remove(call: &Call<'_>) -> Result<Answer> {
     };
     let answer = call.palace()?.remove_link(&request)?;
     let text = format!("removed {} link(s)\n", answer.removed);
-    Ok(Answer::new(json!(answer), text))
+    Ok(Answer::new(structured(&answer, &[])?, text))
 }
 
 fn list(call: &Call<'_>) -> Result<Answer> {
@@ -114,7 +114,7 @@ fn list(call: &Call<'_>) -> Result<Answer> {
         fenced("links", &lines.join("\n")),
         answer.links.len()
     );
-    Ok(Answer::new(recalled(&answer), text))
+    Ok(Answer::new(recalled(&answer, &[])?, text))
 }
 
 fn follow(call: &Call<'_>) -> Result<Answer> {
@@ -142,10 +142,7 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
         text.push_str("there is more; raise `limit`\n");
     }
     text.push_str(&warned(&walk.warnings));
-    Ok(Answer::new(
-        hint::with_warnings(json!(walk), &walk.warnings),
-        text,
-    ))
+    Ok(Answer::new(structured(&walk, &walk.warnings)?, text))
 }
 
 fn tunnels(call: &Call<'_>) -> Result<Answer> {
@@ -170,7 +167,7 @@ fn tunnels(call: &Call<'_>) -> Result<Answer> {
         fenced("tunnels", &rooms),
         answer.tunnels.len()
     );
-    Ok(Answer::new(json!(answer), text))
+    Ok(Answer::new(structured(&answer, &[])?, text))
 }
 
 fn line(link: &Link) -> String {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::core::{masked_line, object, warned};
 use crate::drawer::name;
-use crate::hint;
+use crate::structured::structured;
 use crate::tool::{Answer, Call, Kind, Tool, cancelled};
 
 /// How often progress is reported.
@@ -88,7 +88,7 @@ fn mine_path(call: &Call<'_>) -> Result<Answer> {
         return Err(cancelled());
     }
     Ok(Answer::new(
-        hint::with_warnings(json!(report), &report.warnings),
+        structured(&report, &report.warnings)?,
         summary(&report),
     ))
 }
@@ -166,7 +166,7 @@ fn list_or_undo(call: &Call<'_>) -> Result<Answer> {
             "undid run {run}: removed {} drawer(s), brought back {}, left {}\n",
             undone.removed, undone.restored, undone.left
         );
-        return Ok(Answer::new(json!(undone), text));
+        return Ok(Answer::new(structured(&undone, &[])?, text));
     }
     let limit = call.arguments.integer("limit", 1, MOST_RUNS)?;
     let answer = palace.runs(&runs::Request {
@@ -185,5 +185,5 @@ fn list_or_undo(call: &Call<'_>) -> Result<Answer> {
             run.started_at
         );
     }
-    Ok(Answer::new(json!(answer), text))
+    Ok(Answer::new(structured(&answer, &[])?, text))
 }

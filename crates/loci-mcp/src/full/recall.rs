@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 
 use loci_palace::add::NEAR_DUPLICATE;
 use loci_palace::{Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not};
-use serde_json::json;
 
 use crate::core::{object, request, warned};
 use crate::drawer::{name, one_line};
-use crate::hint;
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
@@ -106,10 +104,7 @@ fn wake(call: &Call<'_>) -> Result<Answer> {
     };
     text.push('\n');
     text.push_str(&warned(&woken.warnings));
-    Ok(Answer::new(
-        hint::with_warnings(json!(woken), &woken.warnings),
-        text,
-    ))
+    Ok(Answer::new(structured(&woken, &woken.warnings)?, text))
 }
 
 fn duplicates(call: &Call<'_>) -> Result<Answer> {

@@ -1,15 +1,16 @@
-//! How much clients may hold: connections, and event streams among them.
+//! How much clients may hold: connections, event streams among them, and sessions.
 //!
 //! A stream stays open as long as its client likes, so streams have a limit well below that of
 //! connections, and requests are answered while all streams are taken. A connection on which
 //! nothing is asked is closed when its place is needed; no number of them keeps others out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
@@ -179,11 +180,69 @@ impl Drop for StreamSeat {
     }
 }
 
+/// When each session was last used.
+#[derive(Default)]
+pub(super) struct Uses {
+    of: Mutex<HashMap<Arc<str>, Use>>,
+}
+
+struct Use {
+    last: Instant,
+    /// Answers that are not sent yet, event streams among them.
+    open: usize,
+}
+
+/// A session is in use until this is dropped.
+pub(super) struct InUse {
+    session: Arc<str>,
+    uses: Arc<Uses>,
+}
+
+impl Uses {
+    /// Notes that a session is used now.
+    pub(super) fn begin(self: &Arc<Self>, session: Arc<str>) -> InUse {
+        let mut of = lock(&self.of);
+        let used = of.entry(Arc::clone(&session)).or_insert(Use {
+            last: Instant::now(),
+            open: 0,
+        });
+        used.open += 1;
+        InUse {
+            session,
+            uses: Arc::clone(self),
+        }
+    }
+
+    /// The session that has been idle for longest; nothing if all are in use. Sessions that are not
+    /// listed have ended, and their uses are dropped.
+    pub(super) fn idlest(&self, sessions: &HashSet<Arc<str>>) -> Option<Arc<str>> {
+        let mut of = lock(&self.of);
+        of.retain(|session, _| sessions.contains(session));
+        let idle = sessions.iter().filter_map(|session| match of.get(session) {
+            None => Some((None, session)),
+            Some(used) if used.open == 0 => Some((Some(used.last), session)),
+            Some(_) => None,
+        });
+        let idlest = idle.min_by_key(|(last, _)| *last);
+        idlest.map(|(_, session)| Arc::clone(session))
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        if let Some(used) = lock(&self.uses.of).get_mut(&self.session) {
+            used.open = used.open.saturating_sub(1);
+            used.last = Instant::now();
+        }
+    }
+}
+
 /// The body of an answer, with the places that it occupies until it is sent or given up.
 pub(super) struct Held {
     pub(super) body: BoxBody<Bytes, Infallible>,
     pub(super) _busy: Busy,
     pub(super) _stream: Option<StreamSeat>,
+    pub(super) _in_use: Option<InUse>,
 }
 
 impl Body for Held {
@@ -250,5 +309,23 @@ mod tests {
         assert!(streams.admit("one").is_some());
         drop(others);
         assert!(lock(&streams.open).is_empty());
+    }
+
+    #[test]
+    fn the_session_that_was_idle_for_longest_is_the_one_to_end() {
+        let uses = Arc::new(Uses::default());
+        let [old, new, busy, unused] = ["old", "new", "busy", "unused"].map(Arc::<str>::from);
+        drop(uses.begin(Arc::clone(&old)));
+        drop(uses.begin(Arc::clone(&new)));
+        let held = uses.begin(Arc::clone(&busy));
+        let mut sessions: HashSet<Arc<str>> = HashSet::from([old, new, busy, unused]);
+        for expected in ["unused", "old", "new"] {
+            let idlest = uses.idlest(&sessions).unwrap();
+            assert_eq!(&*idlest, expected);
+            sessions.remove(&idlest);
+        }
+        assert_eq!(uses.idlest(&sessions), None);
+        drop(held);
+        assert_eq!(uses.idlest(&sessions).as_deref(), Some("busy"));
     }
 }

@@ -186,7 +186,7 @@ pub(super) fn list_drawers(call: &Call<'_>) -> Outcome<Value> {
     let listed: Vec<Value> = page
         .drawers
         .iter()
-        .map(|(drawer, parts)| drawer.listed(parts))
+        .map(|(drawer, parts)| super::search::flagged(drawer.listed(parts), "content_preview"))
         .collect();
     Ok(json!({
         "count": listed.len(),

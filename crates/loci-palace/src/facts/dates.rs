@@ -19,6 +19,8 @@ pub(super) fn read(what: &str, text: &str) -> Result<Given> {
     let text = text.trim();
     let read = match text {
         "now" => Some(now()),
+        // The last day that there is has no day after it, which a period of days needs.
+        "today" => kept(&today().to_string()),
         _ => kept(text).or_else(|| named(text)),
     };
     read.ok_or_else(|| {
