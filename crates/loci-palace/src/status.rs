@@ -30,8 +30,6 @@ pub struct Answer {
     /// Where the palace is.
     pub palace: String,
     /// Drawers of all collections.
-    pub drawers: u64,
-    /// The same number, under the name that a list of drawers has for it.
     pub total: u64,
     /// Facts.
     pub facts: u64,
@@ -70,6 +68,9 @@ pub struct CollectionStatus {
 /// The state of the files of a palace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Files {
+    /// Drawers of all collections. A brief answer has no such member: in `loci_list`, which gives it,
+    /// `drawers` is a list.
+    pub drawers: u64,
     /// Name of the backend.
     pub backend: String,
     /// Format of the database.
@@ -103,16 +104,15 @@ impl Palace {
             collections.push(CollectionStatus { info, index });
         }
         let state = self.backend.state(&self.reference)?;
-        let drawers = collections.iter().map(|of| of.info.count).sum();
+        let total = collections.iter().map(|of| of.info.count).sum();
         let places = |key| request.places.then(|| self.places(key)).transpose();
         Ok(Answer {
             palace: self.place().to_string(),
-            drawers,
-            total: drawers,
+            total,
             facts: state.facts,
             links: state.links,
             bytes: state.bytes,
-            files: (request.detail == Detail::Full).then(|| self.files(&state)),
+            files: (request.detail == Detail::Full).then(|| self.files(total, &state)),
             wings: places("wing")?,
             rooms: places("room")?,
             warnings: warnings_of(&collections, &state),
@@ -121,8 +121,9 @@ impl Palace {
         })
     }
 
-    fn files(&self, state: &PalaceState) -> Files {
+    fn files(&self, drawers: u64, state: &PalaceState) -> Files {
         Files {
+            drawers,
             backend: self.backend_name().to_owned(),
             format: state.format,
             seq: state.seq,

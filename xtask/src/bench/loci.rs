@@ -390,7 +390,7 @@ fn crowd(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     let palace = Palace::open(path, &OpenOptions::existing())?;
     let total = palace
         .status(&loci_palace::status::Request::default())?
-        .drawers;
+        .total;
     Ok(json!({
         "crowd_adds": CROWD * CROWD_ADDS, "crowd_errors": errors, "crowd_longest_ms": longest,
         "crowd_wall_s": started.elapsed().as_secs_f64(), "drawers_after": total,

@@ -20,7 +20,7 @@ fn lines(backend: &str, answer: &status::Answer) -> String {
     let (path, state) = (&answer.palace, &answer.state);
     let mut text = format!(
         "palace       {path}\nbackend      {backend}, format {}\ndrawers      {}\nsize         {} bytes\n",
-        state.format, answer.drawers, state.bytes
+        state.format, answer.total, state.bytes
     );
     for CollectionStatus { info, index } in &answer.collections {
         let _ = write!(

@@ -17,7 +17,7 @@ pub(crate) fn status(palace: &Palace) -> Result<Answer> {
     })?;
     let mut text = format!(
         "{} drawer(s), {} fact(s), {} link(s)\n",
-        answer.drawers, answer.facts, answer.links
+        answer.total, answer.facts, answer.links
     );
     let mut places = String::new();
     for (name, counts) in [("wings", &answer.wings), ("rooms", &answer.rooms)] {

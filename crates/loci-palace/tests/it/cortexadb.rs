@@ -119,7 +119,7 @@ fn growth_past_any_first_capacity_keeps_every_vector_findable() {
         palace
             .status(&loci_palace::status::Request::default())
             .unwrap()
-            .drawers,
+            .total,
         25_000
     );
     assert!(

@@ -479,7 +479,7 @@ fn a_replaced_palace_is_whole_and_the_damaged_one_is_kept() {
         palace
             .status(&loci_palace::status::Request::default())
             .unwrap()
-            .drawers,
+            .total,
         salvage.saved
     );
     let status = server.must(&Request::Status);

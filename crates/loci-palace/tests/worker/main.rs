@@ -159,7 +159,7 @@ fn reembed(path: &Path, collection: &str, embedder: &str) {
     let answer = embedder_named(&palace, embedder).and_then(|embedder| {
         palace.reembed(
             &loci_palace::reembed::Request {
-                collection: collection,
+                collection,
                 embedder: embedder.as_ref(),
             },
             &mut |progress| {

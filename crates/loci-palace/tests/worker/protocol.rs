@@ -248,7 +248,7 @@ impl Request {
             Self::Status => {
                 let status = palace.status(&loci_palace::status::Request::default())?;
                 Ok(json!({
-                    "drawers": status.drawers,
+                    "drawers": status.total,
                     "purge_pending": status.state.purge_pending,
                     "drift_files": status.state.drift_files,
                     "indexes": status.state.indexes,

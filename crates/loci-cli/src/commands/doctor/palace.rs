@@ -188,7 +188,7 @@ fn add_status(json: &mut Value, palace: &Palace, status: &status::Answer) {
         "format": state.format,
         "bytes": state.bytes,
         "seq": state.seq,
-        "drawers": status.drawers,
+        "drawers": status.total,
         "collections": status.collections.iter().map(|of| json!({
             "name": of.info.name,
             "drawers": of.info.count,
@@ -213,7 +213,7 @@ fn lines_of(section: &mut Section, palace: &Palace, status: &status::Answer) {
         "holds",
         format!(
             "{} in {}, {}, {}",
-            count(status.drawers, "drawer"),
+            count(status.total, "drawer"),
             count(status.collections.len() as u64, "collection"),
             count(state.facts, "fact"),
             count(state.links, "link"),
