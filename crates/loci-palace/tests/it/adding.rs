@@ -4,7 +4,7 @@ use loci_palace::add::{self, Drawer, Duplicates, NEAR_DUPLICATE, Request};
 use loci_palace::{Batch, Fact, FactQuery, Metadata, OpenOptions, Palace, check_duplicate};
 use serde_json::json;
 
-use crate::support::open;
+use super::support::open;
 
 fn palace() -> (tempfile::TempDir, Palace) {
     let directory = tempfile::tempdir().unwrap();
@@ -198,7 +198,7 @@ fn a_twin_without_a_vector_is_found_by_its_words() {
     let path = directory.path().join("plain");
     let without = OpenOptions {
         embedder: Some("none".into()),
-        ..OpenOptions::create()
+        ..super::support::options()
     };
     let palace = Palace::open(&path, &without).unwrap();
     assert_eq!(

@@ -7,8 +7,8 @@ use loci_palace::{
     DrawerRef, Error, ErrorKind, Fact, FactQuery, Flag, ImportOptions, Palace, Selection,
 };
 
+use super::support::{Rng, Seeded, command, effort, fill, open, seed};
 use crate::forget::assert_nowhere;
-use crate::support::{Rng, Seeded, command, effort, fill, open, seed};
 
 fn fact(subject: &str, predicate: &str, object: &str) -> Fact {
     Fact {
@@ -482,6 +482,7 @@ fn a_source_that_is_not_there_is_told() {
     assert!(added.iter().all(|fact| fact.added));
 }
 
+on_disk! {
 #[test]
 fn forgetting_a_drawer_takes_along_what_was_superseded_and_what_took_its_place() {
     let directory = tempfile::tempdir().unwrap();
@@ -513,6 +514,7 @@ fn forgetting_a_drawer_takes_along_what_was_superseded_and_what_took_its_place()
     assert_eq!((outcome.forgotten, outcome.facts), (1, 2));
     palace.close().unwrap();
     assert_nowhere(&path, ["zanzibarword", "quetzalword"]);
+}
 }
 
 #[test]
@@ -555,6 +557,7 @@ fn chain(palace: &Palace) -> Vec<Fact> {
         .unwrap()
 }
 
+on_disk! {
 #[test]
 fn a_kill_at_any_moment_leaves_the_old_fact_or_the_new_one_in_force() {
     let seed = Seeded(seed());
@@ -589,7 +592,9 @@ fn a_kill_at_any_moment_leaves_the_old_fact_or_the_new_one_in_force() {
         );
     }
 }
+}
 
+on_disk! {
 #[test]
 fn of_two_processes_that_supersede_a_fact_one_wins_and_the_other_is_told_what_holds() {
     let directory = tempfile::tempdir().unwrap();
@@ -640,4 +645,5 @@ fn of_two_processes_that_supersede_a_fact_one_wins_and_the_other_is_told_what_ho
     );
     let missing: Result<_, Error> = supersede(&palace, of("x", "y", ""), &facts[0], None);
     assert!(missing.is_err());
+}
 }

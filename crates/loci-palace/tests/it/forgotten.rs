@@ -4,8 +4,8 @@ use std::fs;
 
 use loci_palace::{ImportOptions, MineOptions, Palace, Selection, mine};
 
-use crate::mined::{DRAWERS, Scene, document, line, mine, transcript, undo_of, with_word};
-use crate::support::{Rng, contents, files_below, open};
+use super::mined::{DRAWERS, Scene, document, line, mine, transcript, undo_of, with_word};
+use super::support::{Rng, contents, files_below, open};
 
 /// A section with a word that stands nowhere else.
 const WORD: &str = "quinquereme";
@@ -265,6 +265,7 @@ fn nothing_readable_of_a_forgotten_exchange_is_left_in_the_palace() {
     }
 }
 
+on_disk! {
 #[test]
 fn a_salvaged_palace_knows_what_was_forgotten() {
     let scene = Scene::new();
@@ -289,6 +290,7 @@ fn a_salvaged_palace_knows_what_was_forgotten() {
     mine(&fresh, &scene.tree(), &force(false));
     assert!(with_word(&fresh, WORD).is_none(), "it is back");
     assert!(with_word(&fresh, "## Section 2\n").is_some());
+}
 }
 
 #[test]

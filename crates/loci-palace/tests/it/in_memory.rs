@@ -3,10 +3,31 @@
 //!
 //! Each file is compiled a second time. It takes its helpers from `super`, which is this module here.
 
+/// There are no files and no other processes to test with.
+macro_rules! on_disk {
+    ($($test:item)*) => {};
+}
+
+#[path = "adding.rs"]
+mod adding;
 #[path = "diaries.rs"]
 mod diaries;
+#[path = "facts.rs"]
+mod facts;
+#[path = "forgotten.rs"]
+mod forgotten;
 #[path = "linking.rs"]
 mod linking;
+#[path = "mined.rs"]
+mod mined;
+#[path = "mining.rs"]
+mod mining;
+#[path = "projects.rs"]
+mod projects;
+#[path = "recall.rs"]
+mod recall;
+#[path = "undo.rs"]
+mod undo;
 #[path = "waking.rs"]
 mod waking;
 
@@ -19,6 +40,8 @@ mod support {
     use loci_palace::{OpenOptions, Palace, Registry};
 
     pub(crate) use crate::support::*;
+
+    pub(crate) const ON_DISK: bool = false;
 
     /// Palaces live as long as the process. Each opening is an instance of its own, as of another process.
     static PALACES: LazyLock<MemoryBackend> = LazyLock::new(MemoryBackend::new);

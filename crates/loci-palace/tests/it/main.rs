@@ -14,6 +14,11 @@
     reason = "the helpers of tests are tests"
 )]
 
+/// Tests about files and other processes. `in_memory` leaves them out.
+macro_rules! on_disk {
+    ($($test:item)*) => { $($test)* };
+}
+
 #[path = "../worker/foreign.rs"]
 mod foreign;
 #[path = "../worker/protocol.rs"]
@@ -37,6 +42,7 @@ mod forgotten_places;
 mod format;
 mod freshness;
 mod full_disk;
+#[allow(unused_imports, reason = "what only tests on disk use")]
 mod in_memory;
 mod linking;
 mod machines;

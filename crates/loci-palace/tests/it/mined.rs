@@ -10,7 +10,7 @@ use loci_palace::runs::RecordedRun;
 use loci_palace::{Meter, MineOptions, Palace, Reading, Source, Tree, mine, runs, sync, undo};
 use serde_json::Value;
 
-use crate::support::{Rng, Row, contents, open};
+use super::support::{Rng, Row, contents, open};
 
 pub(crate) const DRAWERS: &str = "drawers";
 
@@ -142,7 +142,7 @@ impl Scene {
 
     /// Mines until nothing has to be read: times are apart enough by then.
     pub(crate) fn mine_until_settled(&self, palace: &Palace) {
-        crate::support::wait_until("never settled", || {
+        super::support::wait_until("never settled", || {
             let report = self.mine(palace);
             assert_eq!(report.run, None, "{report:?}");
             report.bytes == 0
@@ -170,6 +170,9 @@ impl Scene {
             .verify(&loci_palace::verify::Request { deep: true })
             .unwrap();
         assert!(report.ok(), "{:?}", report.findings);
+        if !super::support::ON_DISK {
+            return;
+        }
         assert_eq!(
             self.strings(
                 "SELECT id FROM drawers WHERE origin <> 0 AND origin NOT IN (SELECT id FROM sources)"
@@ -202,6 +205,13 @@ impl Scene {
         let mut statement = db.prepare(sql).unwrap();
         let rows = statement.query_map([], |row| row.get(0)).unwrap();
         rows.collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    /// Panics unless a table of the ledger is empty. Only a palace on disk has tables.
+    pub(crate) fn assert_empty(&self, table: &str) {
+        if super::support::ON_DISK {
+            assert_eq!(self.number(&format!("SELECT count(*) FROM {table}")), 0);
+        }
     }
 
     pub(crate) fn seq(&self) -> i64 {

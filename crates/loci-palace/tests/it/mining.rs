@@ -18,11 +18,11 @@ use loci_palace::{
 };
 use serde_json::{Value, json};
 
-use crate::mined::{
+use super::mined::{
     DRAWERS, Scene, assert_same_shapes, document, ids_by_text, line, mine, runs, section, shapes,
     transcript, undo_of, with_word,
 };
-use crate::support::{Rng, Row, Seeded, contents, effort, open, seed, wait_until};
+use super::support::{Rng, Row, Seeded, contents, effort, last_change, open, seed, wait_until};
 
 fn forced() -> MineOptions {
     MineOptions {
@@ -40,7 +40,7 @@ fn an_unchanged_tree_is_not_read_and_nothing_is_written() {
     let palace = scene.open();
     let first = scene.mine(&palace);
     assert_eq!((first.files.read, first.run), (3, Some(1)), "{first:?}");
-    let (seq, rows) = (scene.seq(), contents(&palace, DRAWERS));
+    let (seq, rows) = (last_change(&palace, DRAWERS), contents(&palace, DRAWERS));
     scene.mine_until_settled(&palace);
     let second = scene.mine(&palace);
     assert_eq!(
@@ -49,7 +49,7 @@ fn an_unchanged_tree_is_not_read_and_nothing_is_written() {
         "{second:?}"
     );
     assert_eq!(second.files.unchanged, 3);
-    assert_eq!(scene.seq(), seq);
+    assert_eq!(last_change(&palace, DRAWERS), seq);
     assert_eq!(contents(&palace, DRAWERS), rows);
     assert_eq!(runs(&palace, DRAWERS, 10).len(), 1);
     // Another inode time alone: read once, filed never, settled later.
@@ -61,9 +61,13 @@ fn an_unchanged_tree_is_not_read_and_nothing_is_written() {
         (0, 3, None)
     );
     scene.mine_until_settled(&palace);
-    assert_eq!((scene.seq(), contents(&palace, DRAWERS)), (seq, rows));
+    assert_eq!(
+        (last_change(&palace, DRAWERS), contents(&palace, DRAWERS)),
+        (seq, rows)
+    );
 }
 
+on_disk! {
 #[test]
 fn other_bytes_of_the_same_size_and_times_are_found_within_the_step_of_the_clock() {
     let scene = Scene::new();
@@ -85,7 +89,9 @@ fn other_bytes_of_the_same_size_and_times_are_found_within_the_step_of_the_clock
     assert!(with_word(&palace, "tan in June").is_some());
     scene.assert_as_fresh(&palace);
 }
+}
 
+on_disk! {
 #[test]
 fn chunks_that_are_still_there_keep_id_vector_counts_and_other_peoples_keys() {
     let scene = Scene::new();
@@ -146,6 +152,7 @@ fn chunks_that_are_still_there_keep_id_vector_counts_and_other_peoples_keys() {
         "vectors of unchanged text were written again"
     );
     scene.assert_as_fresh(&palace);
+}
 }
 
 #[test]
@@ -364,6 +371,7 @@ fn lines_of(text: &str, start: i64, end: i64) -> String {
     span.strip_suffix('\r').unwrap_or(span).to_owned()
 }
 
+on_disk! {
 #[test]
 fn every_drawer_of_this_repository_is_its_lines_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
@@ -423,6 +431,7 @@ fn every_drawer_of_this_repository_is_its_lines_byte_for_byte() {
             );
         }
     }
+}
 }
 
 /// A source of its own kind: letters with a name and a hash, no files.
@@ -542,14 +551,17 @@ fn a_source_of_another_kind_is_mined_like_files() {
     let first = mine(&palace, &source, &options);
     assert_eq!((first.files.read, first.drawers.new), (2, 5));
     let before = ids_by_text(&palace);
-    let seq = scene.seq();
+    let seq = last_change(&palace, DRAWERS);
     let second = mine(&palace, &source, &options);
     assert_eq!(
         (second.files.read, second.files.unchanged, second.run),
         (0, 2, None)
     );
     assert_eq!(
-        (source.read.load(Ordering::Relaxed), scene.seq()),
+        (
+            source.read.load(Ordering::Relaxed),
+            last_change(&palace, DRAWERS)
+        ),
         (2, seq),
         "unchanged letters were read"
     );
@@ -584,6 +596,7 @@ fn a_source_of_another_kind_is_mined_like_files() {
     assert_eq!(ids_by_text(&palace), before);
 }
 
+on_disk! {
 /// One damaged drawer must not end a run: its source is named, all others are filed.
 #[test]
 fn a_source_with_a_damaged_drawer_fails_alone_and_is_named() {
@@ -629,4 +642,5 @@ fn a_source_with_a_damaged_drawer_fails_alone_and_is_named() {
         (1, 1),
         "{report:?}"
     );
+}
 }

@@ -6,7 +6,7 @@ use loci_palace::{
 };
 use serde_json::json;
 
-use crate::support::{contents, open};
+use super::support::{contents, open};
 
 const DRAWERS: &str = "drawers";
 
@@ -80,6 +80,7 @@ fn projects_go_through_export_and_import() {
     );
 }
 
+on_disk! {
 #[test]
 fn projects_survive_a_salvage() {
     let directory = tempfile::tempdir().unwrap();
@@ -101,6 +102,7 @@ fn projects_survive_a_salvage() {
         .unwrap();
     let palace = open(&path);
     assert_eq!(recorded(&palace), before);
+}
 }
 
 /// Drawers of two repositories in one wing, as palaces before format 6 have them.

@@ -8,7 +8,7 @@ use loci_palace::search::{Answer, Request as Question};
 use loci_palace::{Filter, OpenOptions, Palace, Period, Selection};
 use serde_json::{Value, json};
 
-use crate::support::{Op, Request, Row, Worker, cosine, open};
+use super::support::{Op, Request, Row, Worker, cosine, open};
 
 fn row(id: impl Into<String>, text: impl Into<String>, meta: &Value) -> Row {
     Row {
@@ -72,6 +72,7 @@ fn faces(n: usize) -> [String; 2] {
     ]
 }
 
+on_disk! {
 #[test]
 fn a_search_sees_one_commit_while_others_write() {
     const DRAWERS: usize = 16;
@@ -182,6 +183,7 @@ fn a_search_sees_one_commit_while_others_write() {
         .verify(&loci_palace::verify::Request { deep: true })
         .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
+}
 }
 
 #[test]
@@ -503,6 +505,7 @@ fn now() -> i64 {
         .as_millis() as i64
 }
 
+on_disk! {
 #[test]
 fn sources_of_any_shape_are_searched() {
     let directory = tempfile::tempdir().unwrap();
@@ -577,6 +580,7 @@ fn sources_of_any_shape_are_searched() {
         .verify(&loci_palace::verify::Request { deep: true })
         .unwrap();
     assert!(report.ok(), "{:?}", report.findings);
+}
 }
 
 #[test]

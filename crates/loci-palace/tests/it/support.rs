@@ -43,8 +43,22 @@ impl Drop for Seeded {
     }
 }
 
+/// Whether palaces are files. The same tests run on palaces in memory, see `in_memory.rs`.
+pub(crate) const ON_DISK: bool = true;
+
+/// How tests open a palace.
+pub(crate) fn options() -> OpenOptions {
+    OpenOptions::create()
+}
+
 pub(crate) fn open(path: &Path) -> Palace {
-    Palace::open(path, &OpenOptions::create()).unwrap()
+    Palace::open(path, &options()).unwrap()
+}
+
+/// The number of the last change of a collection.
+pub(crate) fn last_change(palace: &Palace, collection: &str) -> u64 {
+    let collection = palace.collection(collection, false).unwrap();
+    collection.maintenance_state().unwrap().seq
 }
 
 /// Waits until `done`, or panics after a generous while.

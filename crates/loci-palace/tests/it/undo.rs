@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use loci_palace::{Batch, ErrorKind, MetadataPatch, Palace, Selection, Swept, Undone};
 use serde_json::json;
 
-use crate::mined::{
+use super::mined::{
     DRAWERS, Scene, document, ids_by_text, runs, shapes, sync_of, undo_of, with_word,
 };
-use crate::support::{Request, Row, Worker, contents, wait_until};
+use super::support::{Request, Row, Worker, contents, wait_until};
 
 fn undo(palace: &Palace, run: Option<u64>) -> Undone {
     palace.undo(&undo_of(DRAWERS, run.unwrap())).unwrap()
@@ -58,7 +58,7 @@ fn the_undo_of_a_first_mine_leaves_nothing_and_a_new_mine_is_whole() {
         (5, 0, 0, 2)
     );
     assert!(told(&palace).is_empty());
-    assert_eq!(scene.number("SELECT count(*) FROM sources"), 0);
+    scene.assert_empty("sources");
     assert_eq!(
         runs(&palace, DRAWERS, 10)[0].state,
         loci_palace::RunState::Undone
@@ -114,7 +114,7 @@ fn undoing_all_runs_newest_first_leaves_nothing() {
         assert_eq!(&told(&palace), states.last().unwrap(), "run {run:?}");
         scene.assert_sound(&palace);
     }
-    assert_eq!(scene.number("SELECT count(*) FROM sources"), 0);
+    scene.assert_empty("sources");
 }
 
 #[test]
@@ -305,6 +305,7 @@ fn an_undo_keeps_what_people_did_to_the_drawers_of_a_re_mine() {
     assert!(report.ok(), "{:?}", report.findings);
 }
 
+on_disk! {
 #[test]
 fn the_undo_of_a_large_file_leaves_its_sections_as_they_were() {
     let scene = Scene::of_words();
@@ -334,6 +335,7 @@ fn the_undo_of_a_large_file_leaves_its_sections_as_they_were() {
     scene.write("large.md", with("A paragraph at the end.\n\n", 4_199));
     scene.mine(&palace);
     scene.assert_as_fresh(&palace);
+}
 }
 
 /// More files than one transaction of an undo takes back, some new, some changed, some gone.
@@ -369,11 +371,12 @@ fn the_undo_of_many_small_files_takes_back_what_was_added_changed_and_removed() 
     let all = undo(&palace, first);
     assert_eq!((all.removed, all.left), (300, 0), "{all:?}");
     assert!(told(&palace).is_empty());
-    assert_eq!(scene.number("SELECT count(*) FROM run_sources"), 0);
-    assert_eq!(scene.number("SELECT count(*) FROM sources"), 0);
+    scene.assert_empty("run_sources");
+    scene.assert_empty("sources");
     scene.assert_sound(&palace);
 }
 
+on_disk! {
 #[test]
 fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
     let scene = Scene::of_words();
@@ -426,4 +429,5 @@ fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
             "it was never killed in the middle"
         );
     }
+}
 }
