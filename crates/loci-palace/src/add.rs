@@ -228,6 +228,7 @@ impl Palace {
         let drawers = &self.masked_drawers(&request.drawers, &mut answer.masked);
         let mut ids = ids_of(drawers, request.duplicates);
         let (memory, about_embedder) = self.memory(&request.collection, true)?;
+        refuse_misfits(drawers, &memory)?;
         // Facts name their drawer in the same transaction, so its id must be known before.
         let with_facts = drawers.iter().any(|drawer| !drawer.facts.is_empty());
         if with_facts {
@@ -610,6 +611,26 @@ pub(crate) fn valid_threshold(threshold: f32) -> Result<f32> {
         format!("threshold {threshold}"),
         "is not a number from 0 to 1",
     ))
+}
+
+/// Refuses vectors that do not fit the collection, also of drawers that turn out to be duplicates:
+/// whether a call is refused must not depend on what is there.
+fn refuse_misfits(drawers: &[Drawer], memory: &Memory) -> Result<()> {
+    let Some(expected) = memory.collection.info().dimension else {
+        return Ok(());
+    };
+    let mut lengths = drawers
+        .iter()
+        .flat_map(|drawer| &drawer.vector)
+        .map(Vec::len);
+    match lengths.find(|length| *length != expected) {
+        None => Ok(()),
+        Some(got) => Err(Error::DimensionMismatch {
+            collection: memory.collection.name().to_owned(),
+            expected,
+            got,
+        }),
+    }
 }
 
 fn refuse_too_much(drawers: &[Drawer]) -> Result<()> {

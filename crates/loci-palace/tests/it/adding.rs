@@ -422,3 +422,16 @@ fn a_brief_answer_about_many_drawers_names_similar_ones_and_quotes_none() {
     }
     assert_eq!(joined, many);
 }
+
+#[test]
+fn a_vector_that_does_not_fit_is_refused_even_if_the_text_is_there() {
+    let (_directory, palace) = palace();
+    outcomes(&palace, &[new("Backups run at four.", "a")]);
+    let misfit = Drawer {
+        vector: Some(vec![1.0, 0.0, 0.0]),
+        ..new("Backups run at four.", "a")
+    };
+    let refused = palace.add(&request(&[misfit])).unwrap_err();
+    assert_eq!(refused.code(), "dimension_mismatch", "{refused}");
+    assert_eq!(count(&palace), 1);
+}
