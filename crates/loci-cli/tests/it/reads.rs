@@ -95,7 +95,8 @@ fn status_tells_counts_settings_and_the_state_of_the_index() {
         json!([{
             "name": "drawers", "drawers": 2, "vectors": 1, "dimension": 3, "metric": "cosine",
             "embedder": null,
-            "index": {"covered": null, "tail": 1, "due": false, "held_back": null},
+            "index": {"covered": null, "tail": 1, "due": false, "held_back": null, "seq": 3,
+                "tombstones": 0, "vectors": 1},
         }])
     );
     assert_eq!(status["palace"], dir.palace().to_str().unwrap());

@@ -1,6 +1,8 @@
 //! Forgetting: drawers go with every state of them that is kept, and their texts are noted so that they
 //! do not come back.
 
+use std::collections::BTreeSet;
+
 use loci_core::ledger::forgotten::{
     NEIGHBOURS, NewRecord, has_neighbours, place_of, record_of, source_hash, with_neighbours,
 };
@@ -72,12 +74,17 @@ pub(in crate::memory) fn forget(
     if selection.filter.is_some() || selection.document.is_some() || selection.period.is_some() {
         gone.clear();
     }
+    let kept_before = kept_ids(state);
     for record in &records {
         note(state, &key, *record);
     }
+    note_kept(state, &key, &gone);
     clean_marks(state, &records);
+    let mut removed: BTreeSet<String> = BTreeSet::new();
     for record in &records {
-        gone.push(palace.collection(name)?.drawers[record].id.clone());
+        let id = palace.collection(name)?.drawers[record].id.clone();
+        removed.insert(id.clone());
+        gone.push(id);
         outcome.forgotten += usize::from(filing::remove(palace, name, *record)?);
     }
     let state = palace.collection_mut(name)?;
@@ -90,9 +97,16 @@ pub(in crate::memory) fn forget(
                 .map(|row| row.name.as_str());
             let place = place_of(&key, source, &kept.drawer.metadata);
             let text = kept.drawer.document.as_deref();
-            !gone.contains(&kept.drawer.id) && !text.is_some_and(|text| book.is_in(text, place))
+            let goes =
+                gone.contains(&kept.drawer.id) || text.is_some_and(|text| book.is_in(text, place));
+            if goes {
+                only_kept.insert(kept.drawer.id.clone());
+            }
+            !goes
         });
     }
+    only_kept.retain(|id| !removed.contains(id));
+    outcome.forgotten += only_kept.len();
     let is_gone = |drawer: &DrawerRef| drawer.collection == name && gone.contains(&drawer.id);
     palace
         .facts
@@ -109,6 +123,44 @@ pub(in crate::memory) fn forget(
     Ok(outcome)
 }
 
+/// Ids of drawers that runs took out and keep for their undo.
+fn kept_ids(state: &State) -> BTreeSet<String> {
+    let steps = state.mined.steps.values();
+    let kept = steps.flat_map(|step| &step.kept);
+    kept.filter(|kept| kept.with_text)
+        .map(|kept| kept.drawer.id.clone())
+        .collect()
+}
+
+/// Notes the texts of drawers that a run took out and keeps for its undo.
+fn note_kept(state: &mut State, key: &[u8; 32], ids: &[String]) {
+    let steps = state.mined.steps.values();
+    let kept: Vec<(u64, Drawer)> = steps
+        .flat_map(|step| &step.kept)
+        .filter(|kept| kept.with_text && ids.contains(&kept.drawer.id))
+        .filter(|kept| !state.drawers.contains_key(&kept.record))
+        .map(|kept| (kept.record, kept.drawer.clone()))
+        .collect();
+    for (record, drawer) in kept {
+        note_text(state, key, record, &drawer);
+    }
+}
+
+/// Notes the text of a drawer with its place.
+fn note_text(state: &mut State, key: &[u8; 32], record: u64, drawer: &Drawer) {
+    let source = state.mined.sources.get(&drawer.origin);
+    let mut place = place_of(key, source.map(|row| row.name.as_str()), &drawer.metadata);
+    if has_neighbours(place) {
+        let (before, after) = neighbours(state, record, drawer);
+        place = with_neighbours(key, place, &before, &after);
+    }
+    if let Some(text) = &drawer.document
+        && let Some(noted) = record_of(key, text, place)
+    {
+        state.mined.note(noted);
+    }
+}
+
 /// Notes the text of a drawer that is about to go, and removes earlier states of its place.
 fn note(state: &mut State, key: &[u8; 32], record: u64) {
     let Some(drawer) = state.drawers.get(&record).cloned() else {
@@ -119,16 +171,7 @@ fn note(state: &mut State, key: &[u8; 32], record: u64) {
         .sources
         .get(&drawer.origin)
         .map(|row| row.name.clone());
-    let mut place = place_of(key, source.as_deref(), &drawer.metadata);
-    if has_neighbours(place) {
-        let (before, after) = neighbours(state, record, &drawer);
-        place = with_neighbours(key, place, &before, &after);
-    }
-    if let Some(text) = &drawer.document
-        && let Some(noted) = record_of(key, text, place)
-    {
-        state.mined.note(noted);
-    }
+    note_text(state, key, record, &drawer);
     if let Some(row) = state.mined.sources.get_mut(&drawer.origin) {
         row.revision += 1;
     }
