@@ -5,10 +5,11 @@ mod adoption;
 use std::path::Path;
 
 use loci_core::{MetaValue, Metadata, Metric, Result};
+use rusqlite::Row;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
 use serde_json::Value;
 
+use crate::queue::NUMBER_HOLDER;
 use crate::seq::SeqId;
 use crate::snapshot::{Snapshot, unreadable};
 
@@ -24,6 +25,9 @@ pub struct Version {
     /// Whether migrations are recorded at all.
     pub has_migrations: bool,
 }
+
+/// No ChromaDB has counted its writes beyond this.
+const COUNTED: u64 = 1 << 53;
 
 /// Where ChromaDB puts everything unless told.
 const DEFAULT_TENANT: &str = "default_tenant";
@@ -187,6 +191,8 @@ impl CollectionRow {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) version: Version,
+    /// A number above this was never given to a write: it is a damaged one.
+    pub(crate) highest_credible: u64,
     pub(crate) collections: Vec<CollectionRow>,
 }
 
@@ -196,6 +202,7 @@ impl Catalog {
         let read = || -> rusqlite::Result<Self> {
             Ok(Self {
                 version: Version::read(snapshot)?,
+                highest_credible: highest_in_queue(snapshot)?.max(COUNTED),
                 collections: with_lost(snapshot, directory, collections(snapshot)?)?,
             })
         };
@@ -444,11 +451,18 @@ fn sync_threshold(metadata: &Metadata, schema: Option<&Value>) -> Option<u64> {
     }
 }
 
-/// The highest sequence number that was ever given out, as far as the tables still tell.
-pub(crate) fn highest_in_queue(connection: &Connection) -> rusqlite::Result<Option<u64>> {
-    connection.query_row("SELECT max(seq_id) FROM embeddings_queue", [], |row| {
-        Ok(row
-            .get::<_, Option<i64>>(0)?
-            .and_then(|seq| u64::try_from(seq).ok()))
-    })
+/// The highest number in the queue. A number beyond all that count does not count where nothing but
+/// a holder has it.
+pub(crate) fn highest_in_queue(snapshot: &Snapshot) -> rusqlite::Result<u64> {
+    if !snapshot.has_table("embeddings_queue") {
+        return Ok(0);
+    }
+    let highest: Option<i64> = snapshot.connection().query_row(
+        "SELECT max(seq_id) FROM embeddings_queue WHERE seq_id <= ?1 OR id IS NOT ?2",
+        (COUNTED as i64, NUMBER_HOLDER),
+        |row| row.get(0),
+    )?;
+    Ok(highest
+        .and_then(|number| u64::try_from(number).ok())
+        .unwrap_or(0))
 }
