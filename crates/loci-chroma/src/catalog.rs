@@ -173,6 +173,11 @@ impl CollectionRow {
         Ok(())
     }
 
+    /// Whether it stands for rows of records that name a segment which the catalog does not have.
+    pub(crate) fn is_stray_segment(&self) -> bool {
+        self.lost && self.metadata_segment.as_ref() == Some(&self.id)
+    }
+
     /// The segment that holds its records.
     pub(crate) fn record_segment(&self) -> Option<&str> {
         let segment = self.metadata_segment.as_ref();
