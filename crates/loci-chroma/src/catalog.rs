@@ -5,10 +5,11 @@ mod adoption;
 use std::path::Path;
 
 use loci_core::{MetaValue, Metadata, Metric, Result};
+use rusqlite::Row;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row};
 use serde_json::Value;
 
+use crate::queue::NUMBER_HOLDER;
 use crate::seq::SeqId;
 use crate::snapshot::{Snapshot, unreadable};
 
@@ -24,6 +25,9 @@ pub struct Version {
     /// Whether migrations are recorded at all.
     pub has_migrations: bool,
 }
+
+/// No ChromaDB has counted its writes beyond this.
+const COUNTED: u64 = 1 << 53;
 
 /// Where ChromaDB puts everything unless told.
 const DEFAULT_TENANT: &str = "default_tenant";
@@ -169,6 +173,11 @@ impl CollectionRow {
         Ok(())
     }
 
+    /// Whether it stands for rows of records that name a segment which the catalog does not have.
+    pub(crate) fn is_stray_segment(&self) -> bool {
+        self.lost && self.metadata_segment.as_ref() == Some(&self.id)
+    }
+
     /// The segment that holds its records.
     pub(crate) fn record_segment(&self) -> Option<&str> {
         let segment = self.metadata_segment.as_ref();
@@ -187,6 +196,8 @@ impl CollectionRow {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) version: Version,
+    /// A number above this was never given to a write: it is a damaged one.
+    pub(crate) highest_credible: u64,
     pub(crate) collections: Vec<CollectionRow>,
 }
 
@@ -196,6 +207,7 @@ impl Catalog {
         let read = || -> rusqlite::Result<Self> {
             Ok(Self {
                 version: Version::read(snapshot)?,
+                highest_credible: highest_in_queue(snapshot)?.max(COUNTED),
                 collections: with_lost(snapshot, directory, collections(snapshot)?)?,
             })
         };
@@ -444,11 +456,18 @@ fn sync_threshold(metadata: &Metadata, schema: Option<&Value>) -> Option<u64> {
     }
 }
 
-/// The highest sequence number that was ever given out, as far as the tables still tell.
-pub(crate) fn highest_in_queue(connection: &Connection) -> rusqlite::Result<Option<u64>> {
-    connection.query_row("SELECT max(seq_id) FROM embeddings_queue", [], |row| {
-        Ok(row
-            .get::<_, Option<i64>>(0)?
-            .and_then(|seq| u64::try_from(seq).ok()))
-    })
+/// The highest number in the queue. A number beyond all that count does not count where nothing but
+/// a holder has it.
+pub(crate) fn highest_in_queue(snapshot: &Snapshot) -> rusqlite::Result<u64> {
+    if !snapshot.has_table("embeddings_queue") {
+        return Ok(0);
+    }
+    let highest: Option<i64> = snapshot.connection().query_row(
+        "SELECT max(seq_id) FROM embeddings_queue WHERE seq_id <= ?1 OR id IS NOT ?2",
+        (COUNTED as i64, NUMBER_HOLDER),
+        |row| row.get(0),
+    )?;
+    Ok(highest
+        .and_then(|number| u64::try_from(number).ok())
+        .unwrap_or(0))
 }

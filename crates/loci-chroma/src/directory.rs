@@ -62,6 +62,11 @@ impl Directory {
         &self.catalog.version
     }
 
+    /// A number above this was never given to a write: a watermark or a record that bears it is damaged.
+    pub(crate) fn highest_credible(&self) -> u64 {
+        self.catalog.highest_credible
+    }
+
     /// Its collections.
     pub fn collections(&self) -> &[CollectionRow] {
         &self.catalog.collections

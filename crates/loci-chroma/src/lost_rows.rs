@@ -14,9 +14,11 @@ use loci_core::{Metadata, Result};
 use rusqlite::Connection;
 use serde::Serialize;
 
+use crate::catalog::CollectionRow;
 use crate::directory::Directory;
 use crate::records::Reader;
 use crate::snapshot::{Snapshot, unreadable};
+use crate::survey::live;
 
 use content::Content;
 use expected::{Expected, Missing};
@@ -77,6 +79,18 @@ pub(crate) struct LostRows {
     pub(crate) candidates: Vec<Candidate>,
     /// Numbers of rows with metadata that belong to no record, and to none whose row is gone.
     pub(crate) left_over: BTreeSet<i64>,
+    pub(crate) strays: Vec<Stray>,
+}
+
+/// A row that names a segment which the catalog does not have, with an id that one collection lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stray {
+    pub(crate) id: String,
+    row: i64,
+    /// The place of the collection that stands for the segment.
+    pub(crate) segment: usize,
+    /// The place of the collection whose index or queue has the id.
+    pub(crate) collection: usize,
 }
 
 impl LostRows {
@@ -92,7 +106,9 @@ impl LostRows {
         let read = || -> rusqlite::Result<Self> {
             let orphans = orphans(directory.snapshot())?;
             let indexed = directory.snapshot().indexed_rows();
-            let with_labels = !orphans.is_empty() || !indexed.is_empty();
+            let mut collections = directory.collections().iter();
+            let stray = collections.any(CollectionRow::is_stray_segment);
+            let with_labels = !orphans.is_empty() || !indexed.is_empty() || stray;
             if !with_labels && !has_queue(directory.snapshot())? {
                 return Ok(Self::default());
             }
@@ -127,6 +143,7 @@ impl Search<'_> {
         self.found
             .restored
             .resize_with(self.expected.len(), Vec::new);
+        self.found.strays = self.strays()?;
         // The strongest evidence first: each pair is a neighbour for the next.
         self.by_index();
         self.settle();
@@ -142,6 +159,46 @@ impl Search<'_> {
             restored.sort_by_key(|restored| (restored.row.is_none(), restored.row, restored.seq));
         }
         Ok(self.found)
+    }
+
+    /// Rows of stray segments. An id that several rows have or several collections lack tells nothing.
+    fn strays(&self) -> rusqlite::Result<Vec<Stray>> {
+        let mut rows: HashMap<String, Vec<(usize, i64)>> = HashMap::new();
+        for (at, collection) in self.directory.collections().iter().enumerate() {
+            let Some(segment) = collection.record_segment() else {
+                continue;
+            };
+            if collection.is_stray_segment() {
+                for record in live::rows(self.directory.snapshot(), segment)?.stored {
+                    let places = rows.entry(record.id).or_default();
+                    places.extend(record.row.map(|row| (at, row)));
+                }
+            }
+        }
+        let mut lacking: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, expected) in self.expected.iter().enumerate() {
+            for missing in expected.missing() {
+                lacking.entry(&missing.id).or_default().push(at);
+            }
+        }
+        let mut strays: Vec<Stray> = rows
+            .into_iter()
+            .filter_map(|(id, places)| {
+                let ([(segment, row)], [collection]) =
+                    (places.as_slice(), lacking.get(id.as_str())?.as_slice())
+                else {
+                    return None;
+                };
+                Some(Stray {
+                    row: *row,
+                    segment: *segment,
+                    collection: *collection,
+                    id,
+                })
+            })
+            .collect();
+        strays.sort_by_key(|stray| stray.row);
+        Ok(strays)
     }
 
     fn settle(&mut self) {
@@ -396,14 +453,27 @@ impl Search<'_> {
             .collect();
         let damaged = !self.found.candidates.is_empty()
             || self.found.restored.iter().any(|of| !of.is_empty());
+        let strays: HashMap<(usize, &str), i64> = self
+            .found
+            .strays
+            .iter()
+            .map(|stray| ((stray.collection, stray.id.as_str()), stray.row))
+            .collect();
+        let mut without_row = Vec::new();
         for (at, expected) in self.expected.iter().enumerate() {
-            let left = expected.missing().iter();
-            self.found
-                .unresolved
-                .push(left.clone().map(|missing| missing.id.clone()).collect());
-            for missing in left.filter(|_| damaged) {
-                if !named.contains(&(at, missing.id.clone())) {
-                    let mut candidate = self.without_row(at, missing)?;
+            let mut unresolved = Vec::new();
+            for missing in expected.missing() {
+                let stray = strays.get(&(at, missing.id.as_str()));
+                let mut candidate = self.without_row(at, missing)?;
+                // Its row is there, under another segment, with all that is known of it.
+                if let Some(row) = stray
+                    && (candidate.document.is_none()
+                        || candidate.document == self.reader.content(*row)?.document)
+                {
+                    continue;
+                }
+                unresolved.push(missing.id.clone());
+                if damaged && !named.contains(&(at, missing.id.clone())) {
                     // A text stands on one line: on that of its row.
                     if candidate
                         .document
@@ -413,10 +483,12 @@ impl Search<'_> {
                         candidate.document = None;
                         candidate.metadata = Metadata::default();
                     }
-                    self.found.candidates.push(candidate);
+                    without_row.push(candidate);
                 }
             }
+            self.found.unresolved.push(unresolved);
         }
+        self.found.candidates.extend(without_row);
         Ok(())
     }
 

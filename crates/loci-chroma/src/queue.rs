@@ -6,6 +6,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::snapshot::Snapshot;
 
+/// The id in rows that a repair writes to hold a number: the deletion of a record that nobody has.
+pub(crate) const NUMBER_HOLDER: &str = "loci:holds-this-number";
+
 /// What an entry does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {

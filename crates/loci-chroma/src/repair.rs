@@ -27,6 +27,7 @@ mod tables;
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests;
 mod verify;
+mod watermarks;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

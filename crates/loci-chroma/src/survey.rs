@@ -161,7 +161,8 @@ impl Directory {
             .metadata_seq
             .as_ref()
             .and_then(SeqId::value)
-            .unwrap_or(records.highest);
+            .filter(|mark| *mark <= self.highest_credible())
+            .unwrap_or_else(|| records.highest(self.highest_credible()));
 
         let lengths = lengths(&queue);
         let files = self.index_files(row, &lengths);
@@ -188,7 +189,15 @@ impl Directory {
             .map(Segment::dimension)
             .or_else(|| most_common(&lengths))
             .or(row.dimension);
-        let stored_watermark = row.vector_seq.as_ref().and_then(SeqId::value);
+        // One that was never given out says that the files were written, and not up to where: the
+        // index is compared with all that the records have taken over.
+        let stored_watermark = row.vector_seq.as_ref().and_then(SeqId::value).map(|mark| {
+            if mark <= self.highest_credible() {
+                mark
+            } else {
+                metadata_watermark
+            }
+        });
         let vector_watermark =
             stored_watermark.or_else(|| map.as_ref().and_then(|map| map.max_seq_id));
 

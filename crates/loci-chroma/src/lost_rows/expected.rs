@@ -135,7 +135,7 @@ impl Expected {
         };
         let queue = queue::read(snapshot, &row.id)?;
         let watermark = row.metadata_seq.as_ref().and_then(SeqId::value);
-        let watermark = watermark.unwrap_or(records.highest);
+        let watermark = watermark.unwrap_or_else(|| records.highest(directory.highest_credible()));
         if !with_labels && !names_others(&queue, watermark, &records) {
             return Ok(Self::default());
         }

@@ -9,7 +9,9 @@ use rusqlite::Connection;
 
 use super::plan::Work;
 use super::report::Change;
-use super::{database, pending, queue, records, removed, restore, rows, sequence, tables};
+use super::{
+    database, pending, queue, records, removed, restore, rows, sequence, tables, watermarks,
+};
 use crate::directory::DATABASE;
 
 /// What would be changed.
@@ -42,6 +44,7 @@ fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>>
         changes.extend(pending::null_documents(connection, write).map_err(failed)?);
         changes.extend(pending::settle(connection, work, write).map_err(failed)?);
     }
+    changes.extend(watermarks::lower(connection, work, write).map_err(failed)?);
     changes.extend(queue::write_back(connection, work, write)?);
     changes.extend(queue::keep_highest(connection, work, write).map_err(failed)?);
     changes.retain(|change| change.count > 0);

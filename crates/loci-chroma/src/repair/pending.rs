@@ -8,7 +8,7 @@ use rusqlite::{Connection, Result, params};
 
 use super::database::has_table;
 use super::plan::{Plan, Work};
-use super::queue::{OWN, watermark};
+use super::queue::OWN;
 use super::records::number;
 use super::report::Change;
 use super::sequence::stored;
@@ -32,7 +32,7 @@ pub(super) fn settle(connection: &Connection, work: &Work, write: bool) -> Resul
         let Some(dimension) = plan.dimension else {
             continue;
         };
-        let mark = watermark(connection, plan)?;
+        let mark = plan.watermark();
         let rows = waiting(connection, plan, mark, dimension)?;
         let unusable = rows.iter().filter(|row| !row.usable).count();
         if let Some(segment) = plan

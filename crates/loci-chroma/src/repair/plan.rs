@@ -15,9 +15,6 @@ use crate::seq::SeqId;
 use crate::snapshot::Access;
 use crate::survey::{Live, Origin, Survey};
 
-/// Numbers above this were never issued.
-const HIGHEST: u64 = 1 << 53;
-
 /// Findings about a collection that a new index does not mend.
 const NOT_OF_THE_INDEX: [FindingCode; 12] = [
     FindingCode::DimensionNull,
@@ -62,6 +59,8 @@ pub(crate) struct Work {
     /// Sequence numbers are still 8-byte blobs, and ChromaDB will convert them itself.
     pub(super) blob_ids_pending: bool,
     pub(super) full_text_damaged: bool,
+    /// A number above this was never given to a write.
+    pub(super) highest_credible: i64,
     /// Nothing but the write-back is done.
     pub(super) only_vectors: bool,
 }
@@ -83,8 +82,6 @@ pub(crate) struct Plan {
     pub(super) dimension: Option<usize>,
     /// The segment of its records, also where the catalog has lost it.
     pub(super) metadata_segment: Option<String>,
-    /// Up to where the records have taken the queue over; nothing if that must be asked of the records.
-    pub(super) watermark: Option<i64>,
     /// ChromaDB would measure distances otherwise than the metadata says.
     pub(super) metric_forgotten: bool,
     /// Vectors to write into the queue; then the segment is set aside.
@@ -112,6 +109,7 @@ impl Work {
             plans,
             blob_ids_pending: directory.version().blob_ids_pending(),
             full_text_damaged: !directory.snapshot().index_damage().is_empty(),
+            highest_credible: i64::try_from(directory.highest_credible()).unwrap_or(i64::MAX),
             only_vectors: matches!(choice, Choice::Segments(_)),
         })
     }
@@ -202,9 +200,6 @@ impl Plan {
             vector_watermark: survey.vector_watermark,
             dimension: survey.dimension,
             metadata_segment: survey.metadata_segment,
-            watermark: Some(survey.metadata_watermark)
-                .filter(|mark| *mark < HIGHEST)
-                .and_then(|mark| i64::try_from(mark).ok()),
             metric_forgotten: survey
                 .findings
                 .iter()
@@ -213,6 +208,11 @@ impl Plan {
             spool,
             outcome,
         })
+    }
+
+    /// Up to where the records have taken the queue over, as the database holds numbers.
+    pub(super) fn watermark(&self) -> i64 {
+        i64::try_from(self.mark).unwrap_or(0)
     }
 
     /// Records that are moved into a file.

@@ -15,13 +15,12 @@ use super::report::Change;
 use super::sequence::stored;
 use super::spool::Spool;
 use crate::directory::DATABASE;
+use crate::queue::NUMBER_HOLDER;
 
 const UPSERT: i64 = 2;
 const DELETE: i64 = 3;
 /// Rows of one collection: a topic ends with its id.
 pub(super) const OWN: &str = "substr(topic, -length(?1)) = ?1";
-/// The deletion of a record that nobody has: a row that holds a number and does nothing.
-const NOBODY: &str = "loci:holds-this-number";
 
 /// Writes the vectors of every collection whose index is given up.
 pub(super) fn write_back(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
@@ -50,7 +49,7 @@ fn write_collection(
         database::failed(Path::new(DATABASE), "writing vectors to", &error)
     };
     let topic = topic(connection, plan).map_err(failed)?;
-    let mut mark = watermark(connection, plan).map_err(failed)?;
+    let mut mark = plan.watermark();
     connection
         .execute(
             &format!("DELETE FROM embeddings_queue WHERE {OWN} AND seq_id <= ?2"),
@@ -111,19 +110,6 @@ fn insert_all(
     })
 }
 
-/// The watermark of the records; where it makes no sense, the highest number that one of them bears.
-pub(super) fn watermark(connection: &Connection, plan: &Plan) -> rusqlite::Result<i64> {
-    match (plan.watermark, &plan.metadata_segment) {
-        (Some(mark), _) => Ok(mark),
-        (None, None) => Ok(0),
-        (None, Some(segment)) => connection.query_row(
-            "SELECT coalesce(max(sequence_number(seq_id)), 0) FROM embeddings WHERE segment_id = ?1",
-            [segment],
-            |row| row.get(0),
-        ),
-    }
-}
-
 /// The topic under which the collection's rows stand in the queue.
 fn topic(connection: &Connection, plan: &Plan) -> rusqlite::Result<String> {
     let known: Option<String> = connection
@@ -180,7 +166,8 @@ fn raised(connection: &Connection, plan: &Plan, wanted: usize) -> Result<i64> {
         });
     }
     let (highest, marks) = heights(connection).map_err(failed)?;
-    Ok(highest.max(marks.map_or(0, |(_, mark)| mark)) + wanted as i64)
+    let highest = highest.max(marks.map_or(0, |(_, mark)| mark));
+    Ok(highest.saturating_add(wanted as i64))
 }
 
 /// The highest row of the queue, and the highest watermark with its segment.
@@ -193,7 +180,8 @@ fn heights(connection: &Connection) -> rusqlite::Result<(i64, Option<(String, i6
     let mark = connection
         .query_row(
             "SELECT max_seq_id.segment_id, sequence_number(max_seq_id.seq_id) AS mark FROM max_seq_id \
-             JOIN segments ON segments.id = max_seq_id.segment_id WHERE mark IS NOT NULL ORDER BY mark DESC LIMIT 1",
+             JOIN segments ON segments.id = max_seq_id.segment_id \
+             JOIN collections ON collections.id = segments.collection WHERE mark IS NOT NULL ORDER BY mark DESC LIMIT 1",
             [],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
@@ -207,7 +195,7 @@ pub(super) fn keep_highest(
     work: &Work,
     write: bool,
 ) -> rusqlite::Result<Vec<Change>> {
-    for table in ["max_seq_id", "segments", "embeddings_queue"] {
+    for table in ["max_seq_id", "segments", "collections", "embeddings_queue"] {
         if !database::has_table(connection, table)? {
             return Ok(Vec::new());
         }
@@ -233,7 +221,7 @@ pub(super) fn keep_highest(
     if write {
         connection.execute(
             "INSERT INTO embeddings_queue (seq_id, operation, topic, id, metadata) VALUES (?1, ?2, ?3, ?4, '{}')",
-            params![mark, DELETE, topic(connection, owner)?, NOBODY],
+            params![mark, DELETE, topic(connection, owner)?, NUMBER_HOLDER],
         )?;
     }
     Ok(vec![Change::new("queue brought up to its watermark", 1)])

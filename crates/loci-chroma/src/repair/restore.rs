@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::database::has_table;
 use super::plan::{Plan, Work};
-use super::queue::watermark;
 use super::report::Change;
 
 const ADD: i64 = 0;
@@ -51,7 +50,7 @@ fn lost(
     } else {
         ""
     };
-    let mark = watermark(connection, plan)?;
+    let mark = plan.watermark();
     let mut statement = connection.prepare(&format!(
         "SELECT record.id, sequence_number(record.seq_id), queue.seq_id, queue.operation, queue.metadata \
          FROM embeddings_queue AS queue CROSS JOIN embeddings AS record \

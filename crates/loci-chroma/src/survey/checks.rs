@@ -81,19 +81,23 @@ impl Scene<'_> {
     fn segments(&self, found: &mut Vec<Finding>) {
         if self.row.lost {
             let records = self.records.stored.len() as u64;
-            found.push(
-                Finding::new(
-                    "collection_lost",
-                    Severity::Error,
-                    format!(
-                        "{} to no collection: the catalog has lost it, and its name with it",
-                        counted(records, "record belongs", "records belong")
-                    ),
+            let message = if self.row.is_stray_segment() {
+                format!(
+                    "{} a segment that the catalog does not have, so no collection has them",
+                    counted(records, "record names", "records name")
                 )
-                .with("collection_id", self.row.id.as_str())
-                .with("records", records)
-                .then("ChromaDB does not know that they are there")
-                .fix(self.import()),
+            } else {
+                format!(
+                    "{} to no collection: the catalog has lost it, and its name with it",
+                    counted(records, "record belongs", "records belong")
+                )
+            };
+            found.push(
+                Finding::new("collection_lost", Severity::Error, message)
+                    .with("collection_id", self.row.id.as_str())
+                    .with("records", records)
+                    .then("ChromaDB does not know that they are there")
+                    .fix(self.import()),
             );
             return;
         }

@@ -31,8 +31,6 @@ pub(crate) struct Records {
     pub(crate) blob_ids: u64,
     /// Rows whose sequence id cannot be read or was converted twice.
     pub(crate) odd_ids: u64,
-    /// The highest number among the rows.
-    pub(crate) highest: u64,
     /// Rows whose id is not text.
     pub(crate) nameless: u64,
 }
@@ -59,7 +57,6 @@ pub(crate) fn rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result<Recor
             Some(SeqId::Poisoned { .. } | SeqId::Unreadable(_)) | None => records.odd_ids += 1,
         }
         let seq = seq.and_then(|seq| seq.value());
-        records.highest = records.highest.max(seq.unwrap_or(0));
         records.stored.push(Stored {
             row: Some(row.get(0)?),
             id: String::from_utf8_lossy(id).into_owned(),
@@ -84,6 +81,18 @@ pub(crate) fn other_rows(snapshot: &Snapshot, segment: &str) -> rusqlite::Result
 }
 
 impl Records {
+    /// The highest number among the rows that are there, without those above `limit`.
+    pub(crate) fn highest(&self, limit: u64) -> u64 {
+        let rows = self
+            .stored
+            .iter()
+            .filter(|record| record.restored.is_none());
+        rows.filter_map(|record| record.seq)
+            .filter(|seq| *seq <= limit)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// Adds records whose rows are gone, each in its place.
     pub(crate) fn restore(&mut self, rows: &[RestoredRow]) {
         let restored = rows.iter().map(|restored| Stored {

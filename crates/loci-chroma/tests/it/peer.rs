@@ -107,7 +107,12 @@ fn problem(seen: &Value, uncertain: bool) -> Option<String> {
 
 /// Puts a copy of the directory before the real chromadb 1.5.9; `None` without it.
 pub fn judge(directory: &Path, expected: &Expected) -> Option<Judgement> {
-    let python = python(CHROMADB)?;
+    judge_by(CHROMADB, directory, expected)
+}
+
+/// The same with another release.
+pub fn judge_by(variable: &str, directory: &Path, expected: &Expected) -> Option<Judgement> {
+    let python = python(variable)?;
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
     copy_tree(directory, &copy);
@@ -120,6 +125,32 @@ pub fn judge(directory: &Path, expected: &Expected) -> Option<Judgement> {
     );
     assert!(output.status.success(), "the judge failed: {output:?}");
     Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// Adds a record to the directory itself with one process; gives what a second one finds: the count, the text by id and
+/// the id by vector.
+pub fn add_and_look(variable: &str, directory: &Path, collection: &str) -> Option<Value> {
+    const ADD: &str = "import chromadb, sys\n\
+        c = chromadb.PersistentClient(sys.argv[1]).get_collection(sys.argv[2], embedding_function=None)\n\
+        c.add(ids=['added later'], embeddings=[[9.0] * 15 + [-9.0]], documents=['a later text'])";
+    const LOOK: &str = "import chromadb, json, sys\n\
+        c = chromadb.PersistentClient(sys.argv[1]).get_collection(sys.argv[2], embedding_function=None)\n\
+        print(json.dumps([c.count(), c.get(ids=['added later'])['documents'],\n\
+        c.query(query_embeddings=[[9.0] * 15 + [-9.0]], n_results=1)['ids'][0]]))";
+    let python = python(variable)?;
+    let mut found = Value::Null;
+    for code in [ADD, LOOK] {
+        let output = Command::new(&python)
+            .args(["-c", code])
+            .arg(directory)
+            .arg(collection)
+            .env("ANONYMIZED_TELEMETRY", "False")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        found = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    }
+    Some(found)
 }
 
 /// The real chromadb 1.5.9 opens the directory itself and counts, which migrates it and writes to it.

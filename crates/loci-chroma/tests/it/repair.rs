@@ -3,6 +3,7 @@
 mod disturbed;
 mod moved;
 mod tables;
+mod watermarks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

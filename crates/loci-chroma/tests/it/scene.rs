@@ -114,6 +114,12 @@ impl Scene {
         ))
     }
 
+    /// The standard scene right after a flush: the index of the first collection has everything.
+    pub fn flushed() -> Option<Self> {
+        let folder = written(&standard_plan())?;
+        Some(Self::staged(&folder, "flushed", "flushed", None))
+    }
+
     /// Collections `one` and `two` whose records have the same ids, each with its length of vectors and its number of operations between
     /// flushes.
     pub fn twins(records: usize, dimensions: [usize; 2], thresholds: [usize; 2]) -> Option<Self> {

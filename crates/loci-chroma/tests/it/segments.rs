@@ -114,3 +114,59 @@ fn records_whose_collection_is_not_certain_come_as_a_collection_of_their_own() {
         2
     );
 }
+
+/// The rows are there, with id and text; only their segment is wrong.
+#[test]
+fn rows_that_name_no_segment_are_not_called_gone() {
+    let Some(scene) = Scene::standard() else {
+        return;
+    };
+    damage(
+        &scene,
+        "UPDATE embeddings SET segment_id = 'nope' WHERE id % 4 = 0",
+    );
+    let stray = "SELECT count(*) FROM embeddings WHERE segment_id = 'nope'";
+    let stray: u64 = scene
+        .sql()
+        .query_row(stray, [], |row| Ok(row.get::<_, i64>(0)? as u64))
+        .unwrap();
+    let diagnosis = Diagnosis::of(&scene.directory).unwrap();
+    let lost: Vec<_> = diagnosis
+        .all()
+        .filter(|finding| finding.collection.as_deref() == Some("lost-nope"))
+        .collect();
+    assert!(!codes(&scene).contains(&"rows_uncertain"));
+    let message = |code: &str| {
+        let found = lost.iter().find(|finding| finding.code.as_str() == code);
+        found.map(|finding| finding.message.clone())
+    };
+    assert_eq!(
+        message("collection_lost").unwrap(),
+        format!(
+            "{stray} records name a segment that the catalog does not have, so no collection has them"
+        )
+    );
+    assert_eq!(message("vectors_unreachable"), None);
+    let vectors = message("vectors_lost").unwrap();
+    assert!(vectors.contains("in `drawers`"), "{vectors}");
+    let ghosts = diagnosis
+        .all()
+        .find(|finding| finding.code.as_str() == "ghosts");
+    let ghosts = &ghosts.unwrap().message;
+    assert!(
+        ghosts.contains("name a segment that the catalog does not have"),
+        "{ghosts}"
+    );
+    for finding in diagnosis.all() {
+        let message = &finding.message;
+        assert!(!message.contains("row is gone"), "{message}");
+        assert!(!message.contains("lost the row"), "{message}");
+    }
+    let found = read(&scene.directory);
+    assert_eq!(found["lost-nope"].len() as u64, stray);
+    assert!(
+        found["lost-nope"]
+            .values()
+            .any(|record| record.document.is_some())
+    );
+}

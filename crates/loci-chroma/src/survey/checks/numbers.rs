@@ -81,14 +81,15 @@ impl Scene<'_> {
                 .then("ChromaDB 1.x does not mind"),
             );
         }
-        let issued = if self.directory.snapshot().has_table("embeddings_queue") {
-            catalog::highest_in_queue(self.directory.snapshot().connection())?.unwrap_or(0)
-        } else {
-            0
-        };
+        let issued = catalog::highest_in_queue(self.directory.snapshot())?;
+        let stored = [&self.row.metadata_seq, &self.row.vector_seq]
+            .into_iter()
+            .filter_map(|seq| seq.as_ref()?.value())
+            .max();
         let highest = survey
             .metadata_watermark
-            .max(survey.vector_watermark.unwrap_or(0));
+            .max(survey.vector_watermark.unwrap_or(0))
+            .max(stored.unwrap_or(0));
         if highest > issued {
             found.push(
                 Finding::new(

@@ -1,6 +1,6 @@
 //! Rows of `embeddings` that are gone: which records come back, and how.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::Scene;
 use crate::directory::DATABASE;
@@ -24,16 +24,24 @@ impl Scene<'_> {
             }
             let count = |evidence| by.get(&evidence).copied().unwrap_or(0);
             let number = restored.len() as u64;
-            found.push(
-                Finding::new(
-                    "rows_missing",
-                    Severity::Error,
-                    format!(
-                        "{} lost the row that joins id and text; {} found again",
-                        counted(number, "record has", "records have"),
-                        if number == 1 { "it is" } else { "they are" },
-                    ),
+            let strays = self.stray_ids();
+            let stray = restored.iter().filter(|(id, _)| strays.contains(id));
+            let stray = stray.count() as u64;
+            let found_again = if number == 1 { "it is" } else { "they are" };
+            let message = if stray == 0 {
+                format!(
+                    "{} lost the row that joins id and text; {found_again} found again",
+                    counted(number, "record has", "records have"),
                 )
+            } else {
+                format!(
+                    "{} no row in this collection; {stray} of these rows are there and name a segment that the \
+                     catalog does not have; {found_again} found again",
+                    counted(number, "record has", "records have"),
+                )
+            };
+            found.push(
+                Finding::new("rows_missing", Severity::Error, message)
                 .file(DATABASE)
                 .list("ids", restored.iter().map(|(id, _)| *id))
                 .with("by_index", count(Evidence::Index))
@@ -41,6 +49,7 @@ impl Scene<'_> {
                 .with("by_order", count(Evidence::Order))
                 .with("candidates", candidates)
                 .with("ids_unresolved", unresolved)
+                .with("stray_rows", stray)
                 .then("get and filters do not give them, and queries return ids that get does not know")
                 .fix(self.repair()),
             );
@@ -76,6 +85,15 @@ impl Scene<'_> {
         candidates
             .filter(|candidate| own(candidate.collection.as_ref()))
             .count() as u64
+    }
+
+    /// Ids that this collection lacks and that have a row under a segment which the catalog lacks.
+    pub(super) fn stray_ids(&self) -> HashSet<&str> {
+        let strays = self.lost.strays.iter();
+        strays
+            .filter(|stray| stray.collection == self.collection)
+            .map(|stray| stray.id.as_str())
+            .collect()
     }
 
     /// Ids whose row is gone and whose text is not certain.

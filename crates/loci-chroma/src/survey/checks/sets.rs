@@ -1,5 +1,7 @@
 //! Labels against elements, and the index as ChromaDB will have it against the records.
 
+use std::collections::BTreeMap;
+
 use super::{Scene, UNREACHABLE};
 use crate::directory::INDEX_DATA;
 use crate::finding::{Finding, Severity, counted};
@@ -97,7 +99,8 @@ impl Scene<'_> {
     }
 
     pub(super) fn sets(&self, survey: &Survey, found: &mut Vec<Finding>) {
-        if !survey.unreachable.is_empty() {
+        // Rows of a segment that the catalog does not have belong to no index.
+        if !survey.unreachable.is_empty() && !self.row.is_stray_segment() {
             found.push(
                 Finding::new(
                     "vectors_unreachable",
@@ -142,18 +145,33 @@ impl Scene<'_> {
                 .fix(self.import()),
             );
         } else if ghosts > 0 {
-            found.push(
-                Finding::new(
-                    "ghosts",
-                    Severity::Warning,
-                    format!(
-                        "the index holds {} that no record has",
-                        counted(ghosts, "id", "ids")
-                    ),
+            let strays = self.stray_ids();
+            let stray = survey
+                .ghosts
+                .iter()
+                .filter(|id| strays.contains(id.as_str()));
+            let stray = stray.count() as u64;
+            let held = counted(ghosts, "id", "ids");
+            let message = if stray == 0 {
+                format!("the index holds {held} that no record has")
+            } else if stray == ghosts {
+                format!(
+                    "the index holds {held} whose rows name a segment that the catalog does not have"
                 )
-                .list("ids", survey.ghosts.iter().cloned())
-                .then("queries return ids that get does not know, and other hits are pushed out")
-                .fix(self.repair()),
+            } else {
+                format!(
+                    "the index holds {held} that no record has; {stray} of them have rows that name \
+                     a segment which the catalog does not have"
+                )
+            };
+            found.push(
+                Finding::new("ghosts", Severity::Warning, message)
+                    .list("ids", survey.ghosts.iter().cloned())
+                    .with("stray_rows", stray)
+                    .then(
+                        "queries return ids that get does not know, and other hits are pushed out",
+                    )
+                    .fix(self.repair()),
             );
         }
         if survey.counts.missing > 0 {
@@ -162,18 +180,34 @@ impl Scene<'_> {
                 .iter()
                 .filter(|live| live.origin == Origin::Missing)
                 .map(|live| live.id.clone());
-            found.push(
-                Finding::new(
-                    "vectors_lost",
-                    Severity::Error,
+            let owners = self.owners();
+            let (message, then) = if owners.is_empty() {
+                (
                     format!(
                         "{} no vector that can be told to be theirs",
                         counted(survey.counts.missing, "record has", "records have")
                     ),
+                    "their texts and metadata are whole; their vectors must be made anew",
                 )
-                .list("ids", ids)
-                .then("their texts and metadata are whole; their vectors must be made anew")
-                .fix(self.import()),
+            } else {
+                let owners: Vec<String> = owners
+                    .iter()
+                    .map(|(name, count)| format!("{count} in `{name}`"))
+                    .collect();
+                (
+                    format!(
+                        "{} no vector here; the index or the queue of a collection has their ids: {}",
+                        counted(survey.counts.missing, "record has", "records have"),
+                        owners.join(", ")
+                    ),
+                    "their texts and metadata are whole; nothing but the id joins them with a vector, so it must be made anew",
+                )
+            };
+            found.push(
+                Finding::new("vectors_lost", Severity::Error, message)
+                    .list("ids", ids)
+                    .then(then)
+                    .fix(self.import()),
             );
         }
         self.age(survey, found);
@@ -192,6 +226,18 @@ impl Scene<'_> {
                 .fix(self.repair()),
             );
         }
+    }
+
+    /// The collections that have ids of these records in their index or queue and lack the rows.
+    fn owners(&self) -> BTreeMap<&str, u64> {
+        let mut owners = BTreeMap::new();
+        for stray in &self.lost.strays {
+            let owner = self.directory.collections().get(stray.collection);
+            if let Some(owner) = owner.filter(|_| stray.segment == self.collection) {
+                *owners.entry(owner.name.as_str()).or_default() += 1;
+            }
+        }
+        owners
     }
 
     /// Vectors of files that were written before the watermark may be older than their records.
