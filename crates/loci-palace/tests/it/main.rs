@@ -4,6 +4,10 @@
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
 )]
 #![allow(
+    clippy::duplicate_mod,
+    reason = "`in_memory` compiles tests a second time, on another backend"
+)]
+#![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -396,7 +396,7 @@ pub(crate) fn contents(palace: &Palace, collection: &str) -> BTreeMap<String, Ro
 pub(crate) fn check(palace: &Palace, name: &str, model: &Model, rng: &mut Rng, deep: bool) {
     assert_eq!(contents(palace, name), model.rows, "the drawers differ");
     let report = palace
-        .verify(&loci_palace::verify::Request { deep: deep })
+        .verify(&loci_palace::verify::Request { deep })
         .unwrap();
     assert!(report.ok(), "verify: {:?}", report.findings);
     let Ok(collection) = palace.collection(name, false) else {

@@ -97,16 +97,13 @@ pub(in crate::memory) fn forget(
                 .map(|row| row.name.as_str());
             let place = place_of(&key, source, &kept.drawer.metadata);
             let text = kept.drawer.document.as_deref();
-            let goes =
-                gone.contains(&kept.drawer.id) || text.is_some_and(|text| book.is_in(text, place));
-            if goes {
-                only_kept.insert(kept.drawer.id.clone());
-            }
-            !goes
+            !gone.contains(&kept.drawer.id) && !text.is_some_and(|text| book.is_in(text, place))
         });
     }
-    only_kept.retain(|id| !removed.contains(id));
-    outcome.forgotten += only_kept.len();
+    // A text that was only kept for an undo counts as a drawer.
+    let still_kept = kept_ids(state);
+    let only_kept = kept_before.difference(&still_kept);
+    outcome.forgotten += only_kept.filter(|id| !removed.contains(*id)).count();
     let is_gone = |drawer: &DrawerRef| drawer.collection == name && gone.contains(&drawer.id);
     palace
         .facts
