@@ -96,6 +96,7 @@ finding_codes! {
     SegmentsOnly = "segments_only",
     SeqIdBeyond = "seq_id_beyond",
     SeqIdBlob = "seq_id_blob",
+    SeqIdMissing = "seq_id_missing",
     SeqIdPoisoned = "seq_id_poisoned",
     SqliteDamaged = "sqlite_damaged",
     TablesMissing = "tables_missing",

@@ -9,6 +9,10 @@ use crate::snapshot::Snapshot;
 /// The id in rows that a repair writes to hold a number: the deletion of a record that nobody has.
 pub(crate) const NUMBER_HOLDER: &str = "loci:holds-this-number";
 
+/// The watermark that a repair gives an index whose own is not known. An index that was written has
+/// the first entry at least. ChromaDB 0.6 takes 0 for the end of the queue.
+pub(crate) const LOWEST_WATERMARK: u64 = 1;
+
 /// What an entry does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {

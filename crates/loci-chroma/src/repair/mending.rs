@@ -45,6 +45,9 @@ fn run(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>>
         changes.extend(pending::settle(connection, work, write).map_err(failed)?);
     }
     changes.extend(watermarks::lower(connection, work, write).map_err(failed)?);
+    if !work.only_vectors {
+        changes.extend(watermarks::restore(connection, work, write).map_err(failed)?);
+    }
     changes.extend(queue::write_back(connection, work, write)?);
     changes.extend(queue::keep_highest(connection, work, write).map_err(failed)?);
     changes.retain(|change| change.count > 0);

@@ -16,7 +16,7 @@ use crate::snapshot::Access;
 use crate::survey::{Live, Origin, Survey};
 
 /// Findings about a collection that a new index does not mend.
-const NOT_OF_THE_INDEX: [FindingCode; 12] = [
+const NOT_OF_THE_INDEX: [FindingCode; 13] = [
     FindingCode::DimensionNull,
     FindingCode::DimensionWrong,
     FindingCode::IndexMissing,
@@ -28,6 +28,7 @@ const NOT_OF_THE_INDEX: [FindingCode; 12] = [
     FindingCode::RowsUncertain,
     FindingCode::SeqIdBeyond,
     FindingCode::SeqIdBlob,
+    FindingCode::SeqIdMissing,
     FindingCode::SeqIdPoisoned,
 ];
 /// Findings that a new index mends only as far as vectors can be found.
@@ -82,6 +83,8 @@ pub(crate) struct Plan {
     pub(super) dimension: Option<usize>,
     /// The segment of its records, also where the catalog has lost it.
     pub(super) metadata_segment: Option<String>,
+    /// ChromaDB 0.6 cannot load the index without a watermark that is gone.
+    pub(super) watermark_missing: bool,
     /// ChromaDB would measure distances otherwise than the metadata says.
     pub(super) metric_forgotten: bool,
     /// Vectors to write into the queue; then the segment is set aside.
@@ -186,6 +189,7 @@ impl Plan {
         if matches!(choice, Choice::Damaged(_)) {
             outcome.metadata_lost = directory.without_metadata(index, &survey)?;
         }
+        let has = |code| survey.findings.iter().any(|finding| finding.code == code);
         let gone = survey.ghosts.clone();
         if matches!(directory.snapshot().access(), Access::Salvaged(_)) {
             outcome.lost = gone;
@@ -200,10 +204,8 @@ impl Plan {
             vector_watermark: survey.vector_watermark,
             dimension: survey.dimension,
             metadata_segment: survey.metadata_segment,
-            metric_forgotten: survey
-                .findings
-                .iter()
-                .any(|finding| finding.code == FindingCode::MetricForgotten),
+            watermark_missing: has(FindingCode::SeqIdMissing),
+            metric_forgotten: has(FindingCode::MetricForgotten),
             live: survey.live,
             spool,
             outcome,

@@ -1,4 +1,4 @@
-//! Watermarks that no write can get above.
+//! Watermarks that are gone, and those that no write can get above.
 //!
 //! ChromaDB skips every entry of the queue up to a watermark. Above the largest number of SQLite there
 //! is none for the next write, so such a watermark is lowered. The queue is not brought up to it.
@@ -9,10 +9,7 @@ use super::database::has_table;
 use super::plan::Work;
 use super::report::Change;
 use super::sequence::stored;
-use crate::queue::NUMBER_HOLDER;
-
-/// ChromaDB applies the whole queue to an index with this watermark.
-const BEGINNING: i64 = 0;
+use crate::queue::{LOWEST_WATERMARK, NUMBER_HOLDER};
 
 /// Lowers watermarks that were never the number of a write, and removes the rows that hold such numbers.
 pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
@@ -27,7 +24,7 @@ pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result
         // already has are applied once more, as after a crash before the watermark was written.
         for (segment, mark) in [
             (&plan.metadata_segment, plan.watermark()),
-            (&plan.row.vector_segment, BEGINNING),
+            (&plan.row.vector_segment, LOWEST_WATERMARK as i64),
         ] {
             let Some(segment) = segment else { continue };
             let found = "segment_id = ?1 AND sequence_number(seq_id) > ?2";
@@ -56,6 +53,32 @@ pub(super) fn lower(connection: &Connection, work: &Work, write: bool) -> Result
             holders(connection, work, write)?,
         ),
     ])
+}
+
+/// Gives an index that ChromaDB 0.6 cannot load for want of a watermark the lowest one.
+pub(super) fn restore(connection: &Connection, work: &Work, write: bool) -> Result<Vec<Change>> {
+    if !has_table(connection, "max_seq_id")? {
+        return Ok(Vec::new());
+    }
+    let mut count = 0;
+    // An index that is given up needs none.
+    let plans = work.plans.iter();
+    for plan in plans.filter(|plan| plan.watermark_missing && plan.spool.is_none()) {
+        let Some(segment) = &plan.row.vector_segment else {
+            continue;
+        };
+        count += 1;
+        if write {
+            connection.execute(
+                "INSERT OR REPLACE INTO max_seq_id (segment_id, seq_id) VALUES (?1, ?2)",
+                params![
+                    segment,
+                    stored(LOWEST_WATERMARK as i64, work.blob_ids_pending)
+                ],
+            )?;
+        }
+    }
+    Ok(vec![Change::new("watermarks of indexes made again", count)])
 }
 
 /// Rows that hold a number which no write has reached.

@@ -13,6 +13,19 @@ impl Scene<'_> {
         found: &mut Vec<Finding>,
     ) -> rusqlite::Result<()> {
         let pending = self.directory.version().blob_ids_pending();
+        // Releases before wrote the number into the pickle, and 0.6 takes it from there.
+        let in_pickle = self.map.is_none_or(|map| map.max_seq_id.is_some());
+        if pending && self.row.vector_seq.is_none() && self.segment.is_some() && !in_pickle {
+            found.push(
+                Finding::new(
+                    "seq_id_missing",
+                    Severity::Error,
+                    "the watermark of the index is neither in the database nor in the pickle",
+                )
+                .then("ChromaDB 0.6 fails every query by vector (\"no attribute 'max_seq_id'\"); 1.x does not mind")
+                .fix(self.repair()),
+            );
+        }
         for (seq, what) in [
             (&self.row.metadata_seq, "records"),
             (&self.row.vector_seq, "index"),

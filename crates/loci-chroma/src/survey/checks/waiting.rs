@@ -2,7 +2,7 @@
 
 use super::Scene;
 use crate::finding::{Finding, Severity, counted};
-use crate::queue::{self, Entry, Operation};
+use crate::queue::{self, Entry, LOWEST_WATERMARK, Operation};
 use crate::survey::Survey;
 
 impl Scene<'_> {
@@ -49,7 +49,7 @@ impl Scene<'_> {
         }
         let first = self.queue.first().map(|entry| entry.seq);
         if let (Some(first), Some(watermark)) = (first, survey.vector_watermark)
-            && watermark > 0
+            && watermark > LOWEST_WATERMARK
             && first > watermark
         {
             let severity = if survey.unreachable.is_empty() {

@@ -146,3 +146,31 @@ fn writes_that_a_watermark_beyond_every_write_kept_back_are_found_after_repair()
         Some(json!([before + 1, ["a later text"], ["added later"]]))
     );
 }
+
+/// 0.6 keeps the watermark of an index in the database alone, and raises where it is not there.
+#[test]
+fn an_index_without_its_watermark_is_reported_and_chromadb_0_6_queries_it_after_repair() {
+    let Some(scene) = Scene::old(CHROMADB_0_6_3) else {
+        return;
+    };
+    scene.sql().execute("DELETE FROM max_seq_id", []).unwrap();
+    let judgement = judge_by(CHROMADB_0_6_3, &scene.directory, &scene.expected).unwrap();
+    let problems = judgement.problems(&scene.expected).join("\n");
+    assert!(problems.contains("max_seq_id"), "{problems}");
+    // 0.6 itself wrote the null documents, which 1.x cannot read.
+    assert_eq!(codes(&scene), ["seq_id_missing", "queue_null_document"]);
+    let report = repaired(&scene.directory);
+    let restored = ("watermarks of indexes made again", 1);
+    assert!(changes(&report).contains(&restored), "{report:#?}");
+    assert_eq!(report.set_aside, []);
+    assert_eq!(codes(&scene), [""; 0]);
+    assert!(!repaired(&scene.directory).changed);
+    assert_writable(&scene, CHROMADB_0_6_3, "no watermark");
+}
+
+#[test]
+fn an_index_of_0_5_whose_watermark_is_in_the_pickle_is_not_reported() {
+    let scene = Scene::fixture("chroma-0.5-flushed");
+    scene.sql().execute("DELETE FROM max_seq_id", []).unwrap();
+    assert!(!codes(&scene).contains(&"seq_id_missing"));
+}
