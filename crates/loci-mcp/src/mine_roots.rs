@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use loci_palace::{Error, Result, quoted_path};
+use loci_palace::{AllowedRoots, Error, Result, quoted_path};
 
 /// Folders and files that the owner allows clients to have mined.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +33,11 @@ impl MineRoots {
     pub fn missing(&self) -> impl Iterator<Item = &Path> {
         let roots = self.roots.iter().map(PathBuf::as_path);
         roots.filter(|root| !root.exists())
+    }
+
+    /// What a client's mining may read, as the roots are at this moment.
+    pub(crate) fn allowed(&self) -> AllowedRoots {
+        AllowedRoots::only(self.roots.iter().map(PathBuf::as_path))
     }
 
     /// Refuses a real path, without links, that lies in no allowed root. `asked` is the path as the

@@ -244,6 +244,11 @@ impl Intake<'_> {
         self.out.report.forgotten_lines += lines;
     }
 
+    /// Counts a file that belongs to the item and was not read.
+    pub fn skipped_beside(&mut self, reason: &str) {
+        self.out.report.skip(reason);
+    }
+
     /// Counts secrets that were masked.
     pub fn masked(&mut self, found: &BTreeMap<&'static str, u32>) {
         for (kind, count) in found {

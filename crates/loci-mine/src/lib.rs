@@ -9,6 +9,7 @@
 )]
 #![forbid(unsafe_code)]
 
+mod allowed;
 pub mod document;
 mod intake;
 mod known;
@@ -26,6 +27,7 @@ pub mod walk;
 pub mod watch;
 mod wings;
 
+pub use allowed::AllowedRoots;
 pub use intake::{Intake, hash_of};
 pub use miner::{Errand, Options};
 pub use report::{Failure, Files, Messages, Meter, Report};

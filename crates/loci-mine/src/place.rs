@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 use loci_core::Result;
 
+use crate::allowed::{AllowedRoots, EVERYTHING};
+
 pub use name::{GENERAL, MAX_NAME_BYTES};
 pub use project::{FoundProject, owner_of};
 pub use settings::SETTINGS_FILE;
@@ -77,6 +79,7 @@ pub struct Chosen {
 pub struct Places {
     root: PathBuf,
     chosen: Chosen,
+    allowed: AllowedRoots,
     folders: HashMap<PathBuf, Arc<Folder>>,
     /// What the root is outside of every repository.
     plain: Arc<FoundProject>,
@@ -102,6 +105,12 @@ impl Places {
     /// Places below `root`, the folder or file that is mined. A relative root is taken from the
     /// current directory, links in it are resolved.
     pub fn new(root: &Path, chosen: Chosen) -> Self {
+        Self::within(root, chosen, &EVERYTHING)
+    }
+
+    /// The same where only some folders may be looked at. A root in a repository that begins outside of
+    /// them belongs to the repository that is recorded above it, else it is a project of its own.
+    pub fn within(root: &Path, chosen: Chosen, allowed: &AllowedRoots) -> Self {
         let real = crate::walk::real_path(root)
             .or_else(|_| std::path::absolute(root))
             .unwrap_or_else(|_| root.to_path_buf());
@@ -109,10 +118,16 @@ impl Places {
             Some(folder) if real.is_file() => folder.to_path_buf(),
             _ => real,
         };
-        let plain = Arc::new(FoundProject::folder(&root.to_string_lossy()));
+        let name = root.to_string_lossy();
+        let plain = Arc::new(if allowed.is_everything() {
+            FoundProject::folder(&name)
+        } else {
+            FoundProject::gone(&name)
+        });
         Self {
             root,
             chosen,
+            allowed: allowed.clone(),
             folders: HashMap::new(),
             plain,
             ignored_settings: BTreeSet::new(),
@@ -180,7 +195,10 @@ impl Places {
     fn folder(&mut self, folder: &Path) -> Result<Arc<Folder>> {
         let mut known = Arc::new(Folder::default());
         let mut unknown = Vec::new();
-        for each in folder.ancestors() {
+        for each in folder
+            .ancestors()
+            .take_while(|each| self.allowed.contains(each))
+        {
             if let Some(found) = self.folders.get(each) {
                 known = Arc::clone(found);
                 break;
@@ -191,7 +209,7 @@ impl Places {
             self.folders.clear();
         }
         for each in unknown.into_iter().rev() {
-            known = Arc::new(known.below(each, &self.root)?);
+            known = Arc::new(known.below(each, &self.root, &self.allowed)?);
             if known.project.is_some() || each.starts_with(&self.root) {
                 let ignored = Settings::ignored(each, known.top_or(&self.root));
                 self.ignored_settings.extend(ignored);
@@ -209,20 +227,20 @@ impl Folder {
     }
 
     /// What `folder` is, directly below this one.
-    fn below(&self, folder: &Path, root: &Path) -> Result<Self> {
+    fn below(&self, folder: &Path, root: &Path, allowed: &AllowedRoots) -> Result<Self> {
         let mut found = self.clone();
-        if is_top(folder) {
+        if is_top(folder, allowed) {
             found = Self {
                 project: Some(Arc::new(TopFolder {
                     top: folder.to_path_buf(),
-                    project: Arc::new(FoundProject::repository(folder)),
+                    project: Arc::new(FoundProject::repository(folder, allowed)),
                 })),
                 settings: Vec::new(),
             };
         }
         // Outside of a repository only what the user asked to mine may say anything.
         if (found.project.is_some() || folder.starts_with(root))
-            && let Some(settings) = Settings::of(folder, found.top_or(root))?
+            && let Some(settings) = Settings::of(folder, found.top_or(root), allowed)?
         {
             found.settings.insert(0, Arc::new(settings));
         }
@@ -259,13 +277,18 @@ pub fn of_conversation(folder: Option<&str>) -> Place {
 /// it, and otherwise a project of its own: which one it was is not known, and no project shall show what another has.
 /// Paths of other systems are understood. A broken `.loci.toml` is passed over: a conversation is kept in any case.
 pub fn locate_conversation(folder: Option<&str>) -> Located {
+    locate_conversation_within(folder, &EVERYTHING)
+}
+
+/// The same where only some folders may be looked at. One outside of them counts as one that is gone.
+pub(crate) fn locate_conversation_within(folder: Option<&str>, allowed: &AllowedRoots) -> Located {
     let named = folder.map(str::trim).filter(|folder| !folder.is_empty());
     let (wing, project) = match named {
         None => (None, None),
         Some(folder) => {
             let before = before_worktrees(folder);
-            located_folder(Path::new(folder))
-                .or_else(|| located_folder(Path::new(before)))
+            located_folder(Path::new(folder), allowed)
+                .or_else(|| located_folder(Path::new(before), allowed))
                 .unwrap_or_else(|| (None, Some(FoundProject::gone(before))))
         }
     };
@@ -300,17 +323,20 @@ fn before_worktrees(folder: &str) -> &str {
 }
 
 /// The wing that a `.loci.toml` names for a folder, or the project of the folder; nothing if it does not exist.
-fn located_folder(folder: &Path) -> Option<(Option<String>, Option<FoundProject>)> {
-    if !folder.is_absolute() || !folder.is_dir() {
+fn located_folder(
+    folder: &Path,
+    allowed: &AllowedRoots,
+) -> Option<(Option<String>, Option<FoundProject>)> {
+    if !folder.is_absolute() || !allowed.contains(folder) || !folder.is_dir() {
         return None;
     }
     let real = crate::walk::real_path(folder).unwrap_or_else(|_| normal(folder));
-    let top = real.ancestors().find(|each| is_top(each));
+    let top = real.ancestors().find(|each| is_top(each, allowed));
     let said = real
         .ancestors()
         .take_while(|each| each.starts_with(top.unwrap_or(&real)))
         .find_map(|each| {
-            Settings::of(each, top.unwrap_or(&real))
+            Settings::of(each, top.unwrap_or(&real), allowed)
                 .ok()
                 .flatten()?
                 .wing
@@ -321,8 +347,15 @@ fn located_folder(folder: &Path) -> Option<(Option<String>, Option<FoundProject>
     Some((
         None,
         Some(top.map_or_else(
-            || FoundProject::folder(&real.to_string_lossy()),
-            FoundProject::repository,
+            || {
+                let name = real.to_string_lossy();
+                if allowed.is_everything() {
+                    FoundProject::folder(&name)
+                } else {
+                    FoundProject::gone(&name)
+                }
+            },
+            |top| FoundProject::repository(top, allowed),
         )),
     ))
 }

@@ -45,6 +45,7 @@ mod turns;
 
 pub use books::Tally;
 pub use companions::companions;
+pub(crate) use companions::{companion_places, companions_within};
 pub use error::Error;
 pub use event::{Conversation, Event, Piece};
 pub use format::Format;

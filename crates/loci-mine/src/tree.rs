@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Error, MetaValue, Metadata, Result, Warning, quoted_path};
 
+use crate::allowed::AllowedRoots;
 use crate::document::{self as format, Skip};
 use crate::intake::Intake;
 use crate::place::{Chosen, Located, Place, Places};
@@ -58,6 +59,8 @@ pub struct Reading {
     pub chosen: Chosen,
     /// The folder of conversations that do not name the one they were held in.
     pub folder: Option<String>,
+    /// What may be read at all: everything, unless somebody else than the owner asks.
+    pub allowed: AllowedRoots,
 }
 
 /// How texts become drawers.
@@ -137,6 +140,8 @@ pub struct Tree {
     places: Vec<Mutex<Places>>,
     /// Only these files, instead of everything below the roots.
     only: Option<Vec<PathBuf>>,
+    /// Files outside of the allowed roots that were counted as skipped.
+    outside: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Tree {
@@ -178,7 +183,12 @@ impl Tree {
         }
         let places = absolute
             .iter()
-            .map(|root| Mutex::new(Places::new(root, reading.chosen.clone())))
+            .map(|root| {
+                Mutex::new({
+                    let chosen = reading.chosen.clone();
+                    Places::within(root, chosen, &reading.allowed)
+                })
+            })
             .collect();
         Ok(Self {
             roots: absolute,
@@ -186,6 +196,7 @@ impl Tree {
             reading,
             places,
             only: None,
+            outside: Mutex::default(),
         })
     }
 
@@ -208,7 +219,8 @@ impl Tree {
             return Ok(outside);
         }
         let is_outside = |path: &Path| !self.roots.iter().any(|root| path.starts_with(root));
-        walk::walk_real(&self.roots, &self.reading.rules, &mut |met| {
+        let Reading { rules, allowed, .. } = &self.reading;
+        walk::walk_real(&self.roots, rules, allowed, &mut |met| {
             if let Met::File(found) = met
                 && is_outside(&found.path)
             {
@@ -266,7 +278,7 @@ impl Tree {
                         reason: "name is not UTF-8",
                     };
                 };
-                let stat = stat::of_found(&found);
+                let stat = stat::of_found(&found, &self.reading.allowed);
                 if since.is_unchanged(name, &stat) {
                     return Listed::Unchanged;
                 }
@@ -300,9 +312,10 @@ impl Source for Tree {
         each: &mut dyn FnMut(Listed) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut each = |met| each(self.listed(since, met));
+        let Reading { rules, allowed, .. } = &self.reading;
         match &self.only {
-            None => walk::walk_real(&self.roots, &self.reading.rules, &mut each).map(|_| ()),
-            Some(files) => stat::visit(&self.roots, files, &self.reading.rules, &mut each),
+            None => walk::walk_real(&self.roots, rules, allowed, &mut each).map(|_| ()),
+            Some(files) => stat::visit(&self.roots, files, rules, allowed, &mut each),
         }
     }
 
@@ -321,6 +334,10 @@ impl Source for Tree {
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read> {
         let path = Path::new(&item.name);
         let fail = |error| Error::io("cannot read", path, error);
+        let allowed = &self.reading.allowed;
+        if !allowed.contains(path) {
+            return Ok(Read::Skipped(walk::reason::NOT_ALLOWED.into()));
+        }
         if stat::is_part_of_conversation(path) {
             return Ok(Read::Skipped("part of a conversation".into()));
         }
@@ -333,8 +350,8 @@ impl Source for Tree {
                 .unwrap_or(Skip::Empty);
             return document::leave_out(item, skip.to_string(), intake);
         }
-        let mut opened = stat::Opened::open(path).map_err(fail)?;
-        intake.set_stat(stat::with_companions(path, opened.stat));
+        let mut opened = stat::Opened::open(path, allowed).map_err(fail)?;
+        intake.set_stat(stat::with_companions(path, opened.stat, allowed));
         let mut head = Vec::new();
         (&mut opened.file)
             .take(HEAD_BYTES)

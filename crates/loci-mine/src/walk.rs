@@ -19,6 +19,8 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::path::{Path, PathBuf};
 
 use loci_core::Error;
+
+use crate::allowed::AllowedRoots;
 use loci_files::palace::is_file_of_open_palace;
 
 pub use reach::{Reach, would_meet};
@@ -153,13 +155,17 @@ pub fn walk(
     Ok(walk_roots(&Roots::open(roots)?, rules, each))
 }
 
-/// [`walk`] for roots that are real paths: one that became a link since is an error.
+/// [`walk`] for roots that are real paths: one that became a link since is an error. Lists of patterns that
+/// lie in the roots are read as far as they are allowed; those above the roots only leave files out, and
+/// are read in any case.
 pub(crate) fn walk_real(
     roots: &[PathBuf],
     rules: &Rules,
+    allowed: &AllowedRoots,
     each: &mut dyn FnMut(Met) -> ControlFlow<()>,
 ) -> Result<Walked, Error> {
-    Ok(walk_roots(&Roots::open_real(roots)?, rules, each))
+    let roots = Roots::open_real(roots)?.within(allowed);
+    Ok(walk_roots(&roots, rules, each))
 }
 
 fn walk_roots(
@@ -191,7 +197,7 @@ fn walk_roots(
             }
         };
         let flow = if root.is_folder {
-            let mut gate = Gate::new(&root.real, rules);
+            let mut gate = Gate::new(&root.real, rules, roots.allowed());
             let mut tour = Tour {
                 roots,
                 root: number,

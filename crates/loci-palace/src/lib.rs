@@ -102,8 +102,8 @@ pub use loci_mine::talk::recognise as recognise_conversation;
 pub use loci_mine::walk::{FollowLinks, Rules};
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, OtherMachine, Reading,
-    Report as MineReport, Source, Swept, Tree,
+    AllowedRoots, DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, OtherMachine,
+    Reading, Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
     ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, Step, TermInfo,

@@ -18,6 +18,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+/// Opens a file for reading, or refuses to.
+pub type Opener<'a> = dyn Fn(&Path) -> io::Result<ForeignFile> + 'a;
+
 /// An SQLite database file, read without SQLite. Opening reads the header and the WAL; the pages
 /// are read by each scan, and twice by the first.
 #[derive(Debug)]
@@ -36,6 +39,15 @@ impl DatabaseFile {
     /// look like. Damage is no error, and neither is an empty file; a missing file, an unreadable one
     /// and a known size that is no page size are.
     pub fn open(path: &Path, known_page_size: Option<u32>) -> Result<Self, SalvageError> {
+        Self::open_with(path, known_page_size, &loci_files::foreign::open)
+    }
+
+    /// [`Self::open`] where `opener` opens the file, its WAL and its journal, and may refuse to.
+    pub fn open_with(
+        path: &Path,
+        known_page_size: Option<u32>,
+        opener: &Opener<'_>,
+    ) -> Result<Self, SalvageError> {
         if let Some(hint) = known_page_size.filter(|&hint| !is_page_size(hint)) {
             return Err(SalvageError::PageSizeHint { hint });
         }
@@ -44,11 +56,12 @@ impl DatabaseFile {
             path: path.to_owned(),
             source,
         })?;
-        let (mut file, file_bytes) = open_file(path)?.ok_or_else(|| SalvageError::NotAFile {
-            path: path.to_owned(),
-        })?;
+        let (mut file, file_bytes) =
+            open_file(path, opener)?.ok_or_else(|| SalvageError::NotAFile {
+                path: path.to_owned(),
+            })?;
         let mut found = Report {
-            hot_journal: has_hot_journal(path),
+            hot_journal: has_hot_journal(path, opener),
             ..Report::default()
         };
         if found.hot_journal {
@@ -62,7 +75,7 @@ impl DatabaseFile {
             .read_exact(&mut start)
             .ok()
             .and_then(|()| Header::parse(&start));
-        let mut wal = open_wal(path, &mut found)?;
+        let mut wal = open_wal(path, opener, &mut found)?;
         let page_size = match (known_page_size, in_file, &wal) {
             (Some(known), _, _) => known,
             (None, Some(header), _) => header.page_size,
@@ -208,9 +221,8 @@ fn settle(pages: &mut Pages, doubt: Option<&Sample>, found: &mut Report) -> Opti
 }
 
 /// The file and its length; `None` when it is not a regular file.
-fn open_file(path: &Path) -> Result<Option<(ForeignFile, u64)>, SalvageError> {
-    let opened =
-        loci_files::foreign::open(path).and_then(|file| file.metadata().map(|about| (file, about)));
+fn open_file(path: &Path, opener: &Opener<'_>) -> Result<Option<(ForeignFile, u64)>, SalvageError> {
+    let opened = opener(path).and_then(|file| file.metadata().map(|about| (file, about)));
     match opened {
         Ok((file, about)) => Ok(about.is_file().then_some((file, about.len()))),
         Err(source) => Err(SalvageError::Open {
@@ -220,8 +232,12 @@ fn open_file(path: &Path) -> Result<Option<(ForeignFile, u64)>, SalvageError> {
     }
 }
 
-fn open_wal(path: &Path, found: &mut Report) -> Result<Option<(ForeignFile, Wal)>, SalvageError> {
-    let file = match open_file(&beside(path, "-wal")) {
+fn open_wal(
+    path: &Path,
+    opener: &Opener<'_>,
+    found: &mut Report,
+) -> Result<Option<(ForeignFile, Wal)>, SalvageError> {
+    let file = match open_file(&beside(path, "-wal"), opener) {
         Ok(Some((file, _))) => file,
         Ok(None) => return Ok(None),
         Err(SalvageError::Open { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -240,9 +256,9 @@ fn open_wal(path: &Path, found: &mut Report) -> Result<Option<(ForeignFile, Wal)
 }
 
 /// SQLite's own test: a journal that is not empty and whose first byte was not cleared.
-fn has_hot_journal(path: &Path) -> bool {
+fn has_hot_journal(path: &Path, opener: &Opener<'_>) -> bool {
     let mut first = [0];
-    loci_files::foreign::open(&beside(path, "-journal"))
+    opener(&beside(path, "-journal"))
         .is_ok_and(|mut journal| journal.read_exact(&mut first).is_ok() && first != [0])
 }
 

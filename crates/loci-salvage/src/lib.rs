@@ -44,7 +44,7 @@ mod wal_index;
 mod whole;
 
 pub use damaged_log::{DamagedLog, damaged_log};
-pub use database::DatabaseFile;
+pub use database::{DatabaseFile, Opener};
 pub use error::SalvageError;
 pub use record::Value;
 pub use report::{Damage, MAX_DAMAGES, Report};

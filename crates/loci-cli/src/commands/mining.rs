@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use loci_palace::{
-    Chosen, Error, FollowLinks, Manner, Meter, Reading, Rules, SecretPolicy, Size, describe_masked,
-    mine,
+    AllowedRoots, Chosen, Error, FollowLinks, Manner, Meter, Reading, Rules, SecretPolicy, Size,
+    describe_masked, mine,
 };
 
 use crate::args::{ReadingArguments, RuleArguments, SecretArguments};
@@ -58,6 +58,7 @@ pub(super) fn reading(arguments: &ReadingArguments, session: &Session<'_>) -> Re
         generated: arguments.generated,
         chosen: chosen(arguments),
         folder: None,
+        allowed: AllowedRoots::default(),
     })
 }
 

@@ -148,6 +148,56 @@ fn another_user_reads_everything_of_a_palace_that_it_may_read_and_writes_nothing
     home.run(OWNER, &["add", "new text"]).ok();
 }
 
+/// What such a user created had mode 0600 and was closed to the owner: after `restore --replace` the
+/// database, after `forget` the locks.
+#[test]
+fn another_user_writes_nothing_to_a_palace_that_its_owner_opened_to_everybody() {
+    let Some(home) = filled() else { return };
+    set_modes(&home.dir.palace(), 0o777, 0o666);
+    reads_everything_and_writes_nothing(&home, OTHER, &home.dir.path("guest"));
+    assert_eq!(home.strangers(), Vec::<PathBuf>::new());
+    let error = home.run(OTHER, &["forget", "a", "--yes"]);
+    for part in [
+        format!("belongs to uid {OWNER}"),
+        format!("uid {OTHER}"),
+        "run the command as the user who owns the palace".to_owned(),
+    ] {
+        assert!(error.stderr.contains(&part), "{part}: {error:?}");
+    }
+    home.run(OWNER, &["search", "Lyon"]).ok();
+    home.run(OWNER, &["add", "new text"]).ok();
+    home.run(OWNER, &["forget", "a", "--yes"]).ok();
+    home.run(OWNER, &["backup", "own.backup"]).ok();
+    // Without its database it is still the owner's.
+    home.run(OTHER, &["backup", "guest/again.backup"]).ok();
+    for name in ["palace.sqlite3", "palace.sqlite3-wal", "palace.sqlite3-shm"] {
+        let _ = fs::remove_file(home.dir.palace().join(name));
+    }
+    let restore = ["restore", "guest/again.backup", "--replace", "--json"];
+    assert_eq!(home.run(OTHER, &restore).error(2)["code"], "read_only");
+    assert_eq!(home.strangers(), Vec::<PathBuf>::new());
+    home.run(OWNER, &["restore", "own.backup", "--replace"])
+        .ok();
+    home.run(OWNER, &["search", "new text"]).ok();
+}
+
+#[test]
+fn a_user_writes_its_own_palace_in_a_directory_of_root_that_everybody_may_write() {
+    let Some(home) = filled() else { return };
+    let volume = home.dir.path("volume");
+    fs::create_dir(&volume).unwrap();
+    give(&volume, 0);
+    set_modes(&volume, 0o777, 0o666);
+    let palace = ["--palace", volume.to_str().unwrap()];
+    let run = |uid: u32, arguments: &[&str]| home.run(uid, &[arguments, &palace[..]].concat());
+    run(OWNER, &["add", "The harbour opens at nine.", "--id", "h"]).ok();
+    run(OWNER, &["forget", "h", "--yes"]).ok();
+    set_modes(&volume, 0o777, 0o666);
+    let refused = run(OTHER, &["add", "x", "--json"]).error(2);
+    assert_eq!(refused["code"], "read_only", "{refused}");
+    run(OWNER, &["add", "The lamp is green."]).ok();
+}
+
 #[test]
 fn the_owner_reads_a_palace_whose_files_or_directory_are_write_protected() {
     let Some(home) = filled() else { return };

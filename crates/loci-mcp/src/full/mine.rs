@@ -68,6 +68,7 @@ fn mine_path(call: &Call<'_>) -> Result<Answer> {
     };
     let mut reading = Reading {
         chosen: chosen.clone(),
+        allowed: call.mine_roots().allowed(),
         ..Reading::default()
     };
     reading.manner.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;

@@ -5,17 +5,20 @@
 use std::io::Read;
 use std::path::Path;
 
+use crate::allowed::AllowedRoots;
+
 /// Bytes of a config that are read. Real ones have a few kilobytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The URL of `origin`, else of the only remote.
-pub(super) fn remote_url(config: &Path) -> Option<String> {
+pub(super) fn remote_url(config: &Path, allowed: &AllowedRoots) -> Option<String> {
     // A pipe in its place must not be opened: it would wait for a writer.
-    if !std::fs::metadata(config).ok()?.is_file() {
+    if !allowed.metadata(config).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    loci_files::foreign::open(config)
+    allowed
+        .open(config)
         .ok()?
         .take(MAX_CONFIG_BYTES)
         .read_to_end(&mut bytes)

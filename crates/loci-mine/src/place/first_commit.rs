@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::repository::common_directory;
+use crate::allowed::EVERYTHING;
 
 /// How long git may take. Listing the first commit of a hundred thousand takes about a second.
 const LIMIT: Duration = Duration::from_millis(1_500);
@@ -22,7 +23,7 @@ pub(super) fn first_commit(top: &Path, recorded: Option<&str>) -> Option<String>
         }
     }
     // A shallow clone ends at some commit, which is not the first.
-    if common_directory(top)?.join("shallow").exists() {
+    if common_directory(top, &EVERYTHING)?.join("shallow").exists() {
         return None;
     }
     let listed = git(top, &["rev-list", "--max-parents=0", "HEAD", "--"])?;

@@ -9,7 +9,10 @@ use super::config::remote_url;
 use super::first_commit;
 use super::name::{GENERAL, made_valid};
 use super::remote::{Remote, owner, parse};
-use super::repository::{common_directory, folder_name, normal, project_name};
+use super::repository::{
+    common_directory, folder_name, is_added_working_tree, normal, project_name,
+};
+use crate::allowed::AllowedRoots;
 
 /// How many local clones of local clones are followed.
 const MAX_CLONES: usize = 8;
@@ -21,32 +24,35 @@ const MAX_OWNER_BYTES: usize = 200;
 pub struct FoundProject {
     /// Without its first commit.
     pub project: Project,
-    /// The top of the working tree, if it is a repository.
+    /// The top of the working tree, if it is a repository whose first commit git may be asked for.
     top: Option<PathBuf>,
 }
 
 impl FoundProject {
     /// The repository whose working tree begins at `top`.
-    pub(super) fn repository(top: &Path) -> Self {
+    pub(super) fn repository(top: &Path, allowed: &AllowedRoots) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| normal(path));
-        let main = common_directory(top).map(|common| main_folder(top, &common));
+        let main = common_directory(top, allowed).map(|common| main_folder(top, &common, allowed));
         let main = real(main.as_deref().unwrap_or(top));
         let mut project = Project {
-            name: made_valid(&project_name(top).unwrap_or_default(), GENERAL),
+            name: made_valid(&project_name(top, allowed).unwrap_or_default(), GENERAL),
             path: text(&main),
-            is_repository: true,
+            // Within limits nobody looks for the first commit, and a remote may lie outside. So a
+            // remote that came or went says nothing against what is recorded of the folder.
+            is_repository: allowed.is_everything(),
             ..Project::default()
         };
         let here = real(top);
         if here != main {
             project.folders.push(text(&here));
         }
-        project.remote = follow(&main, top, &mut project.folders);
+        project.remote = follow(&main, top, &mut project.folders, allowed);
         project.owner = match &project.remote {
             Some(remote) => owner(remote).map(str::to_owned),
             None => main.parent().and_then(folder_name),
         };
-        Self::new(project, Some(top.to_path_buf()))
+        // Git follows whatever the files of the repository name, so it is not run within limits.
+        Self::new(project, allowed.is_everything().then(|| top.to_path_buf()))
     }
 
     /// A folder outside of every repository, or one that is gone. Paths of other systems are understood.
@@ -121,31 +127,42 @@ fn shortened(name: &str) -> String {
 
 /// The folder that stands for a repository: the one with `.git` in it, or the bare repository itself. A submodule and a
 /// repository whose `.git` lies elsewhere are the folder they are checked out in.
-fn main_folder(top: &Path, common: &Path) -> PathBuf {
+fn main_folder(top: &Path, common: &Path, allowed: &AllowedRoots) -> PathBuf {
     let is_git = common.file_name().is_some_and(|name| name == ".git");
     match common.parent() {
         Some(folder) if is_git => folder.to_path_buf(),
-        _ if common.join("worktrees").is_dir() && is_worktree(top) => common.to_path_buf(),
+        _ if (!allowed.contains(common) || common.join("worktrees").is_dir())
+            && is_added_working_tree(top, allowed) =>
+        {
+            common.to_path_buf()
+        }
         _ => top.to_path_buf(),
     }
 }
 
-fn is_worktree(top: &Path) -> bool {
-    super::repository::is_added_working_tree(top)
-}
-
 /// The remote of a repository. One that is a path stands for the repository there, which is the same project: it is added
 /// to `folders`, and its remote counts.
-fn follow(main: &Path, top: &Path, folders: &mut Vec<String>) -> Option<String> {
-    let mut config = common_directory(top)?.join("config");
+fn follow(
+    main: &Path,
+    top: &Path,
+    folders: &mut Vec<String>,
+    allowed: &AllowedRoots,
+) -> Option<String> {
+    let mut config = common_directory(top, allowed)?.join("config");
     let mut base = main.to_path_buf();
     let mut seen = vec![main.to_path_buf()];
     for _ in 0..MAX_CLONES {
-        let path = match parse(&remote_url(&config)?)? {
+        let path = match parse(&remote_url(&config, allowed)?)? {
             Remote::Elsewhere(remote) => return Some(remote),
             Remote::Local(path) => path,
         };
-        let (folder, common) = local_repository(&base.join(path))?;
+        let path = base.join(path);
+        if !allowed.contains(&path) {
+            // A project that is recorded there is this one.
+            folders.push(text(&normal(&path)));
+            return None;
+        }
+        let (folder, common) = local_repository(&path, allowed)?;
         if seen.contains(&folder) {
             return None;
         }
@@ -158,16 +175,16 @@ fn follow(main: &Path, top: &Path, folders: &mut Vec<String>) -> Option<String> 
 }
 
 /// The repository that git would find under a path, with or without `.git` behind it.
-fn local_repository(path: &Path) -> Option<(PathBuf, PathBuf)> {
+fn local_repository(path: &Path, allowed: &AllowedRoots) -> Option<(PathBuf, PathBuf)> {
     let mut with_suffix = path.as_os_str().to_owned();
     with_suffix.push(".git");
     for candidate in [path.to_path_buf(), PathBuf::from(with_suffix)] {
         let Ok(found) = candidate.canonicalize() else {
             continue;
         };
-        if super::repository::is_top(&found) {
-            let common = common_directory(&found)?;
-            let main = main_folder(&found, &common);
+        if super::repository::is_top(&found, allowed) {
+            let common = common_directory(&found, allowed)?;
+            let main = main_folder(&found, &common, allowed);
             return Some((main.canonicalize().unwrap_or(main), common));
         }
         if found.join("HEAD").is_file() && found.join("objects").is_dir() {

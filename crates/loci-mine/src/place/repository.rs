@@ -1,42 +1,43 @@
 //! Git repositories as they lie on disk: where one begins, where its shared files are, and what
 //! project it is. Reads a few small files of git's; never runs git and never writes.
 
-use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+
+use crate::allowed::AllowedRoots;
 
 /// No file of git's that is read here is longer than a path.
 const MAX_POINTER_BYTES: u64 = 16 << 10;
 
 /// Is this folder the top of a working tree? An empty folder called `.git` does not make one.
-pub(crate) fn is_top(folder: &Path) -> bool {
+pub(crate) fn is_top(folder: &Path, allowed: &AllowedRoots) -> bool {
     let git = folder.join(".git");
-    match fs::metadata(&git) {
+    match allowed.metadata(&git) {
         Ok(found) if found.is_dir() => git.join("HEAD").exists(),
-        Ok(found) if found.is_file() => pointer(&git, "gitdir:").is_some(),
+        Ok(found) if found.is_file() => pointer(&git, "gitdir:", allowed).is_some(),
         _ => false,
     }
 }
 
 /// The directory that all working trees of the repository share: it holds `config` and
 /// `info/exclude`. `None` when `top` is no top of a working tree.
-pub(crate) fn common_directory(top: &Path) -> Option<PathBuf> {
+pub(crate) fn common_directory(top: &Path, allowed: &AllowedRoots) -> Option<PathBuf> {
     let git = top.join(".git");
     if git.is_dir() {
         return Some(git);
     }
-    let own = normal(&top.join(pointer(&git, "gitdir:")?));
-    Some(main_of_worktree(&own).unwrap_or(own))
+    let own = normal(&top.join(pointer(&git, "gitdir:", allowed)?));
+    Some(main_of_worktree(&own, allowed).unwrap_or(own))
 }
 
 /// The project's name: the folder of the main working tree, the same in every other working
 /// tree of the repository. A submodule is a project of its own. `None` when no folder has a name.
-pub(crate) fn project_name(top: &Path) -> Option<String> {
+pub(crate) fn project_name(top: &Path, allowed: &AllowedRoots) -> Option<String> {
     let git = top.join(".git");
     let common = (!git.is_dir())
-        .then(|| pointer(&git, "gitdir:"))
+        .then(|| pointer(&git, "gitdir:", allowed))
         .flatten()
-        .and_then(|target| main_of_worktree(&normal(&top.join(target))));
+        .and_then(|target| main_of_worktree(&normal(&top.join(target)), allowed));
     match common {
         Some(common) => name_of_common(&common),
         None => folder_name(top),
@@ -44,21 +45,23 @@ pub(crate) fn project_name(top: &Path) -> Option<String> {
 }
 
 /// Whether this is a working tree that was added to a repository which lies elsewhere.
-pub(crate) fn is_added_working_tree(top: &Path) -> bool {
+pub(crate) fn is_added_working_tree(top: &Path, allowed: &AllowedRoots) -> bool {
     let git = top.join(".git");
     !git.is_dir()
-        && pointer(&git, "gitdir:")
-            .is_some_and(|target| main_of_worktree(&normal(&top.join(target))).is_some())
+        && pointer(&git, "gitdir:", allowed)
+            .is_some_and(|target| main_of_worktree(&normal(&top.join(target)), allowed).is_some())
 }
 
 /// The common directory when `own` is the private directory of an added working tree. A broken
-/// or pruned one has no `commondir` file any more; its place still tells.
-fn main_of_worktree(own: &Path) -> Option<PathBuf> {
-    if let Some(target) = pointer(&own.join("commondir"), "") {
+/// or pruned one has no `commondir` file any more, and one outside of the allowed roots is not read;
+/// its place still tells.
+fn main_of_worktree(own: &Path, allowed: &AllowedRoots) -> Option<PathBuf> {
+    if let Some(target) = pointer(&own.join("commondir"), "", allowed) {
         return Some(normal(&own.join(target)));
     }
     let worktrees = own.parent()?;
-    (worktrees.file_name()? == "worktrees" && !own.join("HEAD").exists())
+    let has_head = || allowed.contains(own) && own.join("HEAD").exists();
+    (worktrees.file_name()? == "worktrees" && !has_head())
         .then(|| worktrees.parent().map(Path::to_path_buf))
         .flatten()
 }
@@ -82,13 +85,14 @@ pub(crate) fn folder_name(folder: &Path) -> Option<String> {
 }
 
 /// The first line of a small file, after the label that it must begin with.
-fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
+fn pointer(file: &Path, label: &str, allowed: &AllowedRoots) -> Option<PathBuf> {
     // A pipe in git's place must not be opened: it would wait for a writer.
-    if !fs::metadata(file).ok()?.is_file() {
+    if !allowed.metadata(file).ok()?.is_file() {
         return None;
     }
     let mut text = String::new();
-    loci_files::foreign::open(file)
+    allowed
+        .open(file)
         .ok()?
         .take(MAX_POINTER_BYTES)
         .read_to_string(&mut text)
@@ -115,6 +119,20 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allowed::EVERYTHING;
+    use std::fs;
+
+    fn is_top(folder: &Path) -> bool {
+        super::is_top(folder, &EVERYTHING)
+    }
+
+    fn common_directory(top: &Path) -> Option<PathBuf> {
+        super::common_directory(top, &EVERYTHING)
+    }
+
+    fn project_name(top: &Path) -> Option<String> {
+        super::project_name(top, &EVERYTHING)
+    }
 
     fn write(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

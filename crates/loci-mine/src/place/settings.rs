@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::name::checked;
+use crate::allowed::AllowedRoots;
 
 /// Name of the file.
 pub const SETTINGS_FILE: &str = ".loci.toml";
@@ -45,12 +46,12 @@ struct WrittenRoom {
 
 impl Settings {
     /// The settings in this folder, or `None` when it has no such file or one to ignore (see [`Self::ignored`]).
-    pub(super) fn of(folder: &Path, top: &Path) -> Result<Option<Self>> {
+    pub(super) fn of(folder: &Path, top: &Path, allowed: &AllowedRoots) -> Result<Option<Self>> {
         if Self::ignored(folder, top).is_some() {
             return Ok(None);
         }
         let path = folder.join(SETTINGS_FILE);
-        match read(&path) {
+        match read(&path, allowed) {
             Ok(None) => Ok(None),
             Ok(Some(text)) => match Self::parse(folder, &path, &text) {
                 // The link may lead to any file of the user, and the error would quote from it.
@@ -143,8 +144,8 @@ fn leads_into(link: &Path, top: &Path) -> bool {
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::metadata(path) {
+fn read(path: &Path, allowed: &AllowedRoots) -> io::Result<Option<String>> {
+    match allowed.metadata(path) {
         // A pipe in its place must not be opened: it would wait for a writer.
         Ok(found) if !found.is_file() => {
             return Err(io::Error::other("it is not a regular file"));
@@ -163,7 +164,8 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         }
     }
     let mut text = String::new();
-    loci_files::foreign::open(path)?
+    allowed
+        .open(path)?
         .take(MAX_SETTINGS_BYTES)
         .read_to_string(&mut text)?;
     Ok(Some(text))
@@ -176,6 +178,7 @@ fn line_of(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allowed::EVERYTHING;
     use proptest::prelude::*;
 
     fn parse(text: &str) -> Result<Settings> {
@@ -214,7 +217,9 @@ mod tests {
         std::os::unix::fs::symlink(&private, folder.join(SETTINGS_FILE)).unwrap();
         for text in ["hunter2 = 1\n", "root:hunter2:1\n", "wing = [\"hunter2\"]"] {
             loci_files::own::write(&private, text).unwrap();
-            let said = Settings::of(&folder, place.path()).unwrap_err().to_string();
+            let said = Settings::of(&folder, place.path(), &EVERYTHING)
+                .unwrap_err()
+                .to_string();
             assert!(said.contains("is a link"), "{said}");
             assert!(!said.contains("hunter2"), "{said}");
         }
@@ -227,8 +232,14 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         loci_files::own::write(&private, "wing = \"outside\"\n").unwrap();
         std::os::unix::fs::symlink(&private, folder.join(SETTINGS_FILE)).unwrap();
-        assert!(Settings::of(&folder, &folder).unwrap().is_none());
-        let inside = Settings::of(&folder, place.path()).unwrap().unwrap();
+        assert!(
+            Settings::of(&folder, &folder, &EVERYTHING)
+                .unwrap()
+                .is_none()
+        );
+        let inside = Settings::of(&folder, place.path(), &EVERYTHING)
+            .unwrap()
+            .unwrap();
         assert_eq!(inside.wing.as_deref(), Some("outside"));
     }
 

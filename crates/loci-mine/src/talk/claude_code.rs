@@ -8,6 +8,7 @@ use super::clock;
 use super::desk::{Desk, Misread, RecordFormat};
 use super::said::{Place, Point, Said};
 use super::scalar::Scalar;
+use crate::allowed::AllowedRoots;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
@@ -22,6 +23,7 @@ pub(super) struct ClaudeCode {
     seen: HashSet<u64>,
     /// Where this read began; the ids before it are looked up only when a record looks old.
     prefix: u64,
+    allowed: AllowedRoots,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -82,11 +84,12 @@ struct Attachment<'a> {
 }
 
 impl ClaudeCode {
-    pub(super) fn new(path: &Path, point: Point) -> Self {
+    pub(super) fn new(path: &Path, point: Point, allowed: &AllowedRoots) -> Self {
         Self {
             path: path.to_owned(),
             seen: HashSet::new(),
             prefix: point.offset,
+            allowed: allowed.clone(),
         }
     }
 
@@ -140,7 +143,7 @@ impl ClaudeCode {
             uuid: Scalar<'a>,
         }
         let length = std::mem::take(&mut self.prefix);
-        let Ok(file) = loci_files::foreign::open(&self.path) else {
+        let Ok(file) = self.allowed.open(&self.path) else {
             return;
         };
         let mut input = BufReader::with_capacity(1 << 16, file.take(length));

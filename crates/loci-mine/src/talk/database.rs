@@ -11,6 +11,7 @@ use super::format::Format;
 use super::mark::Mark;
 use super::said::{Place, Point};
 use super::{cursor, opencode};
+use crate::allowed::AllowedRoots;
 use loci_salvage::{DatabaseFile, Value as Cell};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -64,6 +65,7 @@ impl Batch<'_> {
 pub(super) struct Rows {
     format: Format,
     path: PathBuf,
+    allowed: AllowedRoots,
     /// Conversations before the mark, and the digest of them.
     mark: (u64, u64),
     open: Option<Open>,
@@ -81,10 +83,11 @@ struct Open {
 }
 
 impl Rows {
-    pub(super) fn new(format: Format, path: &Path, mark: &Mark) -> Self {
+    pub(super) fn new(format: Format, path: &Path, mark: &Mark, allowed: &AllowedRoots) -> Self {
         Self {
             format,
             path: path.to_owned(),
+            allowed: allowed.clone(),
             mark: (mark.line, mark.state.check),
             open: None,
         }
@@ -129,9 +132,12 @@ impl Rows {
     }
 
     fn open(&self) -> Result<Open, Error> {
-        let file = DatabaseFile::open(&self.path, None).map_err(|source| Error::Database {
-            path: self.path.clone(),
-            source,
+        let opener = |path: &Path| self.allowed.open(path);
+        let file = DatabaseFile::open_with(&self.path, None, &opener).map_err(|source| {
+            Error::Database {
+                path: self.path.clone(),
+                source,
+            }
         })?;
         let mut entries = if self.format == Format::Cursor {
             cursor::index(&file)

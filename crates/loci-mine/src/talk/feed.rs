@@ -13,6 +13,7 @@ use super::records::{MAX_RECORD_BYTES, Next, Records};
 use super::{
     aider, chatgpt, claude_ai, claude_code, codex, continue_dev, gemini, gemini_log, plain, slack,
 };
+use crate::allowed::AllowedRoots;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -29,7 +30,13 @@ pub(super) enum Feed<R> {
 }
 
 impl<R: BufRead> Feed<R> {
-    pub(super) fn new(format: Format, input: R, path: &Path, mark: &Mark) -> Self {
+    pub(super) fn new(
+        format: Format,
+        input: R,
+        path: &Path,
+        mark: &Mark,
+        allowed: &AllowedRoots,
+    ) -> Self {
         let point = mark.point();
         let lines = |input| Records::Lines(Lines::new(input, point));
         let elements =
@@ -37,7 +44,7 @@ impl<R: BufRead> Feed<R> {
         let (records, reader): (_, Box<dyn RecordFormat>) = match format {
             Format::ClaudeCode => (
                 lines(input),
-                Box::new(claude_code::ClaudeCode::new(path, point)),
+                Box::new(claude_code::ClaudeCode::new(path, point, allowed)),
             ),
             Format::Codex => (lines(input), Box::new(codex::Codex)),
             Format::GeminiLog => (lines(input), Box::new(gemini_log::GeminiLog::default())),
@@ -53,7 +60,7 @@ impl<R: BufRead> Feed<R> {
             ),
             Format::Slack => (
                 elements(input, None, MAX_RECORD_BYTES),
-                Box::new(slack::Slack::new(path)),
+                Box::new(slack::Slack::new(path, allowed)),
             ),
             Format::GeminiPrompts => (
                 elements(input, None, MAX_RECORD_BYTES),
@@ -67,9 +74,9 @@ impl<R: BufRead> Feed<R> {
                 elements(input, Some("history"), MAX_RECORD_BYTES),
                 Box::new(continue_dev::Continue),
             ),
-            Format::OpenCode => return Self::Folder(Box::new(Folder::new(path, mark))),
+            Format::OpenCode => return Self::Folder(Box::new(Folder::new(path, mark, allowed))),
             Format::Cursor | Format::OpenCodeDb => {
-                return Self::Rows(Box::new(Rows::new(format, path, mark)));
+                return Self::Rows(Box::new(Rows::new(format, path, mark, allowed)));
             }
         };
         Self::Records(Box::new(RecordFeed {

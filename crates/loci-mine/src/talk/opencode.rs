@@ -11,6 +11,7 @@ use super::field::{fact, inner, time, word};
 use super::input::render_value;
 use super::mark::Mark;
 use super::said::{Place, Point, Said, one_line};
+use crate::allowed::AllowedRoots;
 use loci_salvage::DatabaseFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
+    allowed: AllowedRoots,
     /// Messages that were read before the mark, and the digest of their names.
     mark: (u64, u64),
     files: Option<std::vec::IntoIter<PathBuf>>,
@@ -32,9 +34,10 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn new(path: &Path, mark: &Mark) -> Self {
+    pub(super) fn new(path: &Path, mark: &Mark, allowed: &AllowedRoots) -> Self {
         Self {
             path: path.to_owned(),
+            allowed: allowed.clone(),
             mark: (mark.line, mark.state.check),
             files: None,
             number: 0,
@@ -58,11 +61,11 @@ impl Folder {
         self.number += 1;
         desk.state.check = follow(desk.state.check, &file);
         desk.books.read();
-        match read(&self.path, &file) {
+        match read(&self.path, &file, &self.allowed) {
             Some(message) => {
-                let parts = parts_of(&self.path, &file)
+                let parts = parts_of(&self.path, &file, &self.allowed)
                     .iter()
-                    .filter_map(|part| read(&self.path, part))
+                    .filter_map(|part| read(&self.path, part, &self.allowed))
                     .collect::<Vec<_>>();
                 let said = told(&message, &parts, place, desk);
                 desk.say(said);
@@ -74,10 +77,11 @@ impl Folder {
 
     /// Learns what the session says of itself; gives the messages that are still to be read.
     fn open(&mut self, desk: &mut Desk) -> Result<Vec<PathBuf>, Error> {
-        let bytes = below_storage(&self.path, &self.path).map_err(|source| Error::Read {
-            path: self.path.clone(),
-            source,
-        })?;
+        let bytes =
+            below_storage(&self.path, &self.path, &self.allowed).map_err(|source| Error::Read {
+                path: self.path.clone(),
+                source,
+            })?;
         let Ok(session) = serde_json::from_slice::<Value>(&bytes) else {
             return Err(Error::Broken {
                 path: self.path.clone(),
@@ -85,7 +89,7 @@ impl Folder {
             });
         };
         desk.conversation = conversation(&session, word(&session, "id"));
-        let mut files = messages_of(&self.path);
+        let mut files = messages_of(&self.path, &self.allowed);
         let (read, check) = self.mark;
         let read = usize::try_from(read).unwrap_or(usize::MAX);
         let before = files.get(..read).ok_or_else(|| self.rewritten())?;
@@ -109,11 +113,11 @@ fn follow(check: u64, file: &Path) -> u64 {
 }
 
 /// Every file that belongs to the session: its messages and their parts.
-pub(super) fn companions(session: &Path) -> Vec<PathBuf> {
-    let messages = messages_of(session);
+pub(super) fn companions(session: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
+    let messages = messages_of(session, allowed);
     let parts: Vec<_> = messages
         .iter()
-        .flat_map(|message| parts_of(session, message))
+        .flat_map(|message| parts_of(session, message, allowed))
         .collect();
     messages.into_iter().chain(parts).collect()
 }
@@ -123,24 +127,32 @@ fn storage(session: &Path) -> Option<&Path> {
     session.ancestors().nth(3)
 }
 
-fn messages_of(session: &Path) -> Vec<PathBuf> {
-    let folder = storage(session).zip(session.file_stem());
-    folder.map_or_else(Vec::new, |(storage, id)| {
-        files_in(&storage.join("message").join(id))
-    })
+/// The folders that hold the messages of the session and the parts of all messages.
+pub(super) fn companion_folders(session: &Path) -> Vec<PathBuf> {
+    let parts = storage(session).map(|storage| storage.join("part"));
+    message_folder(session).into_iter().chain(parts).collect()
 }
 
-fn parts_of(session: &Path, message: &Path) -> Vec<PathBuf> {
+fn message_folder(session: &Path) -> Option<PathBuf> {
+    let (storage, id) = storage(session).zip(session.file_stem())?;
+    Some(storage.join("message").join(id))
+}
+
+fn messages_of(session: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
+    message_folder(session).map_or_else(Vec::new, |folder| files_in(&folder, allowed))
+}
+
+fn parts_of(session: &Path, message: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     let folder = storage(session).zip(message.file_stem());
     folder.map_or_else(Vec::new, |(storage, id)| {
-        files_in(&storage.join("part").join(id))
+        files_in(&storage.join("part").join(id), allowed)
     })
 }
 
 /// The files of a folder by name, which is by age: OpenCode's ids ascend.
-fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries
+fn files_in(folder: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
+    let mut files: Vec<_> = allowed
+        .entries(folder)
         .map(|entry| entry.path())
         .filter(|path| {
             path.extension()
@@ -151,15 +163,15 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(session: &Path, file: &Path) -> Option<Value> {
-    serde_json::from_slice(&below_storage(session, file).ok()?).ok()
+fn read(session: &Path, file: &Path, allowed: &AllowedRoots) -> Option<Value> {
+    serde_json::from_slice(&below_storage(session, file, allowed).ok()?).ok()
 }
 
 /// Reads a file of a session. A link that leads out of the storage is not followed.
-fn below_storage(session: &Path, file: &Path) -> io::Result<Vec<u8>> {
+fn below_storage(session: &Path, file: &Path, allowed: &AllowedRoots) -> io::Result<Vec<u8>> {
     let storage = storage(session).unwrap_or(Path::new("/"));
     let inside = file.strip_prefix(storage).unwrap_or(file);
-    let opened = loci_files::foreign::open_below(storage, inside)?;
+    let opened = allowed.open_below(storage, inside)?;
     let about = opened.metadata()?;
     if !about.is_file() || about.len() > MAX_FILE_BYTES {
         return Err(io::Error::other("it is not a regular file, or too large"));

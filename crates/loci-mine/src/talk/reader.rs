@@ -9,6 +9,7 @@ use super::feed::Feed;
 use super::format::Format;
 use super::mark::{Mark, State};
 use super::said::{Point, Said};
+use crate::allowed::{AllowedRoots, EVERYTHING};
 use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::Path;
@@ -66,8 +67,19 @@ impl<R: BufRead> Reader<R> {
 
     /// Goes on from a mark; `input` stands at `mark.offset`.
     pub fn resume(format: Format, input: R, path: &Path, mark: &Mark) -> Self {
+        Self::resume_within(format, input, path, mark, &EVERYTHING)
+    }
+
+    /// The same where only some files may be read besides `input`.
+    pub fn resume_within(
+        format: Format,
+        input: R,
+        path: &Path,
+        mark: &Mark,
+        allowed: &AllowedRoots,
+    ) -> Self {
         Self {
-            feed: Feed::new(format, input, path, mark),
+            feed: Feed::new(format, input, path, mark, allowed),
             desk: Desk {
                 conversation: mark.conversation.clone(),
                 state: mark.state.clone(),

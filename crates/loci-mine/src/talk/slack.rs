@@ -7,6 +7,7 @@ use super::clock;
 use super::desk::{Desk, Misread, RecordFormat};
 use super::field::{list, word};
 use super::said::{Place, Said, one_line};
+use crate::allowed::AllowedRoots;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -30,7 +31,7 @@ pub(super) fn users_file(path: &Path) -> Option<PathBuf> {
 }
 
 impl Slack {
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path, allowed: &AllowedRoots) -> Self {
         let name = |part: Option<&std::ffi::OsStr>| {
             part.unwrap_or_default().to_string_lossy().into_owned()
         };
@@ -38,7 +39,7 @@ impl Slack {
             channel: name(path.parent().and_then(Path::file_name)),
             day: name(path.file_stem()),
             names: users_file(path)
-                .map(|file| names(&file))
+                .map(|file| names(&file, allowed))
                 .unwrap_or_default(),
         }
     }
@@ -117,9 +118,9 @@ impl RecordFormat for Slack {
 }
 
 /// The bytes of `users.json`. A link in its place is not followed.
-fn read_users(file: &Path) -> Option<Vec<u8>> {
+fn read_users(file: &Path, allowed: &AllowedRoots) -> Option<Vec<u8>> {
     let name = Path::new(file.file_name()?);
-    let opened = loci_files::foreign::open_below(file.parent()?, name).ok()?;
+    let opened = allowed.open_below(file.parent()?, name).ok()?;
     let about = opened.metadata().ok()?;
     if !about.is_file() || about.len() > MAX_USERS_BYTES {
         return None;
@@ -129,8 +130,8 @@ fn read_users(file: &Path) -> Option<Vec<u8>> {
     Some(json)
 }
 
-fn names(file: &Path) -> HashMap<String, String> {
-    let users: Vec<Value> = read_users(file)
+fn names(file: &Path, allowed: &AllowedRoots) -> HashMap<String, String> {
+    let users: Vec<Value> = read_users(file, allowed)
         .and_then(|json| serde_json::from_slice(&json).ok())
         .unwrap_or_default();
     users

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::io::{BufReader, Cursor, Read as _, Seek, SeekFrom};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Cursor, Read as _, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use loci_core::{Error, MetaValue, Metadata, Piece, Result, SourceHash, TextPlace};
 use loci_secrets::Setting;
@@ -20,6 +21,7 @@ use crate::intake::{Intake, first_half, hash_of, without_lines};
 use crate::place::{self, Located, Place};
 use crate::source::{Before, Item, Read, Section};
 use crate::talk::{self, Conversation, Event, Format, Reader};
+use crate::walk::reason;
 
 /// Bytes of text after which a section of a long transcript is filed.
 const SECTION_BYTES: usize = 512 << 10;
@@ -67,6 +69,9 @@ pub(super) fn read(
     intake: &mut Intake<'_>,
 ) -> Result<Read> {
     let fail = |error| Error::io("cannot read", Path::new(&item.name), error);
+    if let Some(reason) = count_outside(tree, format, Path::new(&item.name), intake) {
+        return Ok(Read::Skipped(reason.into()));
+    }
     let before = intake.before(&item.name)?;
     let marks = sections::known(&before, intake.recipe(), |mark: &Mark| {
         (mark.start(), mark.end)
@@ -83,7 +88,7 @@ pub(super) fn read(
         manner,
         item,
         format,
-        whole: with_companions(format, Path::new(&item.name), survey.whole),
+        whole: with_companions(tree, format, Path::new(&item.name), survey.whole),
     };
     if format.is_export() {
         return talk.read_export(&before, opened, intake);
@@ -123,6 +128,33 @@ pub(super) fn read(
     talk.read_sections(&before, from, kept as u32, opened, intake)
 }
 
+/// Counts other files of a conversation that lie outside of the allowed roots. A reason to skip the
+/// conversation if it is not whole without them: what is filed of it would lose its messages.
+fn count_outside(
+    tree: &Tree,
+    format: Format,
+    path: &Path,
+    intake: &mut Intake<'_>,
+) -> Option<&'static str> {
+    let places = talk::companion_places(format, path);
+    let is_outside = |place: &PathBuf| !tree.reading.allowed.contains(place);
+    let outside: Vec<PathBuf> = places.into_iter().filter(is_outside).collect();
+    if outside.is_empty() {
+        return None;
+    }
+    // Without the names of its users a day of Slack is whole: their ids stand in it.
+    if format != Format::Slack {
+        return Some(reason::PARTS_NOT_ALLOWED);
+    }
+    let mut counted = tree.outside.lock().unwrap_or_else(PoisonError::into_inner);
+    for file in outside {
+        if counted.insert(file) {
+            intake.skipped_beside(reason::NOT_ALLOWED);
+        }
+    }
+    None
+}
+
 /// Whether drawers are asked to go elsewhere: then no section stays as it is.
 fn moves(intake: &Intake<'_>, before: &Before) -> bool {
     before.head().is_some_and(|head| {
@@ -135,8 +167,9 @@ fn moves(intake: &Intake<'_>, before: &Before) -> bool {
 }
 
 /// A conversation that lies in several files is another one when any of them changed.
-fn with_companions(format: Format, path: &Path, whole: SourceHash) -> SourceHash {
-    let companions = talk::companions(format, path);
+fn with_companions(tree: &Tree, format: Format, path: &Path, whole: SourceHash) -> SourceHash {
+    let allowed = &tree.reading.allowed;
+    let companions = talk::companions_within(format, path, allowed);
     if companions.is_empty() {
         return whole;
     }
@@ -144,7 +177,7 @@ fn with_companions(format: Format, path: &Path, whole: SourceHash) -> SourceHash
     hasher.update(&whole);
     for companion in companions {
         hasher.update(companion.as_os_str().as_encoded_bytes());
-        if let Ok(opened) = Opened::open(&companion) {
+        if let Ok(opened) = Opened::open(&companion, allowed) {
             hasher.update(&opened.stat.size.to_le_bytes());
             hasher.update(&opened.stat.modified_ns.to_le_bytes());
         }
@@ -179,6 +212,13 @@ impl Talk<'_> {
         Path::new(&self.item.name)
     }
 
+    fn reader<R: BufRead>(&self, input: R, from: Option<&talk::Mark>) -> Reader<R> {
+        let start = talk::Mark::default();
+        let allowed = &self.tree.reading.allowed;
+        let from = from.unwrap_or(&start);
+        Reader::resume_within(self.format, input, self.path(), from, allowed)
+    }
+
     fn fail(&self, error: impl std::fmt::Display) -> Error {
         Error::invalid(format!("`{}`", self.item.name), error.to_string())
     }
@@ -187,7 +227,7 @@ impl Talk<'_> {
     fn locate(&self, conversation: &Conversation) -> Located {
         let Reading { chosen, folder, .. } = &self.tree.reading;
         let held_in = conversation.folder.as_deref().or(folder.as_deref());
-        let mut located = place::locate_conversation(held_in);
+        let mut located = place::locate_conversation_within(held_in, &self.tree.reading.allowed);
         if let Some(wing) = &chosen.wing {
             located.place.wing.clone_from(wing);
             located.project = None;
@@ -214,7 +254,7 @@ impl Talk<'_> {
         if hash_of(&bytes) != self.bytes {
             return Err(self.fail("changes while it is read; the next run tries again"));
         }
-        let mut reader = Reader::new(self.format, Cursor::new(bytes), self.path());
+        let mut reader = self.reader(Cursor::new(bytes), None);
         let mut found = Vec::new();
         while let Some(event) = reader.next().map_err(|error| self.fail(error))? {
             if let Event::Piece(piece) = event {
@@ -248,7 +288,12 @@ impl Talk<'_> {
     ) -> Result<Read> {
         let fail = |error| Error::io("cannot read", self.path(), error);
         // A position of its own. If the path is another file by now, its hashes do not fit and the next run reads it.
-        let mut again = loci_files::foreign::open_real(self.path()).map_err(fail)?;
+        let mut again = self
+            .tree
+            .reading
+            .allowed
+            .open_real(self.path())
+            .map_err(fail)?;
         let mut mark = from.unwrap_or_default();
         opened
             .file
@@ -257,10 +302,7 @@ impl Talk<'_> {
         let left = opened.stat.size - mark.start().min(opened.stat.size);
         let size = opened.stat.size;
         let input = BufReader::with_capacity(1 << 20, opened.file.take(left));
-        let mut reader = match &mark.from {
-            Some(from) => Reader::resume(self.format, input, self.path(), from),
-            None => Reader::new(self.format, input, self.path()),
-        };
+        let mut reader = self.reader(input, mark.from.as_ref());
         let mut begun: Option<(Before, Section)> = None;
         let (mut found, mut bytes) = (Vec::new(), 0_usize);
         loop {
@@ -359,7 +401,7 @@ impl Talk<'_> {
         }
         opened.file.seek(SeekFrom::Start(0)).map_err(fail)?;
         let input = BufReader::with_capacity(1 << 20, (&mut opened.file).take(opened.stat.size));
-        let mut reader = Reader::new(self.format, input, self.path());
+        let mut reader = self.reader(input, None);
         let mut open: Option<(Conversation, Vec<talk::Piece>)> = None;
         let mut met = HashMap::new();
         loop {

@@ -44,7 +44,7 @@ pub(super) fn read(
     intake: &mut Intake<'_>,
 ) -> Result<Read> {
     let path = Path::new(&item.name);
-    let bytes = read_settled(path, opened, intake)?;
+    let bytes = read_settled(tree, path, opened, intake)?;
     intake.bytes(bytes.len() as u64);
     let hash = hash_of(&bytes);
     let before = intake.before(&item.name)?;
@@ -125,7 +125,12 @@ pub(super) fn leave_out(item: &Item, reason: String, intake: &mut Intake<'_>) ->
 }
 
 /// Reads a file that nobody writes to meanwhile.
-fn read_settled(path: &Path, mut opened: Opened, intake: &mut Intake<'_>) -> Result<Vec<u8>> {
+fn read_settled(
+    tree: &Tree,
+    path: &Path,
+    mut opened: Opened,
+    intake: &mut Intake<'_>,
+) -> Result<Vec<u8>> {
     let fail = |error| Error::io("cannot read", path, error);
     for _ in 0..ATTEMPTS {
         opened.file.seek(SeekFrom::Start(0)).map_err(fail)?;
@@ -134,7 +139,7 @@ fn read_settled(path: &Path, mut opened: Opened, intake: &mut Intake<'_>) -> Res
         if bytes.len() as u64 == opened.stat.size && opened.is_same().map_err(fail)? {
             return Ok(bytes);
         }
-        opened = Opened::open(path).map_err(fail)?;
+        opened = Opened::open(path, &tree.reading.allowed).map_err(fail)?;
         intake.set_stat(opened.stat);
     }
     Err(Error::invalid(

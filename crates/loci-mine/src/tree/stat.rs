@@ -9,6 +9,7 @@ use loci_core::Stat;
 use loci_core::clock::{nanoseconds, now_ns};
 use loci_files::foreign::ForeignFile;
 
+use crate::allowed::AllowedRoots;
 use crate::talk::{self, Format};
 use crate::walk::{Found, Met, Reach, Rules};
 
@@ -20,9 +21,9 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Opens a file by its real path. A link that took its place since the walk is not followed.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, allowed: &AllowedRoots) -> io::Result<Self> {
         let read_ns = now_ns();
-        let file = loci_files::foreign::open_real(path)?;
+        let file = allowed.open_real(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -58,20 +59,20 @@ pub(super) fn is_part_of_conversation(path: &Path) -> bool {
         })
 }
 
-pub(super) fn of_found(found: &Found) -> Stat {
+pub(super) fn of_found(found: &Found, allowed: &AllowedRoots) -> Stat {
     let stat = Stat {
         size: found.size,
         modified_ns: found.modified_ns,
         changed_ns: found.changed_ns,
         read_ns: now_ns(),
     };
-    with_companions(&found.path, stat)
+    with_companions(&found.path, stat, allowed)
 }
 
 /// Some sources lie in several files, and the figures of the one that stands for them do not tell all.
-pub(super) fn with_companions(path: &Path, mut stat: Stat) -> Stat {
-    for companion in companions(path) {
-        if let Ok(metadata) = fs::metadata(companion) {
+pub(super) fn with_companions(path: &Path, mut stat: Stat, allowed: &AllowedRoots) -> Stat {
+    for companion in companions(path, allowed) {
+        if let Ok(metadata) = allowed.metadata(&companion) {
             let other = of_metadata(&metadata, stat.read_ns);
             stat.size += other.size;
             stat.modified_ns = stat.modified_ns.max(other.modified_ns);
@@ -82,14 +83,16 @@ pub(super) fn with_companions(path: &Path, mut stat: Stat) -> Stat {
 }
 
 /// The log beside a database; the messages of a session of OpenCode.
-fn companions(path: &Path) -> Vec<PathBuf> {
+fn companions(path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("vscdb" | "db") => {
             let mut log = path.as_os_str().to_owned();
             log.push("-wal");
             vec![PathBuf::from(log)]
         }
-        Some("json") if is_session(path) => talk::companions(Format::OpenCode, path),
+        Some("json") if is_session(path) => {
+            talk::companions_within(Format::OpenCode, path, allowed)
+        }
         _ => Vec::new(),
     }
 }
@@ -135,9 +138,10 @@ pub(super) fn visit(
     roots: &[PathBuf],
     files: &[PathBuf],
     rules: &Rules,
+    allowed: &AllowedRoots,
     each: &mut dyn FnMut(Met) -> ControlFlow<()>,
 ) -> loci_core::Result<()> {
-    let mut reach = Reach::of(roots, rules)?;
+    let mut reach = Reach::within(roots, rules, allowed)?;
     for path in files {
         if let Some(met) = reach.meet(path)
             && each(met).is_break()
@@ -151,6 +155,7 @@ pub(super) fn visit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allowed::EVERYTHING;
     use crate::walk::walk;
     use std::os::unix::fs::symlink;
 
@@ -172,13 +177,19 @@ mod tests {
         })
         .unwrap();
         assert_eq!(found.len(), 2);
-        assert!(found.iter().all(|path| Opened::open(path).is_ok()));
+        assert!(
+            found
+                .iter()
+                .all(|path| Opened::open(path, &EVERYTHING).is_ok())
+        );
         fs::remove_file(at("tree/a.md")).unwrap();
         symlink(at("outside/a.md"), at("tree/a.md")).unwrap();
         fs::remove_dir_all(at("tree/sub")).unwrap();
         symlink(at("outside"), at("tree/sub")).unwrap();
         for path in found {
-            let error = Opened::open(&path).err().expect("a link was followed");
+            let error = Opened::open(&path, &EVERYTHING)
+                .err()
+                .expect("a link was followed");
             assert!(error.to_string().contains("link"), "{error}");
         }
     }

@@ -12,6 +12,7 @@ use ignore::gitignore::Gitignore;
 use super::Rules;
 use super::lists::{List, Lists, Said, global, matched};
 use super::signs::{Signs, is_vendored_by_name, is_version_control};
+use crate::allowed::{AllowedRoots, EVERYTHING};
 use crate::place::repository;
 
 /// The gate of one root.
@@ -19,6 +20,7 @@ use crate::place::repository;
 pub(crate) struct Gate {
     root: PathBuf,
     rules: Rules,
+    allowed: AllowedRoots,
     global: Gitignore,
     /// From the top of the repository down to the folder above the root.
     above: usize,
@@ -46,10 +48,11 @@ pub(super) enum Inside {
 
 impl Gate {
     /// The gate of a folder, given by its real path. Nothing is entered yet, not even the root.
-    pub(crate) fn new(root: &Path, rules: &Rules) -> Self {
+    pub(crate) fn new(root: &Path, rules: &Rules, allowed: &AllowedRoots) -> Self {
         let mut gate = Self {
             root: root.to_path_buf(),
             rules: *rules,
+            allowed: allowed.clone(),
             global: Gitignore::empty(),
             above: 0,
             lists: Vec::new(),
@@ -57,7 +60,9 @@ impl Gate {
         if !rules.ignored {
             gate.global = global(root);
         }
-        let top = root.ancestors().find(|folder| repository::is_top(folder));
+        let top = root
+            .ancestors()
+            .find(|folder| repository::is_top(folder, gate.limit(folder)));
         let mut above: Vec<&Path> = root
             .ancestors()
             .skip(1)
@@ -69,6 +74,16 @@ impl Gate {
         }
         gate.above = gate.lists.len();
         gate
+    }
+
+    /// What the files of a folder may lead to. Above the allowed roots the owner's lists count: they
+    /// only leave files out.
+    fn limit(&self, folder: &Path) -> &AllowedRoots {
+        if self.allowed.contains(folder) {
+            &self.allowed
+        } else {
+            &EVERYTHING
+        }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -86,7 +101,8 @@ impl Gate {
         signs: Signs,
         failed: &mut dyn FnMut(PathBuf, io::Error),
     ) {
-        let lists = Lists::of(folder, signs, !self.rules.ignored, failed);
+        let allowed = self.limit(folder);
+        let lists = Lists::of(folder, signs, !self.rules.ignored, allowed, failed);
         self.lists.push(lists);
     }
 
@@ -125,7 +141,7 @@ impl Gate {
         } else if verdict == Verdict::Admit
             && folder != self.root
             && !self.rules.vendored
-            && signs.is_vendored(folder)
+            && signs.is_vendored(folder, &self.allowed)
         {
             Inside::Leave
         } else {

@@ -1,7 +1,6 @@
 //! The pattern files of one folder, read and ready to match. A line that is no pattern is passed
 //! over, as git does; a file that cannot be read is told to the caller.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 
 use super::signs::{LISTS, Signs};
+use crate::allowed::AllowedRoots;
 use crate::place::repository;
 
 const MAX_LIST_BYTES: u64 = 1 << 20;
@@ -47,21 +47,22 @@ impl Lists {
         folder: &Path,
         signs: Signs,
         git: bool,
+        allowed: &AllowedRoots,
         failed: &mut dyn FnMut(PathBuf, io::Error),
     ) -> Self {
         let mut load = |file: PathBuf| {
-            read(&file)
+            read(&file, allowed)
                 .map_err(|error| failed(file, error))
                 .ok()
                 .and_then(|text| compile(folder, &text))
         };
         let [loci, plain, gitignore] = LISTS;
-        let repository = signs.git && repository::is_top(folder);
+        let repository = signs.git && repository::is_top(folder, allowed);
         let exclude = (git && repository)
-            .then(|| repository::common_directory(folder))
+            .then(|| repository::common_directory(folder, allowed))
             .flatten()
             .map(|common| common.join("info/exclude"))
-            .filter(|file| file.exists());
+            .filter(|file| allowed.contains(file) && file.exists());
         Self {
             folder: folder.to_path_buf(),
             own: [
@@ -123,13 +124,14 @@ fn compile(folder: &Path, text: &str) -> Option<Gitignore> {
     builder.build().ok().filter(|list| !list.is_empty())
 }
 
-fn read(file: &Path) -> io::Result<String> {
+fn read(file: &Path, allowed: &AllowedRoots) -> io::Result<String> {
     // A pipe in its place must not be opened: it would wait for a writer.
-    if !fs::metadata(file)?.is_file() {
+    if !allowed.metadata(file)?.is_file() {
         return Ok(String::new());
     }
     let mut bytes = Vec::new();
-    loci_files::foreign::open(file)?
+    allowed
+        .open(file)?
         .take(MAX_LIST_BYTES)
         .read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -13,6 +13,7 @@ use super::links::{Target, target};
 use super::roots::Roots;
 use super::tour::{failed, skipped};
 use super::{FollowLinks, Met, Rules, is_too_large, reason, single};
+use crate::allowed::AllowedRoots;
 
 /// What is within the reach of a walk of some roots. The lists of a folder are read when it is first asked
 /// about: for rules that may have changed since, make a new one.
@@ -27,6 +28,15 @@ impl Reach {
     /// The reach of a walk of these roots. Fails when one is missing.
     pub fn of(roots: &[PathBuf], rules: &Rules) -> Result<Self, Error> {
         Ok(Self::new(Roots::open(roots)?, rules))
+    }
+
+    /// The same where only some files may be read.
+    pub(crate) fn within(
+        roots: &[PathBuf],
+        rules: &Rules,
+        allowed: &AllowedRoots,
+    ) -> Result<Self, Error> {
+        Ok(Self::new(Roots::open(roots)?.within(allowed), rules))
     }
 
     pub(super) fn new(roots: Roots, rules: &Rules) -> Self {
@@ -60,7 +70,7 @@ impl Reach {
         }
         self.gates
             .entry(number)
-            .or_insert_with(|| Gate::new(&root.real, &self.rules))
+            .or_insert_with(|| Gate::new(&root.real, &self.rules, self.roots.allowed()))
             .admits(path, is_folder)
     }
 

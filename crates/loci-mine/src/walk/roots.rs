@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use loci_core::{Error, Result};
 
 use super::FollowLinks;
+use crate::allowed::AllowedRoots;
 
 /// One root.
 #[derive(Debug, Clone)]
@@ -26,6 +27,7 @@ pub(crate) struct Roots {
     list: Vec<Root>,
     /// The real paths, when there is more than one.
     paths: HashSet<PathBuf>,
+    allowed: AllowedRoots,
 }
 
 impl Roots {
@@ -73,7 +75,21 @@ impl Roots {
         } else {
             HashSet::new()
         };
-        Self { list, paths }
+        Self {
+            list,
+            paths,
+            allowed: AllowedRoots::default(),
+        }
+    }
+
+    /// The same roots where only some files may be read.
+    pub(crate) fn within(mut self, allowed: &AllowedRoots) -> Self {
+        self.allowed = allowed.clone();
+        self
+    }
+
+    pub(crate) fn allowed(&self) -> &AllowedRoots {
+        &self.allowed
     }
 
     /// The same roots by the paths that they have now. A missing one keeps the path that it had.
@@ -85,7 +101,7 @@ impl Roots {
                 root.real = real;
             }
         }
-        Self::new(roots)
+        Self::new(roots).within(&self.allowed)
     }
 
     /// The roots that are walked, with their numbers.

@@ -1,9 +1,10 @@
 //! What a folder is by its name and by what lies in it: a palace, a cache, a tree of other
 //! people's code. Knows names only; whether to leave a folder out is the gate's to say.
 
-use std::fs;
 use std::io::Read;
 use std::path::Path;
+
+use crate::allowed::AllowedRoots;
 
 /// The files that matter to the rules and lie directly in a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -99,8 +100,9 @@ impl Signs {
     }
 
     /// Does what lies in the folder make it a tool's own?
-    pub(super) fn is_vendored(self, folder: &Path) -> bool {
-        self.environment || (self.cache_tag && has_cache_signature(&folder.join("CACHEDIR.TAG")))
+    pub(super) fn is_vendored(self, folder: &Path, allowed: &AllowedRoots) -> bool {
+        let tag = || folder.join("CACHEDIR.TAG");
+        self.environment || (self.cache_tag && has_cache_signature(&tag(), allowed))
     }
 }
 
@@ -126,10 +128,11 @@ pub(super) fn is_version_control(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".jj" | ".bzr" | ".pijul")
 }
 
-fn has_cache_signature(tag: &Path) -> bool {
+fn has_cache_signature(tag: &Path, allowed: &AllowedRoots) -> bool {
     let mut start = Vec::new();
-    fs::metadata(tag).is_ok_and(|found| found.is_file())
-        && loci_files::foreign::open(tag)
+    allowed.metadata(tag).is_ok_and(|found| found.is_file())
+        && allowed
+            .open(tag)
             .and_then(|file| {
                 file.take(CACHE_SIGNATURE.len() as u64)
                     .read_to_end(&mut start)

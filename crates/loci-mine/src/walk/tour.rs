@@ -13,6 +13,7 @@ use super::reason;
 use super::roots::Roots;
 use super::signs::Signs;
 use super::{Met, found};
+use crate::allowed::is_outside;
 
 /// What a tour comes to.
 pub(crate) enum Step<'a> {
@@ -177,7 +178,9 @@ pub(super) fn skipped(path: PathBuf, reason: &'static str) -> Met {
 }
 
 pub(super) fn failed(path: PathBuf, error: io::Error) -> Met {
-    if error.kind() == io::ErrorKind::PermissionDenied {
+    if is_outside(&error) {
+        skipped(path, reason::NOT_ALLOWED)
+    } else if error.kind() == io::ErrorKind::PermissionDenied {
         skipped(path, reason::NO_PERMISSION)
     } else {
         Met::Failed { path, error }

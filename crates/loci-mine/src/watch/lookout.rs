@@ -117,7 +117,10 @@ impl<'a> Lookout<'a> {
             .roots
             .all()
             .iter()
-            .map(|root| root.is_folder.then(|| Gate::new(&root.real, &self.rules)))
+            .map(|root| {
+                let new = || Gate::new(&root.real, &self.rules, self.roots.allowed());
+                root.is_folder.then(new)
+            })
             .collect();
         if matches!(self.eye, Eye::Poll(..)) {
             return;

@@ -1,6 +1,10 @@
 //! Palaces that this process can read and not write: another user's, or one on a read-only file
 //! system.
 //!
+//! Another user's palace is read-only even where its files may be written. What this process creates
+//! in it would belong to this user, with mode 0600, and the owner could not open the palace any more.
+//! Only root can give files to the owner.
+//!
 //! SQLite needs to write to files beside a database with a log, even to read it. `immutable=1` would
 //! do without, but it is only right when nobody writes the files, and that cannot be known: a mount
 //! that is read-only here may be written elsewhere. So such a palace is read through a private copy,
@@ -64,7 +68,24 @@ pub(crate) fn reason(place: &Place) -> Result<Option<String>> {
             _ => {}
         }
     }
-    Ok(None)
+    Ok(not_owned(place))
+}
+
+/// Why a palace that this process may write by its permissions is still not to be written: it belongs
+/// to another user, and this one is not root. The owner is the user whom the database belongs to. Who
+/// owns the directory may write it, too; a directory of root may hold a user's palace, as mounted
+/// volumes do.
+fn not_owned(place: &Place) -> Option<String> {
+    let owner_of = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.uid());
+    let me = owner::current();
+    let owner = owner_of(&place.database).or_else(|| owner_of(&place.lock()))?;
+    if owner::is_root() || owner == me || owner_of(&place.directory) == Some(me) {
+        return None;
+    }
+    let (owner, me) = (owner::named(owner), owner::named(me));
+    Some(format!(
+        "it belongs to {owner}, and files that {me} creates in it would be closed to its owner"
+    ))
 }
 
 /// What every reader of such a palace should know.
@@ -77,7 +98,8 @@ pub(crate) fn warning(place: &Place, reason: &str) -> Warning {
 
 /// Refuses a palace that cannot be written, before anything is done.
 pub(crate) fn refuse(place: &Place) -> Result<()> {
-    match reason(place)? {
+    // A palace whose database is missing has an owner, too.
+    match reason(place)?.or_else(|| not_owned(place)) {
         None => Ok(()),
         Some(reason) => Err(Error::ReadOnly {
             path: place.directory.clone(),
