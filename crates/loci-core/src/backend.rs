@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::capability::{Capabilities, Capability};
-use crate::collection::{Collection, Metric, Selection};
+use crate::collection::{Collection, Metric, Selection, advised};
 use crate::embedder::{Embedder, EmbedderIdentity, Kinship};
 use crate::error::{Error, Result};
 use crate::maintenance::{
@@ -225,9 +225,10 @@ pub trait Backend: Send + Sync {
 
     /// The error of a call that this backend does not offer.
     fn lacks(&self, capability: Capability) -> Error {
-        Error::UnsupportedCapability {
+        let error = Error::UnsupportedCapability {
             capability: capability.words().into(),
             reason: format!("the backend `{}` does not offer it", self.name()),
-        }
+        };
+        advised(error, capability)
     }
 }

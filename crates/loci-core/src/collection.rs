@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::advice::Advice;
 use crate::backend::CollectionInfo;
 use crate::batch::Batch;
 use crate::capability::Capability;
@@ -252,7 +253,8 @@ impl Get {
 /// Every call sees the last commit of any process. Every write is one transaction: all of it or
 /// nothing. A write that returned is committed.
 ///
-/// By default, writes and what a [`crate::Capability`] names are refused. A wrapper around another
+/// By default, writes and what a [`crate::Capability`] names are refused. A handle that is closed, or
+/// whose collection is gone, says that instead: the defaults ask `count` first. A wrapper around another
 /// collection forwards every call, those with a default too.
 pub trait Collection: Send + Sync {
     /// Its name.
@@ -273,12 +275,14 @@ pub trait Collection: Send + Sync {
     /// there are vectors.
     fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
         let _ = identity;
+        self.count()?;
         Err(lacks(self.name(), Capability::Writing))
     }
 
     /// Adds records. An id that exists keeps its old record, and the outcome says so.
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
+        self.count()?;
         Err(lacks(self.name(), Capability::Writing))
     }
     /// [`Collection::add`], with facts and links written in the same transaction. A fact or link that names a record of the
@@ -290,21 +294,25 @@ pub trait Collection: Send + Sync {
         links: &[Link],
     ) -> Result<(WriteResult, Related)> {
         let _ = (batch, facts, links);
+        self.count()?;
         Err(lacks(self.name(), Capability::Relations))
     }
     /// Adds or changes records; metadata is merged.
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
+        self.count()?;
         Err(lacks(self.name(), Capability::Writing))
     }
     /// Changes records; metadata is merged, unknown ids are reported.
     fn update(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
+        self.count()?;
         Err(lacks(self.name(), Capability::Writing))
     }
     /// Removes drawers by id, by filter, or by both together. With neither it is an error.
     fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
         let _ = selection;
+        self.count()?;
         Err(lacks(self.name(), Capability::Writing))
     }
 
@@ -320,6 +328,7 @@ pub trait Collection: Send + Sync {
         include: Include,
     ) -> Result<GetResult> {
         let _ = (limit, selection, include);
+        self.count()?;
         Err(lacks(self.name(), Capability::RecencyOrder))
     }
     /// Lets `work` read the collection as of one commit; returns what is missing from what it read.
@@ -334,6 +343,7 @@ pub trait Collection: Send + Sync {
         work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>,
     ) -> Result<Vec<Warning>> {
         let _ = (request, work);
+        self.count()?;
         Err(lacks(self.name(), Capability::Recall))
     }
     /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written later, and what was not
@@ -386,11 +396,13 @@ pub trait Collection: Send + Sync {
     /// Drawers per value of a metadata key.
     fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
         let _ = (key, selection, limit);
+        self.count()?;
         Err(lacks(self.name(), Capability::MetadataFacets))
     }
     /// What changed after `seq`.
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
         let _ = (seq, limit);
+        self.count()?;
         Err(lacks(self.name(), Capability::ChangeFeed))
     }
 
@@ -406,16 +418,29 @@ pub trait Collection: Send + Sync {
     /// How far the derived index is behind.
     fn maintenance_state(&self) -> Result<MaintenanceState>;
     /// Runs housekeeping now.
-    fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult>;
+    fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
+        let _ = kind;
+        self.count()?;
+        Err(lacks(self.name(), Capability::Writing))
+    }
 }
 
 /// The error of a call that the backend of a collection does not offer.
 fn lacks(collection: &str, capability: Capability) -> Error {
-    Error::UnsupportedCapability {
+    let error = Error::UnsupportedCapability {
         capability: capability.words().into(),
         reason: format!(
             "the backend of collection {} does not offer it",
             quoted(collection)
         ),
+    };
+    advised(error, capability)
+}
+
+/// What cannot be written where it is can be imported.
+pub(crate) fn advised(error: Error, capability: Capability) -> Error {
+    match capability {
+        Capability::Writing => error.advise(Advice::Import { path: None }),
+        _ => error,
     }
 }

@@ -39,7 +39,9 @@ impl std::error::Error for Outside {}
 
 /// Whether a read failed because the path lies outside of the allowed roots.
 pub(crate) fn is_outside(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Outside>())
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outside>)
 }
 
 impl AllowedRoots {
