@@ -31,7 +31,7 @@ impl Palace {
             .ok_or_else(|| self.backend.lacks(Capability::Mining))
     }
 
-    /// Reads what is new in a source, such as a [`Tree`], into a collection, which is made when
+    /// Reads what is new in a source, such as a [`crate::Tree`], into a collection, which is made when
     /// missing. An error means that the palace could not be written to; files that could not be
     /// read are named in the report.
     pub fn mine(&self, request: &Request<'_>) -> Result<Answer> {

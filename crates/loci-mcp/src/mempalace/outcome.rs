@@ -64,7 +64,6 @@ fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
             // What a transcript keeps of these answers is known again by it, and not remembered twice.
             let recalled = [
                 "results", "content", "drawers", "entries", "matches", "facts", "timeline",
-                "wings", "rooms", "taxonomy",
             ];
             if let Some(object) = value
                 .as_object_mut()
