@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, Limited};
@@ -61,6 +61,11 @@ const LAST_REQUEST: Duration = Duration::from_millis(500);
 /// What a connection gets when no more are taken.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
     Content-Type: text/plain; charset=utf-8\r\nContent-Length: 20\r\n\r\ntoo many connections";
+
+/// What a connection gets while the clock says what HTTP cannot write.
+const ODD_CLOCK: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\
+    Content-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n\r\n\
+    the clock of this machine is before 1970 or after 9999; set it right";
 
 /// Where and for whom a server listens.
 #[derive(Debug, Clone)]
@@ -189,21 +194,39 @@ async fn take_connections(
                 continue;
             }
         };
-        if let Some(seat) = connections.admit() {
+        if !is_date_of_http(SystemTime::now()) {
+            // hyper panics when it writes the date of such a clock.
+            refuse_with(stream, ODD_CLOCK, &refusals);
+        } else if let Some(seat) = connections.admit() {
             let (site, closing) = (Arc::clone(site), closing.clone());
             tokio::spawn(async move { serve_connection(stream, seat, &site, &closing).await });
-        } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
-            tokio::spawn(async move {
-                let _ = tokio::time::timeout(LAST_REQUEST, refuse(stream)).await;
-                drop(permit);
-            });
+        } else {
+            refuse_with(stream, BUSY, &refusals);
         }
     }
 }
 
-/// Answers that there are too many connections, and reads until the client closes.
-async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
-    stream.write_all(BUSY).await?;
+/// Whether HTTP can write the date of this moment.
+fn is_date_of_http(now: SystemTime) -> bool {
+    // The last second of 9999 is left out: an answer may take a second.
+    const END_OF_9999: Duration = Duration::from_secs(253_402_300_799);
+    now.duration_since(SystemTime::UNIX_EPOCH)
+        .is_ok_and(|since| since < END_OF_9999 - Duration::from_secs(60))
+}
+
+/// Refuses a connection, unless many are being refused already.
+fn refuse_with(stream: TcpStream, answer: &'static [u8], refusals: &Arc<Semaphore>) {
+    if let Ok(permit) = Arc::clone(refusals).try_acquire_owned() {
+        tokio::spawn(async move {
+            let _ = tokio::time::timeout(LAST_REQUEST, refuse(stream, answer)).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Sends an answer that needs no request, and reads until the client closes.
+async fn refuse(mut stream: TcpStream, answer: &[u8]) -> std::io::Result<()> {
+    stream.write_all(answer).await?;
     stream.shutdown().await?;
     let mut rest = [0; 4_096];
     while stream.read(&mut rest).await? > 0 {}
@@ -226,8 +249,6 @@ async fn serve_connection(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        // The header `Date` is optional, and making one panics if the clock is before 1970 or after 9999.
-        .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
@@ -375,4 +396,33 @@ fn plain_bytes(status: StatusCode, words: Bytes) -> Answer {
     let text = HeaderValue::from_static("text/plain; charset=utf-8");
     answer.headers_mut().insert(CONTENT_TYPE, text);
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_moments_that_http_can_write_are_dates() {
+        let moment = |seconds: i64| {
+            let distance = Duration::from_secs(seconds.unsigned_abs());
+            if seconds < 0 {
+                SystemTime::UNIX_EPOCH - distance
+            } else {
+                SystemTime::UNIX_EPOCH + distance
+            }
+        };
+        for good in [0, 1_800_000_000, 253_402_300_000] {
+            assert!(is_date_of_http(moment(good)), "{good}");
+        }
+        for odd in [-1, -86_400, 253_402_300_799, 569_000_000_000] {
+            assert!(!is_date_of_http(moment(odd)), "{odd}");
+        }
+        let answer = String::from_utf8_lossy(ODD_CLOCK);
+        let (head, words) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains(&format!("Content-Length: {}", words.len())),
+            "{answer}"
+        );
+    }
 }

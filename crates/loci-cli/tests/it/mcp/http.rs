@@ -148,17 +148,3 @@ fn a_client_is_served_however_many_sessions_others_left_open() {
     let gone = server.send("POST", "/mcp", &[("Mcp-Session-Id", &first)], &ping);
     assert_eq!(gone.status, 404, "the session that was idle for longest");
 }
-
-#[test]
-fn answers_have_no_date_which_cannot_be_written_for_every_clock() {
-    let dir = Dir::new();
-    let server = Server::start(&dir, &[]);
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let answer = answer.to_ascii_lowercase();
-    assert!(answer.starts_with("http/1.1 "), "{answer}");
-    assert!(!answer.contains("\r\ndate:"), "{answer}");
-}
