@@ -40,7 +40,7 @@ use crate::{MAX_MESSAGE_BYTES, Settings};
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
 /// Sessions at the same time. One more ends the session that has been idle for longest, whose client
-/// begins a new one; if all are in use, it is told to come back.
+/// begins a new one; if all are in use, the answer is 503.
 const SESSIONS: usize = 1_024;
 /// A session without a word for so long is over.
 const SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
