@@ -124,8 +124,18 @@ pub(crate) fn run(long: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// `cargo`, in the environment of a shell. The variables that cargo sets for this program would make
+/// build scripts run again, and with them most of the build, whenever somebody calls cargo directly.
 pub(crate) fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let is_of_package =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(is_of_package) {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 fn has(arguments: &[&str]) -> bool {

@@ -1,7 +1,7 @@
-//! What was typed: every command and flag with its help. Says nothing about what they do to a
-//! palace; that is in [`crate::commands`].
+//! The command line: every command and flag with its help. [`crate::commands`] runs them.
 
 mod facts;
+mod groups;
 mod keeping;
 mod mining;
 mod rescue;
@@ -19,6 +19,7 @@ pub(crate) use self::facts::{
     AddFactArguments, FactPageArguments, FactsCommand, InvalidateFactArguments, OriginArguments,
     QueryFactsArguments, SupersedeFactArguments, TimelineArguments,
 };
+pub(crate) use self::groups::command;
 pub(crate) use self::keeping::{
     DiaryCommand, DiaryReadArguments, DiaryWriteArguments, LinkArguments, LinksCommand,
     LinksFollowArguments, LinksListArguments, LinksTunnelsArguments, WakeUpArguments,
@@ -34,10 +35,12 @@ pub(crate) use self::serving::{HookArguments, McpArguments, ToolsArgument};
 pub(crate) use self::wings::{SplitArguments, WingsArguments, WingsCommand};
 pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 
-/// A local-first memory for AI agents: keeps what was said word for word, and finds it again.
+/// A local-first memory for AI agents: it stores text word for word and finds it again.
 ///
-/// Everything lives in one directory, a palace. Exit codes: 0 done or found, 1 nothing found,
-/// 2 error, 64 usage.
+/// A palace is a directory that holds the memory. It contains drawers: pieces of text, each with an
+/// id, metadata and a vector. A drawer belongs to a wing (a person or project) and a room (a topic).
+///
+/// Exit codes: 0 done or found, 1 nothing found, 2 error, 64 wrong usage.
 #[derive(Debug, Parser)]
 #[command(name = "loci", version, propagate_version = true, after_help = FIRST_STEPS)]
 pub(crate) struct Arguments {
@@ -59,10 +62,11 @@ pub(crate) struct GlobalArguments {
         help_heading = "Options of every command"
     )]
     pub(crate) palace: Option<PathBuf>,
-    /// Answer with one JSON object on stdout; errors are a JSON object on stderr
+    /// Print one JSON object to stdout; errors are a JSON object on stderr
     #[arg(long, global = true, help_heading = "Options of every command")]
     pub(crate) json: bool,
-    /// Backend that stores the palace [default: configured, LOCI_BACKEND, detected, sqlite]
+    /// The backend that stores the palace [default: from the configuration, LOCI_BACKEND, the files
+    /// in the palace, else sqlite]
     #[arg(
         long,
         value_name = "NAME",
@@ -70,7 +74,7 @@ pub(crate) struct GlobalArguments {
         help_heading = "Options of every command"
     )]
     pub(crate) backend: Option<String>,
-    /// What an acknowledged write survives: the death of any process, or power loss too
+    /// What a completed write survives: a crash of any process, or a power loss too
     #[arg(
         long,
         value_name = "LEVEL",
@@ -79,8 +83,9 @@ pub(crate) struct GlobalArguments {
         help_heading = "Options of every command"
     )]
     pub(crate) durability: Option<DurabilityArgument>,
-    /// What turns text into vectors: static, minilm, openai or none [default: what made the
-    /// collection's vectors; LOCI_EMBEDDER, configured, static]
+    /// The embedder, which turns text into vectors: static, minilm, openai or none [default: the one
+    /// that made the collection's vectors; for a new collection LOCI_EMBEDDER, the configuration,
+    /// else static]
     #[arg(
         long,
         value_name = "NAME",
@@ -92,9 +97,9 @@ pub(crate) struct GlobalArguments {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum DurabilityArgument {
-    /// Survives the death of any process (default)
+    /// A crash of any process (default)
     Normal,
-    /// Survives power loss too; every commit waits for the disk
+    /// A power loss too; every commit waits for the disk
     Full,
 }
 
@@ -103,25 +108,25 @@ pub(crate) enum Command {
     /// Create a palace
     #[command(after_help = INIT)]
     Init(InitArguments),
-    /// Put a drawer into the palace
+    /// Store a text as a drawer
     #[command(after_help = ADD)]
     Add(AddArguments),
-    /// Read files and conversations into the palace
+    /// Read files and conversations into the palace; only what changed is read again
     #[command(after_help = mining::MINE)]
     Mine(MineArguments),
-    /// Mine what changes, as it changes
+    /// Mine files as they change
     #[command(after_help = mining::WATCH)]
     Watch(WatchArguments),
-    /// Show or remove what was mined from files that are gone
+    /// Find drawers whose files are gone, and remove them
     #[command(after_help = mining::SYNC)]
     Sync(SyncArguments),
-    /// List the recorded runs of mine, watch and sync
+    /// List the runs of mine, watch and sync
     #[command(after_help = mining::RUNS)]
     Runs(RunsArguments),
-    /// Take back what a run did
+    /// Undo a run
     #[command(after_help = mining::UNDO)]
     Undo(UndoArguments),
-    /// List wings with their projects, and split one that several projects share
+    /// List wings and their projects; split a wing that several projects share
     #[command(after_help = wings::WINGS)]
     Wings(WingsArguments),
     /// Show drawers by id
@@ -130,82 +135,82 @@ pub(crate) enum Command {
     /// List drawers
     #[command(after_help = LIST)]
     List(ListArguments),
-    /// Change a drawer
+    /// Change the text or metadata of a drawer
     #[command(after_help = UPDATE)]
     Update(UpdateArguments),
-    /// Remove drawers and every trace of their text
+    /// Delete drawers, and their text from every file of the palace
     #[command(after_help = FORGET)]
     Forget(ForgetArguments),
-    /// Ask a question: find drawers by words and by meaning
+    /// Search by words and by meaning
     #[command(after_help = SEARCH)]
     Search(SearchArguments),
-    /// Say why a drawer is not among the hits of a search
+    /// Explain why a drawer is not among the hits of a search
     #[command(after_help = WHY_NOT)]
     WhyNot(WhyNotArguments),
-    /// Find drawers by words alone or by vector
+    /// Search by words alone, or by your own vector
     #[command(after_help = QUERY)]
     Query(QueryArguments),
-    /// Show what the palace holds
+    /// Show counts and sizes of the palace
     #[command(after_help = STATUS)]
     Status,
-    /// Check that everything derived agrees with the truth
+    /// Check indexes and postings against the stored drawers
     #[command(after_help = VERIFY)]
     Verify(VerifyArguments),
-    /// Fix what verify finds, losing nothing; or a ChromaDB directory
+    /// Repair a damaged palace, or a ChromaDB directory
     #[command(after_help = rescue::REPAIR)]
     Repair(RepairArguments),
-    /// Write drawers with everything they have as JSON lines
+    /// Write the palace as JSON lines
     #[command(after_help = EXPORT)]
     Export(ExportArguments),
-    /// Bring in a palace of another program, or drawers from a file
+    /// Import from ChromaDB, MemPalace, memtomem, CortexaDB or JSON lines
     #[command(after_help = rescue::IMPORT)]
     Import(ImportArguments),
-    /// Show the state of everything, or say what is wrong with a palace of another program
+    /// Check the whole installation, or another program's memory directory
     #[command(after_help = rescue::DOCTOR)]
     Doctor(DoctorArguments),
-    /// Set stale index segments of a ChromaDB directory aside, keeping their vectors
+    /// Set stale index segments of a ChromaDB directory aside; keep their vectors
     #[command(after_help = rescue::QUARANTINE)]
     Quarantine(QuarantineArguments),
-    /// Serve the palace to an agent by the Model Context Protocol
+    /// Serve the palace to agents over the Model Context Protocol
     #[command(after_help = serving::MCP)]
     Mcp(McpArguments),
-    /// Wire agents to the palace: Claude Code, Codex, Cursor and others
+    /// Configure Claude Code, Codex, Cursor and other agents to use the palace
     #[command(after_help = wiring::CONNECT)]
     Connect(ConnectArguments),
     /// Undo what `connect` did
     #[command(after_help = wiring::DISCONNECT)]
     Disconnect(DisconnectArguments),
-    /// Do what an agent's hook asks for; agents call it
+    /// Run a hook; agents call this
     #[command(after_help = serving::HOOK)]
     Hook(HookArguments),
-    /// Keep and ask what holds, since when and until when
+    /// Record facts with validity dates, and query them
     #[command(subcommand, after_help = facts::FACTS)]
     Facts(FactsCommand),
-    /// Write and read an agent's diary
+    /// Write and read an agent's diary entries
     #[command(subcommand, after_help = keeping::DIARY)]
     Diary(DiaryCommand),
-    /// Show what an agent should know when a session begins
+    /// Print what an agent should know at the start of a session
     #[command(after_help = keeping::WAKE_UP)]
     WakeUp(WakeUpArguments),
-    /// Join drawers and rooms, and follow where links lead
+    /// Link drawers and rooms, and follow links
     #[command(subcommand, after_help = keeping::LINKS)]
     Links(LinksCommand),
-    /// Copy the palace, also while it is in use, to one file
+    /// Copy the palace to one file, even while it is in use
     #[command(after_help = BACKUP)]
     Backup(BackupArguments),
-    /// Make the palace the state of a backup
+    /// Restore the palace from a backup
     #[command(after_help = RESTORE)]
     Restore(RestoreArguments),
-    /// Make all vectors of a collection anew, by another embedder
+    /// Recompute all vectors of a collection, with another embedder if you like
     #[command(after_help = REEMBED)]
     Reembed(ReembedArguments),
-    /// Add, fetch and list models
+    /// Add, download and list embedding models
     #[command(subcommand, after_help = MODEL)]
     Model(ModelCommand),
-    /// Measure
+    /// Measure search quality
     #[command(subcommand, after_help = BENCH)]
     Bench(BenchCommand),
-    /// Show in a temporary palace what Loci does
+    /// Try Loci in a temporary palace
     #[command(after_help = DEMO)]
     Demo,
     /// Print a completion script for a shell
@@ -408,7 +413,7 @@ pub(crate) struct SearchArguments {
     pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
-    /// Mine what is new in this file or folder first, and search only there
+    /// Search this file or folder instead of the palace; what it reads stays in a cache
     #[arg(long = "in", value_name = "PATH")]
     pub(crate) within: Vec<PathBuf>,
     /// With --in, take links to files outside of its paths too
@@ -590,7 +595,8 @@ Examples:
   loci update move 'Alice moved to Lyon in June.'
   loci update move --room addresses --metadata '{\"year\": 2026, \"draft\": null}'
 
-New text without a new vector drops the old vector, which no longer fits; a warning says so.";
+New text gets a new vector from the collection's embedder. If no embedder is available, the old vector
+is dropped, because it describes the old text, and a warning says so.";
 
 const FORGET: &str = "\
 Examples:

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use loci_palace::PalaceRef;
 
 use crate::args::{Arguments, Command};
@@ -28,7 +28,10 @@ use crate::session::Session;
 
 fn main() -> ExitCode {
     keep_running_past_file_size_limit();
-    let arguments = match Arguments::try_parse() {
+    let parsed = args::command()
+        .try_get_matches()
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() && commands::hook::is_meant_by(std::env::args_os()) => {
             commands::hook::note_misunderstood(&error.to_string());

@@ -9,6 +9,7 @@
 //! * [`output`] writes a file that a user names: whole, and never in the place of a device.
 //! * [`owner`] decides who owns a new file when root makes it in another user's directory.
 //! * [`scratch`] knows the directories that must not outlive the process.
+//! * [`user_cache`] is the directory for files that can be deleted at any time.
 //! * [`sync_directory`] and [`create_directory`] make names durable.
 //!
 //! This crate is the only place that calls `File::open` and its relatives on paths from outside;
@@ -23,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod cache;
 mod directory;
 pub mod foreign;
 pub mod holders;
@@ -34,5 +36,6 @@ pub mod owner;
 pub mod palace;
 pub mod scratch;
 
+pub use cache::user_cache;
 pub use directory::{create_directory, create_directory_with, sync_directory, sync_parent};
 pub use lock::{FileLock, LOCK_LIMIT};

@@ -1,10 +1,11 @@
 //! The verb `forget`: drawers go, and with them every trace of their text.
 
-use loci_core::{ForgetOutcome, PurgePending, Result, Selection, validate_id};
+use loci_core::{ForgetOutcome, PurgePending, Result, Selection, path_text, validate_id};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::palace::Palace;
+use crate::search_files::remove_cached_files;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +53,8 @@ pub struct Answer {
     /// Why, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_detail: Option<String>,
-    /// Kept files of the palace that were removed because they could hold the text too.
+    /// Kept files of the palace, and directories of the cache, that were removed because they could
+    /// hold the text too.
     pub removed_files: Vec<String>,
     /// Files of earlier repairs and restores that are kept and were not searched, if there was nothing
     /// to forget. Not in JSON: `status` lists them.
@@ -124,7 +126,13 @@ impl Palace {
                 infos.into_iter().map(|info| info.name).collect()
             }
         };
-        let mut answer = Answer::default();
+        // First: a crash between the two leaves drawers that `forget` still finds, never a copy of a
+        // drawer that is gone.
+        let cached = remove_cached_files()?;
+        let mut answer = Answer {
+            removed_files: cached.iter().map(|path| path_text(path)).collect(),
+            ..Answer::default()
+        };
         for (done, name) in names.iter().enumerate() {
             progress(Progress {
                 done,

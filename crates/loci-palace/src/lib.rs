@@ -60,6 +60,7 @@ pub mod rescue;
 pub mod restore;
 pub mod runs;
 pub mod search;
+pub mod search_files;
 mod secrets;
 pub mod status;
 pub mod sync;
@@ -110,7 +111,7 @@ pub use loci_recall::{
     Verdict, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
-pub use mine::{agent_folders, mined_under};
+pub use mine::agent_folders;
 pub use moment::parse_moment;
 pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};
 pub use record::JsonRecord;

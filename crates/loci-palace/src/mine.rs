@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use loci_core::{Capability, Error, Filter, KeyTest, Ledger, Result, RunKind, RunState, Warning};
+use loci_core::{Capability, Error, Ledger, Result, RunKind, RunState, Warning};
 pub use loci_mine::Report as Answer;
 use loci_mine::{Errand, Meter, Options, Run, Source};
 
@@ -51,23 +51,6 @@ impl Palace {
         };
         finish(errand.mine(), &run, warnings)
     }
-}
-
-/// Drawers that were mined from this file, or from a file below this folder.
-pub fn mined_under(path: &str) -> Filter {
-    let mut folder = path.to_owned();
-    if !folder.ends_with(std::path::MAIN_SEPARATOR) {
-        folder.push(std::path::MAIN_SEPARATOR);
-    }
-    let mut any = Vec::new();
-    for key in ["source_file", "export_file"] {
-        any.push(Filter::eq(key, path));
-        any.push(Filter::Key {
-            key: key.into(),
-            test: KeyTest::StartsWith(folder.clone()),
-        });
-    }
-    Filter::Or(any)
 }
 
 /// Records how a run ended.

@@ -16,13 +16,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// `$XDG_CACHE_HOME/loci/mirrors`; nothing where there is no home.
 pub(super) fn of_user() -> Option<PathBuf> {
-    let absolute = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("loci").join("mirrors"))
+    Some(loci_files::user_cache()?.join("mirrors"))
 }
 
 /// A directory for a new mirror, readable by its owner alone; in the system's temporary one if `shelf` cannot be written.

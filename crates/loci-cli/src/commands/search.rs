@@ -2,12 +2,11 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use loci_palace::search::{Answer, Hit, Request, Scope};
 use loci_palace::{
-    Error, Explanation, Filter, MatchedVia, MetaValue, MineOptions, MineReport, Nullable, Palace,
-    Reading, Rules, Tree, mine, mined_under, validate_collection_name,
+    Explanation, MatchedVia, MetaValue, MineReport, Nullable, search_files,
+    validate_collection_name,
 };
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -22,57 +21,26 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// The answer together with what was mined for it.
-#[derive(Serialize)]
-struct MinedAnswer<'a> {
-    #[serde(flatten)]
-    answer: &'a Answer,
-    mined: &'a MineReport,
-}
-
-/// Mines what is new below the paths of `--in`.
-fn mine_first<'a>(
+/// Searches the paths of `--in`.
+fn search_in_files(
     arguments: &SearchArguments,
-    session: &'a Session<'_>,
-) -> Result<(&'a Palace, MineReport, Tree)> {
+    request: &Request,
+    session: &Session<'_>,
+) -> Result<search_files::Answer> {
     validate_collection_name(&arguments.ask.collection)?;
-    let reading = Reading {
-        rules: Rules {
-            follow_links: mining::follow_links(arguments.follow),
-            ..Rules::default()
-        },
-        ..Reading::default()
-    };
-    let tree = Tree::new(&arguments.within, reading)?;
-    let palace = session.created()?;
     let stop = mining::stop_on_signal();
-    let report = mining::with_progress(session.printer, |meter| {
-        let options = MineOptions::default();
-        palace.mine(&mine::Request {
-            collection: &arguments.ask.collection,
-            source: &tree,
-            options: &options,
+    let embedder = session.options(false).embedder;
+    let answer = mining::with_progress(session.printer, |meter| {
+        search_files::search_files(&search_files::Request {
+            search: request,
+            paths: &arguments.within,
+            follow_links: mining::follow_links(arguments.follow),
+            embedder: embedder.clone(),
             meter,
             stop: &stop,
         })
-    })?;
-    Ok((palace, report, tree))
-}
-
-/// Only drawers that were mined from these paths, or from files outside that links in them lead to.
-fn restrict(request: &mut Request, paths: &[PathBuf], tree: &Tree) -> Result<()> {
-    let outside = tree.linked_outside()?;
-    let mut places: Vec<Filter> = outside.iter().map(|file| mined_under(file)).collect();
-    for path in paths {
-        let name = path
-            .canonicalize()
-            .map_err(|error| Error::io("cannot resolve", path, error))?;
-        places.push(mined_under(&name.to_string_lossy()));
-    }
-    let mut all = vec![Filter::Or(places)];
-    all.extend(request.selection.filter.take());
-    request.selection.filter = Filter::all(all);
-    Ok(())
+    });
+    Ok(answer?)
 }
 
 /// What was mined, in one line; nothing if it was nothing.
@@ -80,7 +48,7 @@ fn mined_note(report: &MineReport) -> Option<String> {
     let drawers = &report.drawers;
     report.changed_anything().then(|| {
         format!(
-            "mined {} file(s), {}: {} new, {} updated, {} removed drawer(s)",
+            "read {} file(s), {}: {} new, {} updated, {} removed drawer(s)",
             report.files.read,
             mining::bytes(report.bytes),
             drawers.new,
@@ -95,42 +63,43 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
         explain: arguments.explain,
         ..request(&arguments.question, &arguments.ask)?
     };
-    let mut request = request;
-    let (palace, mined) = if arguments.within.is_empty() {
-        (session.existing()?, None)
-    } else {
-        let (palace, report, tree) = mine_first(arguments, session)?;
-        restrict(&mut request, &arguments.within, &tree)?;
-        (palace, Some(report))
-    };
-    let answer = palace.search(&request)?;
-    let mut text = shown(session.printer, &answer);
+    if arguments.within.is_empty() {
+        let answer = session.existing()?.search(&request)?;
+        return reply(session.printer, &answer, &answer, HitOrigin::Palace);
+    }
+    let answer = search_in_files(arguments, &request, session)?;
+    let mut reply = reply(session.printer, &answer, &answer.search, HitOrigin::Files)?;
+    let report = &answer.mined;
+    if report.stopped {
+        let note = "reading was stopped: the answer is from what was read so far";
+        reply.notes.push(note.into());
+    }
+    reply
+        .notes
+        .extend(report.warnings.iter().flat_map(hint::lines));
+    reply.notes.extend(mined_note(report));
+    reply.notes.extend(mining::failures(report));
+    Ok(reply)
+}
+
+/// Where the hits of an answer are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HitOrigin {
+    Palace,
+    Files,
+}
+
+fn reply(
+    printer: Printer,
+    json: &impl Serialize,
+    answer: &Answer,
+    origin: HitOrigin,
+) -> Result<Reply> {
+    let mut text = shown(printer, answer, origin);
     if let Some(explanation) = &answer.explain {
-        text.push_str(&explained(session.printer, explanation));
+        text.push_str(&explained(printer, explanation));
     }
-    let reply = match &mined {
-        Some(mined) => Reply::new(
-            &MinedAnswer {
-                answer: &answer,
-                mined,
-            },
-            text,
-        )?,
-        None => Reply::new(&answer, text)?,
-    };
-    let mut reply = reply.warnings(&answer.warnings);
-    if let Some(report) = &mined {
-        if report.stopped {
-            reply
-                .notes
-                .push("the mine was stopped: the answer is from what is there so far".into());
-        }
-        reply
-            .notes
-            .extend(report.warnings.iter().flat_map(hint::lines));
-        reply.notes.extend(mined_note(report));
-        reply.notes.extend(mining::failures(report));
-    }
+    let reply = Reply::new(json, text)?.warnings(&answer.warnings);
     Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))
 }
 
@@ -147,7 +116,7 @@ pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Reque
     })
 }
 
-fn shown(printer: Printer, answer: &Answer) -> String {
+fn shown(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
     let mut text = String::new();
     if answer.hits.is_empty() {
         text.push_str("nothing found\n");
@@ -163,11 +132,14 @@ fn shown(printer: Printer, answer: &Answer) -> String {
         text.push_str(&heading(printer, rank, hit));
         text.push_str(&passage::shown(printer, &hit.text, &terms));
         if hit.cut {
-            let _ = writeln!(
-                text,
-                "   (cut; `loci get {}` shows all of it)",
-                printer.name(&hit.id)
-            );
+            let whole = match origin {
+                HitOrigin::Palace => {
+                    format!("; `loci get {}` shows all of it", printer.name(&hit.id))
+                }
+                // The id is one of the cache; file and line are in the heading.
+                HitOrigin::Files => String::new(),
+            };
+            let _ = writeln!(text, "   (cut{whole})");
         }
         let also_in = hit.also_in.as_deref().unwrap_or_default();
         if !also_in.is_empty() {

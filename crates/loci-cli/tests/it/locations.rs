@@ -197,7 +197,6 @@ fn a_folder_of_notes_becomes_a_palace_by_init_alone() {
         &["diary", "write", "x", "--agent", "a"],
         &["facts", "add", "a", "b", "c"],
         &["restore", "b.backup"],
-        &["search", "plants", "--in", "notes"],
     ] {
         let error = dir.error(2, &[command, &["--palace", "notes"]].concat());
         let message = error["message"].as_str().unwrap();
@@ -206,6 +205,10 @@ fn a_folder_of_notes_becomes_a_palace_by_init_alone() {
         assert!(help.contains("loci init"), "{help}");
         assert_eq!(entries(&dir.path("notes")), ["todo.md"], "{command:?}");
     }
+    // A search in files uses no palace, whichever is named.
+    let in_files = ["search", "plants", "--in", "notes", "--palace", "notes"];
+    dir.run(&in_files).ok();
+    assert_eq!(entries(&dir.path("notes")), ["todo.md"]);
     dir.run(&["init", "--palace", "notes"]).ok();
     dir.run(&["add", "x", "--palace", "notes"]).ok();
     // An empty directory and one that holds only settings are fine.

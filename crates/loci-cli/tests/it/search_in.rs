@@ -1,12 +1,211 @@
-//! `search --in`: mines what is new, then answers from there.
+//! `search --in`: reads what is new below a path, answers from there, and leaves the palace alone.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::mine::{drawers, put, stored};
 use crate::support::{Dir, names, texts};
 
+/// Where searched files are kept.
+fn cache(dir: &Dir) -> PathBuf {
+    dir.path("home").join(".cache/loci/files")
+}
+
+/// The one directory that a search in files has made.
+fn entry(dir: &Dir) -> PathBuf {
+    let entries: Vec<PathBuf> = std::fs::read_dir(cache(dir))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].clone()
+}
+
+/// The texts that a search for the lamp below `project` finds.
+fn lamps(dir: &Dir) -> Vec<String> {
+    let answer = dir.json(0, &["search", "lamp", "--in", "project"]);
+    let mut found = texts(&answer["hits"], "text");
+    found.sort();
+    found
+}
+
 #[test]
-fn one_command_on_a_fresh_palace_mines_and_answers_with_file_and_line() {
+fn a_search_in_files_leaves_the_palace_alone() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "The lamp is lit at dusk.\n");
+    assert_eq!(lamps(&dir), ["The lamp is lit at dusk."]);
+    assert!(!dir.palace().exists());
+    dir.json(0, &["add", "A lamp in the palace."]);
+    let before = dir.contents();
+    put(&dir, "project/b.md", "Another lamp.\n");
+    assert_eq!(lamps(&dir), ["Another lamp.", "The lamp is lit at dusk."]);
+    assert_eq!(dir.contents(), before);
+    let found = dir.json(0, &["search", "lamp"]);
+    assert_eq!(texts(&found["hits"], "text"), ["A lamp in the palace."]);
+}
+
+#[test]
+fn only_the_user_can_read_the_cache_of_searched_files() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "The lamp is lit at dusk.\n");
+    lamps(&dir);
+    let mode = |path: &PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let entry = entry(&dir);
+    for directory in [cache(&dir), entry.clone(), entry.join("palace")] {
+        assert_eq!(mode(&directory), 0o700, "{}", directory.display());
+    }
+    for file in Dir::files(&entry) {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+}
+
+#[test]
+fn the_cache_of_searched_files_can_be_deleted_or_damaged_at_any_time() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "The lamp is lit at dusk.\n");
+    let expected = ["The lamp is lit at dusk."];
+    assert_eq!(lamps(&dir), expected);
+    let database = entry(&dir).join("palace/palace.sqlite3");
+    // Not a database, an empty one, and nothing.
+    std::fs::write(
+        &database,
+        b"no database at all, but long enough to look at".repeat(100),
+    )
+    .unwrap();
+    assert_eq!(lamps(&dir), expected);
+    std::fs::write(&database, b"").unwrap();
+    assert_eq!(lamps(&dir), expected);
+    std::fs::remove_dir_all(entry(&dir).join("palace")).unwrap();
+    assert_eq!(lamps(&dir), expected);
+    std::fs::remove_file(entry(&dir).join("paths.json")).unwrap();
+    assert_eq!(lamps(&dir), expected);
+    std::fs::remove_dir_all(cache(&dir)).unwrap();
+    assert_eq!(lamps(&dir), expected);
+    // A palace of a later version.
+    let connection =
+        rusqlite::Connection::open(&database).unwrap_or_else(|error| panic!("{error}"));
+    connection
+        .pragma_update(None, "user_version", 99_999)
+        .unwrap();
+    drop(connection);
+    assert_eq!(lamps(&dir), expected);
+}
+
+#[test]
+fn another_embedder_has_a_cache_of_its_own() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "The lamp is lit at dusk.\n");
+    lamps(&dir);
+    let none = ["search", "lamp", "--in", "project", "--embedder", "none"];
+    assert_eq!(texts(&dir.json(0, &none)["hits"], "text").len(), 1);
+    assert_eq!(std::fs::read_dir(cache(&dir)).unwrap().count(), 2);
+}
+
+#[test]
+fn a_file_that_is_gone_or_ignored_is_not_found() {
+    let dir = Dir::new();
+    for name in ["a", "b", "c"] {
+        put(
+            &dir,
+            &format!("project/{name}.md"),
+            format!("Lamp {name}.\n"),
+        );
+    }
+    assert_eq!(lamps(&dir), ["Lamp a.", "Lamp b.", "Lamp c."]);
+    std::fs::remove_file(dir.path("project/a.md")).unwrap();
+    assert_eq!(lamps(&dir), ["Lamp b.", "Lamp c."]);
+    put(&dir, "project/.ignore", "b.md\n");
+    assert_eq!(lamps(&dir), ["Lamp c."]);
+    std::fs::remove_file(dir.path("project/c.md")).unwrap();
+    let ran = dir.run(&["search", "lamp", "--in", "project"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+}
+
+#[test]
+fn a_file_outside_is_found_while_a_link_leads_to_it() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "Lamp a.\n");
+    let outside = put(&dir, "elsewhere/b.md", "Lamp b.\n");
+    std::os::unix::fs::symlink(outside, dir.path("project/link.md")).unwrap();
+    let found = || {
+        let answer = dir.json(0, &["search", "lamp", "--in", "project", "--follow"]);
+        texts(&answer["hits"], "text").len()
+    };
+    assert_eq!(found(), 2);
+    std::fs::remove_file(dir.path("project/link.md")).unwrap();
+    assert_eq!(found(), 1);
+    assert_eq!(lamps(&dir), ["Lamp a."]);
+}
+
+#[test]
+fn forget_removes_what_searches_in_files_have_kept() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "The vermilion lamp is lit.\n");
+    lamps(&dir);
+    dir.json(0, &["add", "The vermilion lamp is lit.", "--id", "lamp"]);
+    std::fs::remove_file(dir.path("project/a.md")).unwrap();
+    let kept = entry(&dir);
+    let answer = dir.json(0, &["forget", "lamp", "--yes"]);
+    assert_eq!(answer["forgotten"], 1, "{answer}");
+    assert_eq!(names(&answer["removed_files"]), [kept.to_str().unwrap()]);
+    assert_eq!(Dir::files(&cache(&dir)), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn folders_that_are_gone_leave_the_cache_at_the_next_search() {
+    let dir = Dir::new();
+    put(&dir, "old/a.md", "An old lamp.\n");
+    put(&dir, "project/a.md", "A lamp.\n");
+    dir.json(0, &["search", "lamp", "--in", "old"]);
+    let old = entry(&dir);
+    std::fs::remove_dir_all(dir.path("old")).unwrap();
+    // What a process that was killed while it removed an entry leaves.
+    std::fs::create_dir(cache(&dir).join(".removed-1")).unwrap();
+    assert_eq!(lamps(&dir), ["A lamp."]);
+    assert_ne!(entry(&dir), old);
+}
+
+#[test]
+fn searches_of_one_folder_at_the_same_time_all_answer() {
+    let dir = Dir::new();
+    for n in 0..40 {
+        put(
+            &dir,
+            &format!("project/{n}.md"),
+            format!("Lamp number {n}.\n"),
+        );
+    }
+    let searches: Vec<_> = (0..6)
+        .map(|_| {
+            dir.command()
+                .args(["search", "lamp", "--in", "project", "-k", "50", "--json"])
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for search in searches {
+        let output = search.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["hits"].as_array().unwrap().len(), 40, "{answer:#}");
+    }
+}
+
+#[test]
+fn without_a_cache_directory_a_search_in_files_answers_and_leaves_nothing() {
+    let dir = Dir::new();
+    put(&dir, "project/a.md", "The lamp is lit at dusk.\n");
+    std::fs::write(dir.path("home").join(".cache"), "a file").unwrap();
+    assert_eq!(lamps(&dir), ["The lamp is lit at dusk."]);
+    assert_eq!(std::fs::read_dir(dir.path("temporary")).unwrap().count(), 0);
+}
+
+#[test]
+fn one_command_reads_a_folder_and_answers_with_file_and_line() {
     let dir = Dir::new();
     let guide = put(
         &dir,
@@ -19,10 +218,8 @@ fn one_command_on_a_fresh_palace_mines_and_answers_with_file_and_line() {
         .ok();
     let notes: Vec<&str> = ran.stderr.lines().collect();
     assert!(
-        matches!(notes[..], [created, mined]
-            if created.starts_with("note: created a palace at ")
-                && mined.starts_with("mined 2 file(s), ")),
-        "on a pipe only these notes: {ran:?}"
+        matches!(notes[..], [read] if read.starts_with("read 2 file(s), ")),
+        "on a pipe only this note: {ran:?}"
     );
     assert!(
         !ran.stderr.contains('\r') && !ran.stderr.contains('\u{1b}'),

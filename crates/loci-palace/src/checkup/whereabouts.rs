@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use loci_core::serialize_optional_path;
 use serde::Serialize;
 
-use crate::config::{data_directory, state_directory, user_file, xdg};
+use crate::config::{data_directory, state_directory, user_file};
 
 /// The places of a user. Nothing where there is no home directory; none of them need exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -19,7 +19,8 @@ pub struct Whereabouts {
     /// What hooks and wiring note of themselves.
     #[serde(serialize_with = "serialize_optional_path")]
     pub state: Option<PathBuf>,
-    /// What can be made anew: mirrors of palaces of other programs.
+    /// Files that can be deleted at any time: mirrors of other programs' palaces, and what
+    /// `search --in` has read.
     #[serde(serialize_with = "serialize_optional_path")]
     pub cache: Option<PathBuf>,
 }
@@ -31,7 +32,7 @@ impl Whereabouts {
             config: user_file(),
             data: data_directory().ok(),
             state: state_directory(),
-            cache: xdg("XDG_CACHE_HOME", ".cache").map(|directory| directory.join("loci")),
+            cache: loci_files::user_cache(),
         }
     }
 }

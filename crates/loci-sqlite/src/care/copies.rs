@@ -178,6 +178,8 @@ pub const TEXT_COPIES: &[TextCopy] = &[
         "a mirror of a ChromaDB directory",
         NotOurs,
     ),
+    // `loci_palace::forget` removes these before the drawers.
+    row(Cache, "files/*", "what a search in files has read", Removed),
     // The reader cannot write the palace, so it cannot forget either. A copy is removed when its
     // reader ends, and replaced when the palace has changed.
     row(

@@ -209,14 +209,7 @@ impl PrivateCopy {
 
 /// An empty directory in the user's cache, or in the system's directory for temporary files.
 fn private_directory() -> Result<WorkingCopy> {
-    let absolute = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    let readers = cache.map(|cache| cache.join("loci").join("readers"));
+    let readers = loci_files::user_cache().map(|cache| cache.join("readers"));
     if let Some(readers) = readers
         && create_directory(&readers).is_ok()
     {

@@ -1,0 +1,184 @@
+//! Where searched files are kept: `$XDG_CACHE_HOME/loci/files`, one directory for each set of paths.
+//!
+//! A directory holds `paths.json` (the paths, for the clean-up) and `palace`. Every part can be
+//! deleted at any time, even while it is in use. A directory goes by being renamed first, so that no
+//! process opens a palace that is half removed.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use loci_core::{Error, Result, clock};
+use loci_mine::walk::FollowLinks;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// The paths that a directory holds, as JSON. Its time of change is the last use.
+const PATHS: &str = "paths.json";
+/// Begins the name of a directory that is being removed.
+const REMOVED: &str = ".removed-";
+/// A directory that was not used for so long is removed.
+const UNUSED: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+
+/// What decides which directory is used.
+pub(super) struct Key<'a> {
+    pub(super) paths: &'a [PathBuf],
+    pub(super) follow_links: FollowLinks,
+    pub(super) embedder: Option<&'a str>,
+}
+
+/// A directory of the cache.
+pub(super) struct Entry {
+    directory: PathBuf,
+    /// Set if there is no cache: the directory is removed after the search.
+    _temporary: Option<TempDir>,
+}
+
+impl Entry {
+    /// The directory for these paths. Removes directories whose paths are gone or that are unused.
+    pub(super) fn of(key: &Key<'_>) -> Result<Self> {
+        let mut paths = Vec::with_capacity(key.paths.len());
+        for path in key.paths {
+            let full = path.canonicalize();
+            paths.push(full.map_err(|error| Error::io("cannot look at", path, error))?);
+        }
+        paths.sort();
+        paths.dedup();
+        if let Some(files) = directory()
+            && loci_files::create_directory(&files).is_ok()
+        {
+            let entry = files.join(name_of(key, &paths));
+            clean_up(&files, &entry);
+            if note_use(&entry, &paths).is_ok() {
+                return Ok(Self {
+                    directory: entry,
+                    _temporary: None,
+                });
+            }
+        }
+        let temporary = tempfile::Builder::new()
+            .prefix("loci-files-")
+            .tempdir()
+            .map_err(|error| Error::io("cannot create", std::env::temp_dir(), error))?;
+        Ok(Self {
+            directory: temporary.path().to_owned(),
+            _temporary: Some(temporary),
+        })
+    }
+
+    /// Where its palace is.
+    pub(super) fn palace(&self) -> PathBuf {
+        self.directory.join("palace")
+    }
+
+    /// Removes the palace.
+    pub(super) fn discard(&self) -> Result<()> {
+        remove(&self.palace(), &self.directory)
+            .map_err(|error| Error::io("cannot remove", self.palace(), error))
+    }
+}
+
+/// Removes everything that searches in files have kept. Returns the directories.
+pub(crate) fn remove_all() -> Result<Vec<PathBuf>> {
+    let Some(files) = directory() else {
+        return Ok(Vec::new());
+    };
+    let mut removed = Vec::new();
+    for path in entries(&files).map_err(|error| Error::io("cannot list", &files, error))? {
+        remove(&path, &files).map_err(|error| Error::io("cannot remove", &path, error))?;
+        removed.push(path);
+    }
+    removed.sort();
+    Ok(removed)
+}
+
+fn directory() -> Option<PathBuf> {
+    Some(loci_files::user_cache()?.join("files"))
+}
+
+fn name_of(key: &Key<'_>, paths: &[PathBuf]) -> String {
+    let mut hash = blake3::Hasher::new();
+    for path in paths {
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update(b"\0");
+    }
+    hash.update(format!("{:?}\0{:?}", key.follow_links, key.embedder).as_bytes());
+    hash.finalize().to_hex().chars().take(32).collect()
+}
+
+/// Creates the directory of an entry, and notes that it is used now.
+fn note_use(entry: &Path, paths: &[PathBuf]) -> io::Result<()> {
+    loci_files::create_directory(entry)?;
+    // Another process may read the file to decide whether the entry can go: it must be whole.
+    let new = entry.join(format!("{PATHS}.{}", Uuid::new_v4()));
+    let names: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
+    let mut options = OpenOptions::new();
+    options.write(true).mode(0o600);
+    loci_files::own::create_with(&new, &options)?.write_all(&serde_json::to_vec(&names)?)?;
+    fs::rename(&new, entry.join(PATHS))
+}
+
+/// Removes entries that nobody will search again. What cannot be removed now is left for later.
+fn clean_up(files: &Path, in_use: &Path) {
+    for path in entries(files).unwrap_or_default() {
+        if path == in_use || !(is_removed(&path) || is_orphaned(&path) || is_unused(&path)) {
+            continue;
+        }
+        if let Err(error) = remove(&path, files) {
+            tracing::debug!("cannot remove {}: {error}", path.display());
+        }
+    }
+}
+
+/// Whether the removal of this entry was interrupted.
+fn is_removed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(REMOVED)
+}
+
+/// Whether none of its paths exists. Nobody should find text of a deleted folder here.
+fn is_orphaned(entry: &Path) -> bool {
+    let text = loci_files::own::read_to_string(&entry.join(PATHS));
+    let paths: Option<Vec<PathBuf>> = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+    let is_gone = |path: &PathBuf| path.try_exists().is_ok_and(|exists| !exists);
+    paths.is_some_and(|paths| !paths.is_empty() && paths.iter().all(is_gone))
+}
+
+fn is_unused(entry: &Path) -> bool {
+    let used = fs::metadata(entry.join(PATHS)).or_else(|_| fs::metadata(entry));
+    let age = used
+        .and_then(|file| file.modified())
+        .map(|used| clock::system_time().duration_since(used));
+    matches!(age, Ok(Ok(age)) if age > UNUSED)
+}
+
+/// Everything in the cache; nothing if there is none.
+fn entries(files: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(files) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a directory, under another name in `beside`: a process that opens it meanwhile finds all
+/// of it or nothing.
+fn remove(path: &Path, beside: &Path) -> io::Result<()> {
+    let doomed = if is_removed(path) {
+        path.to_owned()
+    } else {
+        let doomed = beside.join(format!("{REMOVED}{}", Uuid::new_v4()));
+        match fs::rename(path, &doomed) {
+            Ok(()) => doomed,
+            // Another process was quicker.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    };
+    match fs::remove_dir_all(&doomed) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
