@@ -39,8 +39,10 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// The command line of `loci`, with its commands in groups.
 pub(crate) fn command() -> Command {
     let command = Arguments::command();
+    let heading = command.get_styles().get_header();
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{options}}{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\
+         {heading}Options:{heading:#}\n{{options}}{{after-help}}",
         listing(&command)
     );
     command.help_template(template)

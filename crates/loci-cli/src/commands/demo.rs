@@ -1,18 +1,18 @@
-//! `loci demo`: what Loci promises, shown on the project's own documents.
+//! `loci demo`: a small project memory in a temporary palace.
 //!
-//! The passages and their vectors come with the program (`data/demo.json`, made by
-//! `xtask/demo/vectors.py` with all-MiniLM-L6-v2). Nothing is downloaded, and the palace is temporary.
+//! The demo asks a few questions, explains why a drawer was not found, then deletes the index file and
+//! asks again. The texts come with the program (`data/demo.json`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use loci_palace::query::{self, Input};
 use loci_palace::{
-    Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning,
-    verify,
+    DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning, add, search, verify,
+    why_not,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::failure::{Exit, Result};
 use crate::print::Printer;
@@ -20,36 +20,38 @@ use crate::reply::Reply;
 use crate::session::Session;
 
 const DATA: &str = include_str!("../../data/demo.json");
-/// Answers compared per question.
+/// Hits compared per question.
 const K: usize = 5;
 
 #[derive(Deserialize)]
 struct Data {
-    model: String,
-    passages: Vec<Passage>,
-    questions: Vec<Question>,
+    drawers: Vec<Drawer>,
+    questions: Vec<String>,
+    why_not: WhyNot,
 }
 
 #[derive(Deserialize)]
-struct Passage {
+struct Drawer {
     id: String,
+    wing: String,
+    room: String,
+    date: String,
     text: String,
-    source: String,
-    heading: String,
-    vector: Vec<f32>,
 }
 
+/// A drawer that is not the first hit of a question.
 #[derive(Deserialize)]
-struct Question {
-    text: String,
-    vector: Vec<f32>,
+struct WhyNot {
+    id: String,
+    question: String,
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct Report {
     passages: usize,
     model: String,
     questions: Vec<Answered>,
+    why_not: why_not::Answer,
     deleted_index: Vec<String>,
     rebuilt_index: Vec<String>,
     same_without_index: bool,
@@ -62,6 +64,8 @@ struct Answer {
 #[derive(Serialize)]
 struct Answered {
     question: String,
+    /// The text of the first hit.
+    answer: Option<String>,
     by_words: Vec<String>,
     by_vector: Vec<String>,
 }
@@ -76,8 +80,8 @@ struct Milliseconds {
     verify: f64,
 }
 
-/// What a search by vector found, per question: ids with distances.
-type Found = Vec<Vec<(String, Option<f32>)>>;
+/// Ids and scores of the hits of each question.
+type Hits = Vec<Vec<(String, f32)>>;
 
 pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     let data: Data = serde_json::from_str(DATA).map_err(|error| Error::Internal {
@@ -89,58 +93,62 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
         .tempdir()
         .map_err(|source| Error::io("cannot create", std::env::temp_dir(), source))?;
     let path = directory.path().join("palace");
-    let mut time = Milliseconds::default();
+    let report = play(session, &data, &path)?;
+    let kept = report.same_without_index
+        && report.same_with_new_index
+        && report.verified
+        && !report.deleted_index.is_empty()
+        && !report.rebuilt_index.is_empty();
+    let text = shown(session.printer, &data, &report);
+    Ok(Reply::new(&report, text)?.exit_if(!kept, Exit::Error))
+}
 
-    let palace = Palace::open(&path, &session.options(true))?;
-    let drawers = palace.collection(DEFAULT_COLLECTION, true)?;
-    timed(&mut time.store, || store(drawers.as_ref(), &data))?;
-    timed(&mut time.index, || reindex(drawers.as_ref()))?;
-    let (before, _) = timed(&mut time.search, || search(&palace, &data))?;
-    let mut questions = Vec::new();
-    for (question, near) in data.questions.iter().zip(&before) {
-        let words = Input::Words(question.text.clone());
-        let hits = palace.query(&ask(words))?.hits;
-        questions.push(Answered {
-            question: question.text.clone(),
-            by_words: hits.into_iter().map(|hit| hit.id).collect(),
-            by_vector: near.iter().map(|(id, _)| id.clone()).collect(),
-        });
-    }
+fn play(session: &Session<'_>, data: &Data, path: &Path) -> Result<Report> {
+    let mut time = Milliseconds::default();
+    let palace = Palace::open(path, &session.options(true))?;
+    timed(&mut time.store, || store(&palace, data))?;
+    timed(&mut time.index, || reindex(&palace))?;
+    let (first, mut warnings) = timed(&mut time.search, || ask_all(&palace, data))?;
+    let questions = answered(&palace, data)?;
+    let why_not = palace.why_not(&why_not::Request {
+        id: data.why_not.id.clone(),
+        search: search::Request {
+            k: 1,
+            ..search::Request::new(&data.why_not.question)
+        },
+    })?;
+    let info = palace.collection(DEFAULT_COLLECTION, false)?.info().clone();
     palace.close()?;
 
-    let deleted = delete_index_files(&path.join("index"))?;
-    // A new handle: what the old one kept in memory must not answer.
-    let palace = Palace::open(&path, &session.options(false))?;
-    let drawers = palace.collection(DEFAULT_COLLECTION, false)?;
-    let (without, warnings) = timed(&mut time.search_without_index, || search(&palace, &data))?;
-    timed(&mut time.rebuild, || reindex(drawers.as_ref()))?;
-    let (with_new, _) = search(&palace, &data)?;
-    let report = timed(&mut time.verify, || {
-        Ok(palace.verify(&verify::Request { deep: true })?)
+    let deleted_index = delete_index_files(&path.join("index"))?;
+    // A new handle: the old one may answer from memory.
+    let palace = Palace::open(path, &session.options(false))?;
+    let (without, more) = timed(&mut time.search_without_index, || ask_all(&palace, data))?;
+    warnings.extend(more);
+    timed(&mut time.rebuild, || reindex(&palace))?;
+    let (rebuilt, _) = ask_all(&palace, data)?;
+    let verified = timed(&mut time.verify, || {
+        Ok(palace.verify(&verify::Request { deep: true })?.ok())
     })?;
-    let answer = Answer {
-        passages: data.passages.len(),
-        model: data.model.clone(),
+    palace.close()?;
+    Ok(Report {
+        passages: data.drawers.len(),
+        model: info
+            .embedder
+            .map_or_else(|| "none".into(), |used| used.name),
         questions,
+        why_not,
+        deleted_index,
         rebuilt_index: index_files(&path.join("index"))?
             .iter()
             .map(|path| name(path))
             .collect(),
-        deleted_index: deleted,
-        same_without_index: before == without,
-        same_with_new_index: before == with_new,
+        same_without_index: first == without,
+        same_with_new_index: first == rebuilt,
         warnings,
-        verified: report.ok(),
+        verified,
         milliseconds: time,
-    };
-    palace.close()?;
-    let kept = answer.same_without_index
-        && answer.same_with_new_index
-        && answer.verified
-        && !answer.deleted_index.is_empty()
-        && !answer.rebuilt_index.is_empty();
-    let text = shown(session.printer, &data, &answer);
-    Ok(Reply::new(&answer, text)?.exit_if(!kept, Exit::Error))
+    })
 }
 
 fn timed<T>(milliseconds: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -150,48 +158,74 @@ fn timed<T>(milliseconds: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<
     Ok(result)
 }
 
-fn store(collection: &dyn Collection, data: &Data) -> Result<()> {
-    let mut metadatas = Vec::with_capacity(data.passages.len());
-    for passage in &data.passages {
-        let metadata = serde_json::json!({
-            "wing": "loci",
-            "source_file": passage.source,
-            "heading": passage.heading,
+fn store(palace: &Palace, data: &Data) -> Result<()> {
+    let mut drawers = Vec::with_capacity(data.drawers.len());
+    for drawer in &data.drawers {
+        let metadata = json!({"wing": drawer.wing, "room": drawer.room, "date": drawer.date});
+        drawers.push(add::Drawer {
+            id: Some(drawer.id.clone()),
+            text: Some(drawer.text.clone()),
+            metadata: Metadata::from_json(&metadata)?,
+            ..add::Drawer::default()
         });
-        metadatas.push(Metadata::from_json(&metadata)?);
     }
-    let passages = data.passages.iter();
-    let batch = Batch::new(passages.clone().map(|passage| passage.id.as_str()))
-        .documents(passages.clone().map(|passage| passage.text.as_str()))
-        .metadatas(metadatas)
-        .embeddings(passages.map(|passage| passage.vector.clone()));
-    collection.add(&batch)?;
+    palace.add(&add::Request {
+        drawers,
+        ..add::Request::default()
+    })?;
     Ok(())
 }
 
-fn reindex(collection: &dyn Collection) -> Result<()> {
+fn reindex(palace: &Palace) -> Result<()> {
+    let collection = palace.collection(DEFAULT_COLLECTION, false)?;
     collection.run_maintenance(MaintenanceKind::Reindex)?;
     Ok(())
 }
 
-/// The nearest few in the collection of the demo.
-fn ask(input: Input) -> query::Request {
-    query::Request {
-        k: K,
-        ..query::Request::new(input)
+/// The hits of every question, and what the searches warn of.
+fn ask_all(palace: &Palace, data: &Data) -> Result<(Hits, Vec<String>)> {
+    let mut hits = Vec::new();
+    let mut warnings = Vec::new();
+    for question in &data.questions {
+        let answer = ask(palace, question, false)?;
+        let found = answer.hits.into_iter();
+        hits.push(found.map(|hit| (hit.id, hit.score)).collect());
+        warnings.extend(answer.warnings.iter().map(Warning::message));
     }
+    Ok((hits, warnings))
 }
 
-fn search(palace: &Palace, data: &Data) -> Result<(Found, Vec<String>)> {
-    let mut found = Vec::new();
-    let mut said = Vec::new();
+fn answered(palace: &Palace, data: &Data) -> Result<Vec<Answered>> {
+    let mut questions = Vec::new();
     for question in &data.questions {
-        let answer = palace.query(&ask(Input::Vector(question.vector.clone())))?;
-        let hits = answer.hits.into_iter();
-        found.push(hits.map(|hit| (hit.id, hit.distance)).collect());
-        said.extend(answer.warnings.iter().map(Warning::message));
+        let answer = ask(palace, question, true)?;
+        let arms = answer
+            .explain
+            .map(|explained| (explained.lexical, explained.semantic));
+        let (by_words, by_vector) = arms.unwrap_or_default();
+        let ids = |entries: Vec<loci_palace::ArmEntry>| -> Vec<String> {
+            entries
+                .into_iter()
+                .take(K)
+                .filter_map(|entry| entry.id)
+                .collect()
+        };
+        questions.push(Answered {
+            question: question.clone(),
+            answer: answer.hits.into_iter().next().map(|hit| hit.text),
+            by_words: ids(by_words),
+            by_vector: ids(by_vector),
+        });
     }
-    Ok((found, said))
+    Ok(questions)
+}
+
+fn ask(palace: &Palace, question: &str, explain: bool) -> Result<search::Answer> {
+    Ok(palace.search(&search::Request {
+        k: K,
+        explain,
+        ..search::Request::new(question)
+    })?)
 }
 
 fn index_files(directory: &Path) -> Result<Vec<PathBuf>> {
@@ -219,65 +253,51 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-fn shown(printer: Printer, data: &Data, answer: &Answer) -> String {
-    let time = &answer.milliseconds;
+fn shown(printer: Printer, data: &Data, report: &Report) -> String {
+    let time = &report.milliseconds;
     let mut text = format!(
-        "In a temporary palace, {} passages of Loci's own documents with their {} vectors\n\
-         were stored in {} ms and indexed in {} ms.\n\n",
-        answer.passages, answer.model, time.store, time.index
+        "A temporary palace holds {} drawers: decisions, incidents and notes of a project, and \
+         some private ones.\nStored in {} ms. Five questions, {} ms in all:\n\n",
+        report.passages, time.store, time.search
     );
-    let passage = |id: &str| data.passages.iter().find(|passage| passage.id == id);
-    for answered in &answer.questions {
+    for answered in &report.questions {
         let _ = writeln!(text, "{}", printer.strong(&answered.question));
-        for (arm, ids) in [
-            ("words ", &answered.by_words),
-            ("vector", &answered.by_vector),
-        ] {
-            if let Some(passage) = ids.first().and_then(|id| passage(id)) {
-                let line = printer.stored_line(&passage.text, 76);
-                let _ = writeln!(
-                    text,
-                    "  {arm}  {}, \"{}\"\n          {line}",
-                    passage.id, passage.heading
-                );
-            }
-        }
+        let answer = answered.answer.as_deref().unwrap_or("nothing found");
+        let found = data.drawers.iter().find(|drawer| drawer.text == answer);
+        let place = found.map_or_else(String::new, |drawer| {
+            format!("{} / {}, {}", drawer.wing, drawer.room, drawer.date)
+        });
+        let _ = writeln!(text, "  {}\n  {place}", printer.stored_line(answer, 96));
     }
-    let same = |same| {
-        if same {
-            "the same answers"
-        } else {
-            "OTHER ANSWERS"
-        }
-    };
-    let count = answer.questions.len();
+    let why_not = &report.why_not;
     let _ = writeln!(
         text,
-        "\n{count} questions by vector, {K} answers each: {} ms.\n\
-         Deleted the index file behind its back: {}",
-        time.search,
-        answer.deleted_index.join(", ")
+        "\nWhy is `{}` not the first hit of the first question? It is the older decision:\n  {}.",
+        why_not.id, why_not.reason
     );
-    for warning in &answer.warnings {
-        let _ = writeln!(text, "  warning: {warning}");
-    }
+    let same = |same| {
+        if same { "the same hits" } else { "OTHER HITS" }
+    };
     let _ = writeln!(
         text,
-        "Opened the palace again and asked again: {}, {} ms.\n\
-         Rebuilt the index from the stored vectors in {} ms: {}\n\
-         Asked again: {}.\n\
-         Deep check of every row, posting and code in {} ms: {}.",
-        same(answer.same_without_index),
+        "\nThe index is only derived. Deleted {}; asked again without it: {} in {} ms.\n\
+         Rebuilt it from the stored vectors in {} ms; asked again: {}.\n\
+         Checked every row, posting and code in {} ms: {}.",
+        report.deleted_index.join(", "),
+        same(report.same_without_index),
         time.search_without_index,
         time.rebuild,
-        answer.rebuilt_index.join(", "),
-        same(answer.same_with_new_index),
+        same(report.same_with_new_index),
         time.verify,
-        if answer.verified {
+        if report.verified {
             "everything agrees"
         } else {
             "FINDINGS"
         }
+    );
+    text.push_str(
+        "\nNow with your own files: `loci search QUESTION --in FOLDER` searches a folder,\n\
+         `loci mine FOLDER` remembers it, `loci connect` gives it to your agent.\n",
     );
     text
 }
