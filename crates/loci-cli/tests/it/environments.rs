@@ -252,13 +252,17 @@ impl Scene {
     }
 }
 
-/// The commands that a help text lists.
+/// The commands that a help text lists: between usage and options, by groups or in one list.
 fn listed(dir: &Dir, command: &[&str]) -> Vec<String> {
     let help = dir.run(&[command, &["--help"]].concat()).ok().stdout;
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+    let is_command = |line: &&str| {
+        let name = line.strip_prefix("  ").unwrap_or_default();
+        name.starts_with(|letter: char| letter.is_ascii_lowercase())
+    };
     lines
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .take_while(|line| !line.starts_with("Options"))
+        .filter(is_command)
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
         .map(str::to_owned)

@@ -22,6 +22,7 @@ mod damaged;
 mod demo;
 mod diagnosed;
 mod doctor_everything;
+mod documents;
 mod environments;
 mod facts;
 mod forget;
