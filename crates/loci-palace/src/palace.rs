@@ -19,8 +19,7 @@ use crate::machine;
 use crate::rescue::known_maker;
 use crate::secrets::{self, MaskingCollection, MaskingRelations, Policy};
 
-/// Collection used when none is named.
-pub const DEFAULT_COLLECTION: &str = "drawers";
+pub use loci_core::DEFAULT_COLLECTION;
 
 /// How a palace is opened.
 #[derive(Debug, Clone, Default)]
@@ -299,10 +298,20 @@ impl Palace {
         create: bool,
         options: &CollectionOptions,
     ) -> Result<Arc<dyn Collection>> {
+        let other = self.other_default(name)?;
+        let name = other.as_deref().unwrap_or(name);
         let collection = self
             .backend
             .get_collection(&self.reference, name, create, options)?;
         Ok(MaskingCollection::around(collection, self.policy))
+    }
+
+    /// The collection that the default name stands for in a format that has other names.
+    fn other_default(&self, name: &str) -> Result<Option<String>> {
+        if name != DEFAULT_COLLECTION || self.offers(Capability::Writing) {
+            return Ok(None);
+        }
+        self.backend.default_collection(&self.reference)
     }
 
     /// Creates a collection; a conflict if it exists.

@@ -1,4 +1,4 @@
-//! The reference backend keeps the whole contract.
+//! The reference backend keeps the whole contract, and the example of a read-only one its read half.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -6,6 +6,7 @@
 
 mod document;
 mod filters;
+mod json_lines;
 
 use std::sync::Arc;
 
