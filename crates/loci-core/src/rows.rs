@@ -5,7 +5,7 @@
 //! never writes.
 //!
 //! A small read-only backend implements [`Source`], which reads records into rows, and is then a
-//! [`RowsBackend`]. `crates/loci-contract/examples/json_lines.rs` is one.
+//! [`RowsBackend`]. `crates/loci-contract/src/json_lines.rs` is one.
 //!
 //! ```
 //! use loci_core::rows::{Row, Rows};

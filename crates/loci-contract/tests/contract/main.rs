@@ -3,6 +3,7 @@
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
 )]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod document;
 mod filters;
