@@ -15,7 +15,6 @@ use unicode_width::UnicodeWidthStr;
 use super::mining;
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
-use crate::hint;
 use crate::input;
 use crate::passage;
 use crate::print::Printer;
@@ -121,15 +120,11 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     let mut reply = reply.warnings(&answer.warnings);
     if let Some(report) = &mined {
         if report.stopped {
-            reply
-                .notes
-                .push("the mine was stopped: the answer is from what is there so far".into());
+            reply.note(["the mine was stopped: the answer is from what is there so far"]);
         }
-        reply
-            .notes
-            .extend(report.warnings.iter().flat_map(hint::lines));
-        reply.notes.extend(mined_note(report));
-        reply.notes.extend(mining::failures(report));
+        reply = reply.warnings(&report.warnings);
+        reply.note(mined_note(report));
+        reply.note(mining::failures(report));
     }
     Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))
 }
