@@ -21,7 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Advice, Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions,
-    EmbedderIdentity, Error, Health, PalaceRef, Result, validate_collection_name,
+    DEFAULT_COLLECTION, EmbedderIdentity, Error, Health, PalaceRef, PalaceState, Result,
+    validate_collection_name,
 };
 use loci_sqlite::SqliteBackend;
 
@@ -32,8 +33,6 @@ use mirror::{Mirror, Settings};
 
 /// Name of this backend in the registry.
 pub const BACKEND_NAME: &str = "chroma";
-/// The collection that is asked for when none is named.
-const DRAWERS: &str = "drawers";
 /// Where MemPalace keeps its drawers.
 const MEMPALACE_DRAWERS: &str = "mempalace_drawers";
 /// MemPalace's collections begin like this; it embeds with ChromaDB's default unless it says otherwise.
@@ -182,6 +181,7 @@ impl Backend for ChromaBackend {
             Capability::MetadataFacets,
             Capability::ManyProcesses,
             Capability::LocalMode,
+            Capability::Status,
         ]
         .into()
     }
@@ -202,7 +202,7 @@ impl Backend for ChromaBackend {
             opened => opened?,
         };
         let mirror = opened.mirror()?;
-        let Some(found) = mirror.named(&meant(name, &mirror)) else {
+        let Some(found) = mirror.named(name) else {
             return Err(if create {
                 opened.refusal("creating a collection")
             } else {
@@ -268,6 +268,22 @@ impl Backend for ChromaBackend {
         palace.as_directory().is_some_and(is_chroma)
     }
 
+    fn can_be_imported(&self) -> bool {
+        true
+    }
+
+    /// MemPalace's drawers, else the only collection that there is.
+    fn default_collection(&self, palace: &PalaceRef) -> Result<Option<String>> {
+        let mirror = self.palace(palace)?.mirror()?;
+        let names = mirror.names();
+        Ok(match names.as_slice() {
+            _ if names.contains(&DEFAULT_COLLECTION) => None,
+            _ if names.contains(&MEMPALACE_DRAWERS) => Some(MEMPALACE_DRAWERS.into()),
+            [only] => Some((*only).into()),
+            _ => None,
+        })
+    }
+
     fn lacks(&self, capability: Capability) -> Error {
         Error::UnsupportedCapability {
             capability: capability.words().into(),
@@ -276,21 +292,17 @@ impl Backend for ChromaBackend {
         .advise(Advice::Import { path: None })
     }
 
+    fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
+        let opened = self.palace(palace)?;
+        opened.mirror()?;
+        Ok(PalaceState {
+            bytes: bytes_of(&opened.path),
+            ..PalaceState::default()
+        })
+    }
+
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
         Err(refusal("creating a palace", palace.directory()?))
-    }
-}
-
-/// The collection that a name means: itself, or for the default name MemPalace's drawers or the only one there is.
-fn meant(name: &str, mirror: &Mirror) -> String {
-    let names = mirror.names();
-    if name != DRAWERS || names.contains(&name) {
-        return name.into();
-    }
-    match names.as_slice() {
-        _ if names.contains(&MEMPALACE_DRAWERS) => MEMPALACE_DRAWERS.into(),
-        [only] => (*only).into(),
-        _ => name.into(),
     }
 }
 
@@ -306,6 +318,22 @@ fn embedder_of(
     };
     let dimension = dimension?;
     known(function, dimension).filter(|identity| identity.dimension == dimension)
+}
+
+/// Bytes of the files of a directory and of the directories in it.
+fn bytes_of(directory: &Path) -> u64 {
+    let files = |directory: &Path| {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)))
+    };
+    let bytes = |(path, info): (PathBuf, std::fs::Metadata)| {
+        if info.is_dir() {
+            files(&path).map(|(_, info)| info.len()).sum()
+        } else {
+            info.len()
+        }
+    };
+    files(directory).map(bytes).sum()
 }
 
 fn is_chroma(path: &Path) -> bool {

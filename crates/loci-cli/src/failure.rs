@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use loci_palace::{Error, message_line};
 
-use crate::hint;
+use crate::hint::{self, Offered};
 
 /// How a process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +103,9 @@ impl Failure {
         }
     }
 
-    pub(crate) fn help(&self) -> Option<String> {
+    pub(crate) fn help(&self, offered: &Offered) -> Option<String> {
         match self {
-            Self::Palace(error) => hint::of_error(error),
+            Self::Palace(error) => hint::of_error(error, offered),
             Self::Usage { help, .. } => Some(help.clone()),
         }
     }

@@ -1,30 +1,51 @@
 //! What a user of the command line can do about a warning or an error: the only place that turns
 //! advice of the libraries into commands and flags.
 
-use loci_palace::{Advice, Error, Warning, message_line, quoted_unless_plain, shell_quoted};
+use loci_palace::{
+    Advice, Capabilities, Error, Warning, message_line, quoted_list, quoted_unless_plain,
+    shell_quoted,
+};
+
+/// What the backend of the palace offers; nothing if no palace was opened. Advice that needs more is
+/// left out.
+pub(crate) type Offered = Option<Capabilities>;
 
 /// The lines that people read about a warning.
-pub(crate) fn lines(warning: &Warning) -> Vec<String> {
+pub(crate) fn lines(warning: &Warning, offered: &Offered) -> Vec<String> {
     let mut lines = vec![format!("warning: {warning}")];
-    lines.extend(of_warning(warning).map(|hint| format!("hint: {hint}")));
+    lines.extend(of_warning(warning, offered).map(|hint| format!("hint: {hint}")));
     lines
 }
 
 /// What can be done about a warning.
-pub(crate) fn of_warning(warning: &Warning) -> Option<String> {
-    warning.advice().as_ref().and_then(words)
+pub(crate) fn of_warning(warning: &Warning, offered: &Offered) -> Option<String> {
+    within(warning.advice(), offered).as_ref().and_then(words)
+}
+
+/// The part of an advice that the backend offers.
+fn within(advice: Option<Advice>, offered: &Offered) -> Option<Advice> {
+    match offered {
+        Some(offered) => advice?.within(offered),
+        None => advice,
+    }
 }
 
 /// What can be done about an error: a command if there is one, else general words.
-pub(crate) fn of_error(error: &Error) -> Option<String> {
-    let advice = error.advice();
+pub(crate) fn of_error(error: &Error, offered: &Offered) -> Option<String> {
+    let advice = within(error.advice(), offered);
     advice.as_ref().and_then(words).or_else(|| error.help())
 }
 
 /// A JSON answer in which each of these warnings has its hint beside its message.
-pub(crate) fn with_hints(mut json: String, warnings: &[Warning]) -> String {
+pub(crate) fn with_hints<'a>(
+    mut json: String,
+    warnings: impl IntoIterator<Item = &'a Warning>,
+    offered: &Offered,
+) -> String {
     for warning in warnings {
-        let (Some(hint), Ok(object)) = (of_warning(warning), serde_json::to_string(warning)) else {
+        let (Some(hint), Ok(object)) =
+            (of_warning(warning, offered), serde_json::to_string(warning))
+        else {
             continue;
         };
         // Quotes inside of a JSON text are escaped, so the object matches nothing but itself. A
@@ -50,6 +71,10 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             "this is not a palace of Loci; name another directory with `--palace`".into()
         }
         Advice::ListCollections => "`loci status` lists the collections of this palace".into(),
+        Advice::NameCollection { collections } => format!(
+            "this palace has {}; name one with `--collection NAME`",
+            quoted_list(collections.iter().map(String::as_str))
+        ),
         Advice::ListDrawers => "`loci list` shows ids".into(),
         Advice::ListRuns => "`loci runs` lists the recorded runs".into(),
         Advice::ShowSplit => "`loci wings split` shows what is left to do".into(),
@@ -59,6 +84,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::UsePinnedEmbedder { pinned } => format!(
             "leave `--embedder` out to use {pinned}, or make all vectors anew with `loci reembed --model NAME`"
         ),
+        Advice::UseEmbedder { pinned } => format!("leave `--embedder` out to use {pinned}"),
         Advice::Reembed { model } => {
             let model = model.as_deref().unwrap_or("NAME");
             format!("`loci reembed --model {model}` makes the vectors anew")
@@ -70,7 +96,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::AddModel {
             can_pull: false, ..
         } => "get the model with `loci model add PATH`".into(),
-        Advice::AddModelOrReembed { model } => format!(
+        Advice::AddModelOrReembed { model, .. } => format!(
             "add the model with `loci model add PATH`, or make all vectors anew with `loci reembed --model {model}`"
         ),
         Advice::AddModelThenReembed { collection } => format!(

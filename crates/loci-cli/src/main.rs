@@ -56,13 +56,17 @@ fn main() -> ExitCode {
                 reply.json = print::with_key(&reply.json, "created_palace", &path);
             }
             session.warn_if_read_only();
-            let exit = printer.reply(&reply);
+            let exit = printer.reply(&reply, &session.offered());
             // The answer is out; what follows is housekeeping that may build an index.
             session.close();
             exit.into()
         }
         Err(failure) => printer
-            .failure_after(&failure, session.created_palace().as_deref())
+            .failure_after(
+                &failure,
+                &session.offered(),
+                session.created_palace().as_deref(),
+            )
             .into(),
     }
 }

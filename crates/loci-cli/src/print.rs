@@ -11,7 +11,7 @@ use tracing_subscriber::EnvFilter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::failure::{Exit, Failure};
-use crate::hint;
+use crate::hint::{self, Offered};
 use crate::reply::Reply;
 
 /// How answers are shown.
@@ -53,14 +53,14 @@ impl Printer {
     }
 
     /// Shows an answer. A reader that went away is no error.
-    pub(crate) fn reply(self, reply: &Reply) -> Exit {
+    pub(crate) fn reply(self, reply: &Reply, offered: &Offered) -> Exit {
         if !self.json {
-            for note in &reply.notes {
-                to_stderr(&self.told(note));
+            for note in reply.note_lines(offered) {
+                to_stderr(&self.told(&note));
             }
         }
         let body = if self.json {
-            printable_json(reply.json.clone())
+            printable_json(reply.hinted_json(offered))
         } else {
             reply.text.clone()
         };
@@ -74,15 +74,20 @@ impl Printer {
 
     /// Shows why a command failed; stdout stays as it is.
     pub(crate) fn failure(self, failure: &Failure) -> Exit {
-        self.failure_after(failure, None)
+        self.failure_after(failure, &None, None)
     }
 
     /// The same for a command that had created a palace by then.
-    pub(crate) fn failure_after(self, failure: &Failure, created_palace: Option<&str>) -> Exit {
+    pub(crate) fn failure_after(
+        self,
+        failure: &Failure,
+        offered: &Offered,
+        created_palace: Option<&str>,
+    ) -> Exit {
         if failure.is_broken_pipe() {
             return Exit::Done;
         }
-        let (message, help) = (failure.message(), failure.help());
+        let (message, help) = (failure.message(), failure.help(offered));
         if self.json {
             let mut object =
                 error_object(failure.kind(), failure.code(), &message, help.as_deref());
@@ -114,9 +119,10 @@ impl Printer {
     }
 
     /// Tells people what to know before something is done; programs find it in the answer.
-    pub(crate) fn warn(self, warnings: &[Warning]) {
+    pub(crate) fn warn(self, warnings: &[Warning], offered: &Offered) {
         if !self.json {
-            for line in warnings.iter().flat_map(hint::lines) {
+            let lines = |warning| hint::lines(warning, offered);
+            for line in warnings.iter().flat_map(lines) {
                 to_stderr(&self.told(&line));
             }
         }

@@ -4,7 +4,7 @@ use loci_palace::{Error, MaskTally, Warning, describe_masked};
 use serde::Serialize;
 
 use crate::failure::{Exit, Result};
-use crate::hint;
+use crate::hint::{self, Offered};
 
 /// The answer of a command. It is complete before anything is printed.
 #[derive(Debug)]
@@ -14,9 +14,16 @@ pub(crate) struct Reply {
     /// The same for people; empty when the command has printed by itself.
     pub(crate) text: String,
     /// What people should know besides; goes to stderr.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Note>,
     /// How the process ends.
     pub(crate) exit: Exit,
+}
+
+/// Something that people should know besides. [`Reply::note`] and [`Reply::warnings`] add one.
+#[derive(Debug)]
+pub(crate) enum Note {
+    Line(String),
+    Warning(Warning),
 }
 
 impl Reply {
@@ -65,14 +72,41 @@ impl Reply {
         self
     }
 
+    /// Adds warnings of the answer. Their hints are written when it is printed.
     pub(crate) fn warnings(mut self, warnings: &[Warning]) -> Self {
-        // That the palace is read-only is printed once, for every command.
-        let lines = warnings
-            .iter()
-            .filter(|warning| !matches!(warning, Warning::ReadOnly { .. }))
-            .flat_map(hint::lines);
-        self.notes.extend(lines);
-        self.json = hint::with_hints(self.json, warnings);
+        let warnings = warnings.iter().cloned();
+        self.notes.extend(warnings.map(Note::Warning));
         self
+    }
+
+    /// Adds lines that people should know.
+    pub(crate) fn note(&mut self, lines: impl IntoIterator<Item = impl Into<String>>) {
+        let lines = lines.into_iter().map(Into::into);
+        self.notes.extend(lines.map(Note::Line));
+    }
+
+    /// Adds all notes of another answer.
+    pub(crate) fn take_notes(&mut self, other: &mut Self) {
+        self.notes.append(&mut other.notes);
+    }
+
+    /// Its JSON, in which every warning has its hint.
+    pub(crate) fn hinted_json(&self, offered: &Offered) -> String {
+        let warnings = self.notes.iter().filter_map(|note| match note {
+            Note::Warning(warning) => Some(warning),
+            Note::Line(_) => None,
+        });
+        hint::with_hints(self.json.clone(), warnings, offered)
+    }
+
+    /// Its notes as lines.
+    pub(crate) fn note_lines(&self, offered: &Offered) -> Vec<String> {
+        let lines = |note: &Note| match note {
+            Note::Line(line) => vec![line.clone()],
+            // That the palace is read-only is printed once, for every command.
+            Note::Warning(Warning::ReadOnly { .. }) => Vec::new(),
+            Note::Warning(warning) => hint::lines(warning, offered),
+        };
+        self.notes.iter().flat_map(lines).collect()
     }
 }

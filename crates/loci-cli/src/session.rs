@@ -11,6 +11,7 @@ use loci_palace::{
 
 use crate::args::{DurabilityArgument, GlobalArguments, SecretArguments};
 use crate::failure::Result;
+use crate::hint::Offered;
 use crate::print::Printer;
 
 pub(crate) const PALACE_VARIABLE: &str = "LOCI_PALACE";
@@ -160,6 +161,11 @@ impl<'a> Session<'a> {
         Ok(Some((palace_of(how, &written)?, how)))
     }
 
+    /// What the backend of the palace offers, if the palace was opened.
+    pub(crate) fn offered(&self) -> Offered {
+        self.palace.get().map(Palace::capabilities)
+    }
+
     /// Keeps a palace open until the answer is out.
     pub(crate) fn keep(&self, palace: Palace) -> &Palace {
         self.palace.get_or_init(|| palace)
@@ -170,7 +176,7 @@ impl<'a> Session<'a> {
         if let Some(palace) = self.palace.get()
             && let Ok(Some(warning)) = palace.read_only()
         {
-            self.printer.warn(&[warning]);
+            self.printer.warn(&[warning], &self.offered());
         }
     }
 

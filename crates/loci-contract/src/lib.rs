@@ -12,6 +12,7 @@
 //! ```
 //!
 //! A backend that cannot write keeps the read half: [`read_contract_tests!`] over [`Through`].
+//! [`json_lines`] is an example of one.
 //!
 //! Nothing here belongs into a product: functions panic, and the embedder knows no meaning.
 #![allow(
@@ -30,6 +31,7 @@
 pub mod arbitrary;
 mod embedder;
 mod fixture;
+pub mod json_lines;
 pub mod memory;
 mod scene;
 pub mod sentences;

@@ -138,10 +138,12 @@ macro_rules! __is_read {
 macro_rules! __read_only_sentences {
     ([$($then:tt)*] $($argument:expr)?) => {
         $($then)*! { [$($argument)?]
-            read_only "R.1" r1_every_write_is_unsupported_and_names_import read;
+            read_only "R.1" r1_every_write_is_unsupported_and_advises_import_where_there_is_one read;
             read_only "R.2" r2_no_call_changes_anything_on_disk read;
             read_only "R.3" r3_opening_a_missing_palace_with_create_creates_nothing read;
             read_only "R.4" r4_every_handle_sees_what_was_written_elsewhere_at_its_next_call read;
+            read_only "R.5" r5_a_drawer_has_the_times_that_were_recorded read;
+            read_only "R.6" r6_a_name_means_itself_and_the_default_collection_is_one_that_is_there read;
         }
     };
 }
@@ -401,6 +403,8 @@ macro_rules! __sentences {
             view "16.12" s16_12_the_error_of_the_work_is_the_error_of_the_call read;
             view "16.13" s16_13_facets_of_a_view_are_counted_over_its_selection read;
             recall "16.14" s16_14_a_noted_access_counts_once_the_palace_was_let_go;
+            view "16.15" s16_15_how_rare_a_term_is_counts_over_the_whole_palace read;
+            view "16.16" s16_16_a_record_of_another_collection_is_never_found_here read;
             relations "17.1" s17_1_a_fact_comes_back_with_everything_it_was_given;
             relations "17.2" s17_2_a_fact_without_an_id_is_kept_under_its_key;
             relations "17.3" s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first;

@@ -1,5 +1,6 @@
-//! The read half for backends that cannot write: what a sentence writes goes to the reference backend, is written out in the
-//! foreign format before each read, and is read back through the backend under test.
+//! The read half for backends that cannot write. What a sentence writes goes to the reference
+//! backend, is written in the foreign format before each read, and is read back through the backend
+//! under test.
 
 mod collection;
 mod scribe;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use loci_core::{
-    Backend, Capabilities, Collection, CollectionInfo, CollectionOptions, Health, PalaceRef, Result,
+    Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Error,
+    Health, PalaceRef, Result,
 };
 use tempfile::TempDir;
 
@@ -20,7 +22,8 @@ use scribe::Scribe;
 
 /// A fixture for a read-only backend.
 ///
-/// `write_out` makes a directory of the foreign format of everything in a palace; `make` makes the backend that reads it.
+/// `write_out` writes everything in a palace into a directory of the foreign format; `make` makes the
+/// backend that reads it.
 pub struct Through {
     make: Box<dyn Fn() -> Arc<dyn Backend>>,
     scribe: Arc<Scribe>,
@@ -157,7 +160,8 @@ impl Backend for ThroughBackend {
     }
 
     fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
-        if self.is_closed() {
+        // What the scribe does not know is not there, and the reader must say so.
+        if self.is_closed() || !self.scribe.memory.detect(palace) {
             return self.reader.delete_collection(palace, name);
         }
         self.scribe.memory.delete_collection(palace, name)
@@ -180,6 +184,19 @@ impl Backend for ThroughBackend {
 
     fn health(&self) -> Health {
         self.reader.health()
+    }
+
+    fn can_be_imported(&self) -> bool {
+        self.reader.can_be_imported()
+    }
+
+    fn default_collection(&self, palace: &PalaceRef) -> Result<Option<String>> {
+        self.scribe.lay_out(palace);
+        self.reader.default_collection(palace)
+    }
+
+    fn lacks(&self, capability: Capability) -> Error {
+        self.reader.lacks(capability)
     }
 
     fn detect(&self, palace: &PalaceRef) -> bool {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::capability::{Capabilities, Capability};
 use crate::path_text::{serialize_optional_path, serialize_path};
 
 /// Something that can be done.
@@ -21,6 +22,11 @@ pub enum Advice {
     NameAnotherPalace,
     /// Look up the collections of the palace.
     ListCollections,
+    /// Name one of the collections that the palace has.
+    NameCollection {
+        /// Their names, in order.
+        collections: Vec<String>,
+    },
     /// Look up the ids of drawers.
     ListDrawers,
     /// Look up the recorded runs.
@@ -41,6 +47,11 @@ pub enum Advice {
         /// The embedder of the vectors.
         pinned: String,
     },
+    /// Use the embedder that made the vectors.
+    UseEmbedder {
+        /// The embedder of the vectors.
+        pinned: String,
+    },
     /// Embed all texts again.
     Reembed {
         /// The embedder, if one fits better than others.
@@ -57,6 +68,8 @@ pub enum Advice {
     AddModelOrReembed {
         /// The embedder at hand.
         model: String,
+        /// The model of the vectors.
+        missing: String,
     },
     /// Store the model, then embed the texts of one collection again with it.
     AddModelThenReembed {
@@ -103,4 +116,97 @@ pub enum Advice {
     RepairChroma,
     /// Quarantine with a copy of the vectors, or repair the ChromaDB directory in place later.
     KeepChromaVectors,
+}
+
+impl Advice {
+    /// What can be done of it where a backend offers only these capabilities: all of it, a part of
+    /// it, or nothing.
+    #[must_use]
+    pub fn within(self, offered: &Capabilities) -> Option<Self> {
+        match self.needs() {
+            Some(needed) if !offered.contains(&needed) => self.without_backend(),
+            _ => Some(self),
+        }
+    }
+
+    /// The capability that a backend needs for it.
+    fn needs(&self) -> Option<Capability> {
+        Some(match self {
+            Self::CreatePalace | Self::CreatePalaceHere | Self::AddDrawers => Capability::Writing,
+            Self::ListRuns => Capability::Mining,
+            Self::ShowSplit => Capability::Projects,
+            Self::QueryFacts => Capability::Relations,
+            Self::UsePinnedEmbedder { .. }
+            | Self::Reembed { .. }
+            | Self::AddModelOrReembed { .. }
+            | Self::AddModelThenReembed { .. } => Capability::Reembedding,
+            Self::Verify => Capability::Verification,
+            Self::Repair | Self::RebuildIndex => Capability::Repair,
+            Self::BackUp => Capability::Backups,
+            Self::ListCollections => Capability::Status,
+            Self::NameAnotherPalace
+            | Self::NameCollection { .. }
+            | Self::ListDrawers
+            | Self::ReadDrawer { .. }
+            | Self::UseEmbedder { .. }
+            | Self::AddModel { .. }
+            | Self::Import { .. }
+            | Self::Diagnose { .. }
+            | Self::DiagnoseAndImport { .. }
+            | Self::KeepVectors { .. }
+            | Self::AllowAgain
+            | Self::ChooseOnConflict
+            | Self::RepairChroma
+            | Self::KeepChromaVectors => return None,
+        })
+    }
+
+    /// The part of it that needs nothing of a backend.
+    fn without_backend(self) -> Option<Self> {
+        match self {
+            Self::UsePinnedEmbedder { pinned } => Some(Self::UseEmbedder { pinned }),
+            Self::AddModelOrReembed { missing, .. } => Some(Self::AddModel {
+                model: missing,
+                can_pull: false,
+            }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_that_needs_a_capability_is_left_out_where_it_is_not_offered() {
+        let nothing = Capabilities::new();
+        let reembed = Advice::Reembed { model: None };
+        assert_eq!(reembed.clone().within(&nothing), None);
+        let offered = Capabilities::from([Capability::Reembedding]);
+        assert_eq!(reembed.clone().within(&offered), Some(reembed));
+        for advice in [Advice::Verify, Advice::Repair, Advice::AddDrawers] {
+            assert_eq!(advice.within(&nothing), None);
+        }
+        let import = Advice::Import { path: None };
+        assert_eq!(import.clone().within(&nothing), Some(import));
+    }
+
+    #[test]
+    fn the_part_of_an_advice_that_needs_no_capability_stays() {
+        let nothing = Capabilities::new();
+        let pinned = || "minilm".to_owned();
+        let both = Advice::UsePinnedEmbedder { pinned: pinned() };
+        let one = Advice::UseEmbedder { pinned: pinned() };
+        assert_eq!(both.within(&nothing), Some(one));
+        let both = Advice::AddModelOrReembed {
+            model: "static".into(),
+            missing: pinned(),
+        };
+        let one = Advice::AddModel {
+            model: pinned(),
+            can_pull: false,
+        };
+        assert_eq!(both.within(&nothing), Some(one));
+    }
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::advice::Advice;
 use crate::capability::{Capabilities, Capability};
-use crate::collection::{Collection, Metric, Selection, advised};
+use crate::collection::{Collection, Metric, Selection};
 use crate::embedder::{Embedder, EmbedderIdentity, Kinship};
 use crate::error::{Error, Result};
 use crate::maintenance::{
@@ -19,6 +20,9 @@ use crate::palace_ref::PalaceRef;
 use crate::relations::Relations;
 use crate::result::Health;
 use crate::warning::Warning;
+
+/// The collection that is used when none is named.
+pub const DEFAULT_COLLECTION: &str = "drawers";
 
 /// How a collection is opened or created.
 #[derive(Clone, Default)]
@@ -112,6 +116,17 @@ pub trait Backend: Send + Sync {
     }
     /// Whether there is a palace of this backend. Looks, never opens or creates.
     fn detect(&self, palace: &PalaceRef) -> bool;
+    /// Whether an import reads palaces of this format. A call that would write then advises it: see
+    /// [`Backend::lacks`]. It is false for a format that no importer knows.
+    fn can_be_imported(&self) -> bool {
+        false
+    }
+    /// The collection that is used when none is named, if that is not [`DEFAULT_COLLECTION`]. Only
+    /// asked of a backend that cannot write: any other creates the one that is missing.
+    fn default_collection(&self, palace: &PalaceRef) -> Result<Option<String>> {
+        let _ = palace;
+        Ok(None)
+    }
     /// Makes the palace unless it exists; gives whether it was made.
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
         let _ = palace;
@@ -223,12 +238,27 @@ pub trait Backend: Send + Sync {
         Err(self.lacks(Capability::Rehearsal))
     }
 
-    /// The error of a call that this backend does not offer.
+    /// The error of a call that this backend does not offer. If writing is missing and the format
+    /// can be imported, it advises that.
     fn lacks(&self, capability: Capability) -> Error {
-        let error = Error::UnsupportedCapability {
-            capability: capability.words().into(),
-            reason: format!("the backend `{}` does not offer it", self.name()),
-        };
-        advised(error, capability)
+        lacking(self.name(), capability, self.can_be_imported())
     }
+}
+
+/// The error of a call that a backend of this name does not offer.
+pub(crate) fn lacking(backend: &str, capability: Capability, can_be_imported: bool) -> Error {
+    let writing = capability == Capability::Writing;
+    let reason = if writing {
+        format!("the backend `{backend}` only reads")
+    } else {
+        format!("the backend `{backend}` does not offer it")
+    };
+    let error = Error::UnsupportedCapability {
+        capability: capability.words().into(),
+        reason,
+    };
+    if writing && can_be_imported {
+        return error.advise(Advice::Import { path: None });
+    }
+    error
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::advice::Advice;
 use crate::backend::CollectionInfo;
 use crate::batch::Batch;
 use crate::capability::Capability;
@@ -276,14 +275,14 @@ pub trait Collection: Send + Sync {
     fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
         let _ = identity;
         self.count()?;
-        Err(lacks(self.name(), Capability::Writing))
+        Err(self.lacks(Capability::Writing))
     }
 
     /// Adds records. An id that exists keeps its old record, and the outcome says so.
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
         self.count()?;
-        Err(lacks(self.name(), Capability::Writing))
+        Err(self.lacks(Capability::Writing))
     }
     /// [`Collection::add`], with facts and links written in the same transaction. A fact or link that names a record of the
     /// batch which turned out to be the duplicate of another drawer names that drawer instead.
@@ -295,25 +294,25 @@ pub trait Collection: Send + Sync {
     ) -> Result<(WriteResult, Related)> {
         let _ = (batch, facts, links);
         self.count()?;
-        Err(lacks(self.name(), Capability::Relations))
+        Err(self.lacks(Capability::Relations))
     }
     /// Adds or changes records; metadata is merged.
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
         self.count()?;
-        Err(lacks(self.name(), Capability::Writing))
+        Err(self.lacks(Capability::Writing))
     }
     /// Changes records; metadata is merged, unknown ids are reported.
     fn update(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
         self.count()?;
-        Err(lacks(self.name(), Capability::Writing))
+        Err(self.lacks(Capability::Writing))
     }
     /// Removes drawers by id, by filter, or by both together. With neither it is an error.
     fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
         let _ = selection;
         self.count()?;
-        Err(lacks(self.name(), Capability::Writing))
+        Err(self.lacks(Capability::Writing))
     }
 
     /// The nearest drawers by vector.
@@ -329,7 +328,7 @@ pub trait Collection: Send + Sync {
     ) -> Result<GetResult> {
         let _ = (limit, selection, include);
         self.count()?;
-        Err(lacks(self.name(), Capability::RecencyOrder))
+        Err(self.lacks(Capability::RecencyOrder))
     }
     /// Lets `work` read the collection as of one commit; returns what is missing from what it read.
     /// `loci-recall` searches through it.
@@ -344,7 +343,7 @@ pub trait Collection: Send + Sync {
     ) -> Result<Vec<Warning>> {
         let _ = (request, work);
         self.count()?;
-        Err(lacks(self.name(), Capability::Recall))
+        Err(self.lacks(Capability::Recall))
     }
     /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written later, and what was not
     /// yet written when a process is killed is lost.
@@ -397,13 +396,13 @@ pub trait Collection: Send + Sync {
     fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
         let _ = (key, selection, limit);
         self.count()?;
-        Err(lacks(self.name(), Capability::MetadataFacets))
+        Err(self.lacks(Capability::MetadataFacets))
     }
     /// What changed after `seq`.
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
         let _ = (seq, limit);
         self.count()?;
-        Err(lacks(self.name(), Capability::ChangeFeed))
+        Err(self.lacks(Capability::ChangeFeed))
     }
 
     /// What was mined into it; nothing where the backend keeps no ledger. It has no default, so that
@@ -421,26 +420,18 @@ pub trait Collection: Send + Sync {
     fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
         let _ = kind;
         self.count()?;
-        Err(lacks(self.name(), Capability::Writing))
+        Err(self.lacks(Capability::Writing))
     }
-}
 
-/// The error of a call that the backend of a collection does not offer.
-fn lacks(collection: &str, capability: Capability) -> Error {
-    let error = Error::UnsupportedCapability {
-        capability: capability.words().into(),
-        reason: format!(
-            "the backend of collection {} does not offer it",
-            quoted(collection)
-        ),
-    };
-    advised(error, capability)
-}
-
-/// What cannot be written where it is can be imported.
-pub(crate) fn advised(error: Error, capability: Capability) -> Error {
-    match capability {
-        Capability::Writing => error.advise(Advice::Import { path: None }),
-        _ => error,
+    /// The error of a call that the backend of this collection does not offer. A backend whose
+    /// format can be imported adds [`crate::Advice::Import`], as [`crate::Backend::lacks`] does.
+    fn lacks(&self, capability: Capability) -> Error {
+        Error::UnsupportedCapability {
+            capability: capability.words().into(),
+            reason: format!(
+                "the backend of collection {} does not offer it",
+                quoted(self.name())
+            ),
+        }
     }
 }

@@ -46,7 +46,7 @@ mod search_view;
 mod warning;
 
 pub use advice::Advice;
-pub use backend::{Backend, CollectionInfo, CollectionOptions};
+pub use backend::{Backend, CollectionInfo, CollectionOptions, DEFAULT_COLLECTION};
 pub use batch::{
     Batch, EmbeddedTexts, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES,
     MAX_DIMENSION, MAX_DOCUMENT_BYTES, MAX_ID_BYTES, MAX_KEY_BYTES, MAX_METADATA_BYTES,

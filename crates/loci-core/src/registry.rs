@@ -92,10 +92,16 @@ impl Registry {
         if let Some(name) = choice.config.or(choice.environment) {
             return self.get(name);
         }
-        match self.backends.iter().find(|backend| backend.detect(palace)) {
-            Some(backend) => Ok(Arc::clone(backend)),
+        match self.detected(palace) {
+            Some(backend) => Ok(backend),
             None => self.get(DEFAULT_BACKEND),
         }
+    }
+
+    /// The backend that has a palace at this place, if there is one.
+    pub fn detected(&self, palace: &PalaceRef) -> Option<Arc<dyn Backend>> {
+        let mut backends = self.backends.iter();
+        backends.find(|backend| backend.detect(palace)).cloned()
     }
 
     fn of_scheme(&self, scheme: &str, palace: &PalaceRef) -> Result<Arc<dyn Backend>> {

@@ -1,8 +1,11 @@
 //! A collection as plain rows in memory, read by brute force.
 //!
-//! What the contract means in the fewest lines, and a start for a small read-only backend: read your
-//! records into [`Row`]s, and [`Rows`] answers `get`, `query`, `facet_counts` and searches
-//! ([`Rows::with_view`]). It keeps no index on disk and never writes.
+//! This is what the contract means, in the fewest lines: [`Rows`] answers `get`, `query`,
+//! `facet_counts` and searches ([`Rows::with_view`]) from [`Row`]s. It keeps no index on disk and
+//! never writes.
+//!
+//! A small read-only backend implements [`Source`], which reads records into rows, and is then a
+//! [`RowsBackend`]. `crates/loci-contract/src/json_lines.rs` is one.
 //!
 //! ```
 //! use loci_core::rows::{Row, Rows};
@@ -12,17 +15,25 @@
 //! assert_eq!(rows.get(&Get::new(Selection::all())).ids, ["a"]);
 //! ```
 
+mod backend;
+mod collection;
+mod loaded;
 mod nearest;
 mod postings;
+mod source;
 mod view;
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
 
+pub use self::backend::RowsBackend;
 use self::postings::Derived;
+pub use self::source::{Source, SourceCollection};
 use crate::collection::{Get, Metric, Selection};
 use crate::embedder::EmbedderIdentity;
 use crate::error::Result;
+use crate::history::History;
 use crate::metadata::{MetaValue, Metadata};
 use crate::result::{FacetCounts, GetResult, Include};
 use crate::search_view::{SearchView, ViewRequest};
@@ -45,6 +56,9 @@ pub struct Row {
     pub created_at: i64,
     /// When it was last changed, in milliseconds since 1970.
     pub updated_at: i64,
+    /// The number of its last change, if the format has such numbers. [`Rows::get_recent`] orders by
+    /// it, then by `updated_at`, then by `record`.
+    pub seq: u64,
 }
 
 /// The drawers of one collection.
@@ -58,9 +72,9 @@ pub struct Rows {
     dimension: Option<usize>,
     embedder: Option<EmbedderIdentity>,
     /// By record.
-    own: Vec<Row>,
-    /// Records and texts of other collections of the palace.
-    beside: Vec<Row>,
+    own: Arc<Vec<Row>>,
+    /// The rows of the other collections of the palace.
+    beside: Vec<Arc<Vec<Row>>>,
     derived: OnceLock<Derived>,
 }
 
@@ -73,7 +87,7 @@ impl Rows {
             metric,
             dimension: None,
             embedder: None,
-            own: rows,
+            own: Arc::new(rows),
             beside: Vec::new(),
             derived: OnceLock::new(),
         }
@@ -97,8 +111,13 @@ impl Rows {
     /// palace.
     #[must_use]
     pub fn beside(mut self, others: Vec<Row>) -> Self {
-        self.beside = others;
+        self.beside = vec![Arc::new(others)];
         self
+    }
+
+    /// The same for collections that are there as rows, without a copy.
+    fn beside_shared(&mut self, others: Vec<Arc<Vec<Row>>>) {
+        self.beside = others;
     }
 
     /// The selected rows in the order of insertion.
@@ -117,10 +136,32 @@ impl Rows {
         fields(&page, get.include)
     }
 
+    /// [`crate::Collection::get_recent`].
+    pub fn get_recent(&self, limit: usize, selection: &Selection, include: Include) -> GetResult {
+        let mut selected = self.select(selection);
+        selected.sort_by_key(|row| Reverse((row.seq, row.updated_at, row.record)));
+        selected.truncate(limit);
+        fields(&selected, include)
+    }
+
     /// [`crate::Collection::facet_counts`]. Values that are equally frequent are in the order of their
     /// JSON texts.
     pub fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> FacetCounts {
         facets(&self.select(selection), key, limit)
+    }
+
+    /// [`crate::Collection::histories`]: when drawers were added and changed. A time of 0 is unknown.
+    pub fn histories(&self, ids: &[String]) -> Vec<History> {
+        let by_id: HashMap<&str, &Row> = self.own.iter().map(|row| (&*row.id, row)).collect();
+        let known = |moment: i64| History::added(Some(moment).filter(|moment| *moment != 0));
+        let history = |id: &String| match by_id.get(&**id) {
+            None => History::default(),
+            Some(row) => History {
+                updated_at: known(row.updated_at).updated_at,
+                ..known(row.created_at)
+            },
+        };
+        ids.iter().map(history).collect()
     }
 
     /// [`crate::Collection::with_view`].
@@ -148,7 +189,11 @@ impl Rows {
 
     fn derived(&self) -> &Derived {
         self.derived
-            .get_or_init(|| Derived::of(&self.own, &self.beside))
+            .get_or_init(|| Derived::of(&self.own, self.beside.iter().flat_map(|rows| rows.iter())))
+    }
+
+    fn drawers_beside(&self) -> usize {
+        self.beside.iter().map(|rows| rows.len()).sum()
     }
 
     fn find(&self, record: u64) -> Option<&Row> {
@@ -179,9 +224,7 @@ fn facets(rows: &[&Row], key: &str, limit: usize) -> FacetCounts {
         }
     }
     result.values = counts.into_values().collect();
-    result
-        .values
-        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    result.values.sort_by_key(|(_, count)| Reverse(*count));
     result.more = result.values.len().saturating_sub(limit) as u64;
     result.values.truncate(limit);
     result

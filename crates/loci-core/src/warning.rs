@@ -13,6 +13,7 @@ use serde_json::{Map, Number, Value};
 use crate::advice::Advice;
 use crate::collection::Metric;
 use crate::embedder::EmbedderIdentity;
+use crate::error::Error;
 use crate::quote::{message_line, quoted, quoted_list, quoted_path};
 
 mod samples;
@@ -447,6 +448,13 @@ warnings! {
         /// Why.
         reason: String,
     };
+    /// The collection that is used by default does not exist; others do.
+    "other_collections" => OtherCollections {
+        /// The one that was used.
+        collection: String,
+        /// The ones that exist.
+        collections: Vec<String>,
+    };
     /// The memory holds nothing.
     "empty" => Empty {
         /// What was not found.
@@ -455,6 +463,23 @@ warnings! {
 }
 
 impl Warning {
+    /// What an answer without drawers says instead of an error that there is nothing to read. A
+    /// palace with other collections is not empty.
+    pub fn of_nothing(problem: &Error) -> Self {
+        match (problem.plain(), problem.advice()) {
+            (
+                Error::CollectionNotInitialized { collection },
+                Some(Advice::NameCollection { collections }),
+            ) => Self::OtherCollections {
+                collection: collection.clone(),
+                collections,
+            },
+            _ => Self::Empty {
+                problem: problem.to_string(),
+            },
+        }
+    }
+
     /// Candidates are farther from the question than `limit`.
     pub fn max_distance(candidates: usize, limit: f32) -> Self {
         // The shortest decimal form of the number, as it was asked for.
@@ -486,8 +511,9 @@ impl Warning {
             Self::ImportedStandIn { collection, .. } => Advice::AddModelThenReembed {
                 collection: collection.clone(),
             },
-            Self::CompatibleEmbedder { used, .. } => Advice::AddModelOrReembed {
+            Self::CompatibleEmbedder { used, pinned } => Advice::AddModelOrReembed {
                 model: used.name.clone(),
+                missing: pinned.name.clone(),
             },
             Self::UnknownEmbedder {
                 embedder,
@@ -506,6 +532,9 @@ impl Warning {
             },
             Self::ForgottenLeftOut { .. } => Advice::AllowAgain,
             Self::Differing { .. } => Advice::ChooseOnConflict,
+            Self::OtherCollections { collections, .. } => Advice::NameCollection {
+                collections: collections.clone(),
+            },
             Self::Empty { .. } => Advice::AddDrawers,
             _ => return None,
         })
@@ -833,6 +862,14 @@ impl Warning {
             Self::NoEffect { argument, reason } => {
                 format!("{} has no effect: {reason}", quoted(argument))
             }
+            Self::OtherCollections {
+                collection,
+                collections,
+            } => format!(
+                "there is no collection {}; this palace has {}",
+                quoted(collection),
+                quoted_list(collections.iter().map(String::as_str))
+            ),
             Self::Empty { problem } => format!("nothing is remembered yet ({problem})"),
         }
     }

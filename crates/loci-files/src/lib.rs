@@ -10,6 +10,7 @@
 //! * [`owner`] decides who owns a new file when root makes it in another user's directory.
 //! * [`scratch`] knows the directories that must not outlive the process.
 //! * [`user_cache`] is the directory for files that can be deleted at any time.
+//! * [`Stamp`] tells whether a file is still as it was.
 //! * [`sync_directory`] and [`create_directory`] make names durable.
 //!
 //! This crate is the only place that calls `File::open` and its relatives on paths from outside;
@@ -35,7 +36,9 @@ pub mod own;
 pub mod owner;
 pub mod palace;
 pub mod scratch;
+mod stamp;
 
 pub use cache::user_cache;
 pub use directory::{create_directory, create_directory_with, sync_directory, sync_parent};
 pub use lock::{FileLock, LOCK_LIMIT};
+pub use stamp::Stamp;

@@ -10,11 +10,10 @@ mod search;
 mod status;
 mod update;
 
-use loci_palace::{Filter, MaskTally, Result, Selection, Warning, describe_masked};
+use loci_palace::{Filter, MaskTally, Result, Selection, describe_masked};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
-use crate::hint::{self, Tools};
 use crate::tool::Tool;
 
 pub(crate) use self::search::request;
@@ -78,9 +77,4 @@ pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
 /// kept: that is the owner's choice, in the configuration or by a flag of the server.
 pub(crate) fn masked_line(masked: &MaskTally) -> String {
     describe_masked(masked).map_or_else(String::new, |line| format!("{line}\n"))
-}
-
-/// Warnings as lines for models.
-pub(crate) fn warned(warnings: &[Warning]) -> String {
-    hint::lines(warnings, Tools::Loci)
 }

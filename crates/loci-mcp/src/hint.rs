@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Advice, Error, Warning, message_line};
+use loci_palace::{Advice, Capabilities, Capability, Error, Warning, message_line, quoted_list};
 use serde_json::{Value, json};
 
 /// The names under which tools are known to the agent.
@@ -15,32 +15,70 @@ pub(crate) enum Tools {
     MemPalace,
 }
 
-/// Warnings as a tool answers them: code, message, and a hint where a tool helps.
-pub(crate) fn warnings(warnings: &[Warning], tools: Tools) -> Value {
-    let each = warnings.iter().map(|warning| {
-        let mut object = json!({"code": warning.code(), "message": warning.message()});
-        let hint = warning.advice().and_then(|advice| words(&advice, tools));
-        if let (Some(object), Some(hint)) = (object.as_object_mut(), hint) {
-            object.insert("hint".into(), hint.into());
-        }
-        object
-    });
-    Value::Array(each.collect())
+/// What hints may name: the tools that the agent has, and what the backend of the palace offers.
+#[derive(Debug, Clone)]
+pub(crate) struct Hints {
+    pub(crate) tools: Tools,
+    /// Nothing if it is not known: then everything counts as offered.
+    pub(crate) offered: Option<Capabilities>,
 }
 
-/// What can be done about an error: a tool if there is one, else general words.
-pub(crate) fn of_error(error: &Error, tools: Tools) -> Option<String> {
-    let by_tool = match error {
-        Error::CollectionNotInitialized { .. } if tools == Tools::Loci => {
-            Some("nothing is in it yet; `loci_add` makes it".to_owned())
+impl Hints {
+    /// What can be done of an advice, in words.
+    fn words(&self, advice: Option<Advice>) -> Option<String> {
+        let advice = match &self.offered {
+            Some(offered) => advice?.within(offered)?,
+            None => advice?,
+        };
+        words(&advice, self.tools)
+    }
+
+    fn writes(&self) -> bool {
+        let offered = self.offered.as_ref();
+        offered.is_none_or(|offered| offered.contains(&Capability::Writing))
+    }
+
+    /// Warnings as a tool answers them: code, message, and a hint where a tool helps.
+    pub(crate) fn warnings(&self, warnings: &[Warning]) -> Value {
+        let each = warnings.iter().map(|warning| {
+            let mut object = json!({"code": warning.code(), "message": warning.message()});
+            let hint = self.words(warning.advice());
+            if let (Some(object), Some(hint)) = (object.as_object_mut(), hint) {
+                object.insert("hint".into(), hint.into());
+            }
+            object
+        });
+        Value::Array(each.collect())
+    }
+
+    /// What can be done about an error: a tool if there is one, else general words.
+    pub(crate) fn of_error(&self, error: &Error) -> Option<String> {
+        let by_tool = match error {
+            Error::CollectionNotInitialized { .. }
+                if self.tools == Tools::Loci && self.writes() =>
+            {
+                Some("nothing is in it yet; `loci_add` makes it".to_owned())
+            }
+            other => self.words(other.advice()),
+        };
+        by_tool.or_else(|| error.help())
+    }
+
+    /// Warnings as lines for models.
+    pub(crate) fn lines(&self, warnings: &[Warning]) -> String {
+        let mut text = String::new();
+        for warning in warnings {
+            let _ = writeln!(text, "warning: {}", message_line(&warning.message()));
+            if let Some(hint) = self.words(warning.advice()) {
+                let _ = writeln!(text, "hint: {}", message_line(&hint));
+            }
         }
-        other => other.advice().and_then(|advice| words(&advice, tools)),
-    };
-    by_tool.or_else(|| error.help())
+        text
+    }
 }
 
 /// Advice as tools; nothing if no tool helps.
-pub(crate) fn words(advice: &Advice, tools: Tools) -> Option<String> {
+fn words(advice: &Advice, tools: Tools) -> Option<String> {
     let words = match (advice, tools) {
         (Advice::CreatePalace, Tools::Loci) => "`loci_add` makes it".into(),
         (Advice::CreatePalace, Tools::MemPalace) => {
@@ -54,6 +92,10 @@ pub(crate) fn words(advice: &Advice, tools: Tools) -> Option<String> {
         }
         (Advice::QueryFacts, Tools::Loci) => "`loci_facts` shows what is known".into(),
         (Advice::QueryFacts, Tools::MemPalace) => "mempalace_kg_query shows what is known".into(),
+        (Advice::NameCollection { collections }, Tools::Loci) => format!(
+            "`loci_search` with `collection` searches one of {}; `loci_list` lists the drawers of all",
+            quoted_list(collections.iter().map(String::as_str))
+        ),
         (Advice::ListDrawers, Tools::Loci) => "`loci_list` shows ids".into(),
         (Advice::ListDrawers, Tools::MemPalace) => "mempalace_list_drawers shows ids".into(),
         (Advice::ListRuns, Tools::Loci) => "`loci_runs` lists the recorded runs".into(),
@@ -81,18 +123,6 @@ fn general(advice: &Advice) -> Option<String> {
         _ => return None,
     };
     Some(words.to_owned())
-}
-
-/// Warnings as lines for models.
-pub(crate) fn lines(warnings: &[Warning], tools: Tools) -> String {
-    let mut text = String::new();
-    for warning in warnings {
-        let _ = writeln!(text, "warning: {}", message_line(&warning.message()));
-        if let Some(hint) = warning.advice().and_then(|advice| words(&advice, tools)) {
-            let _ = writeln!(text, "hint: {}", message_line(&hint));
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -3,7 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use loci_palace::{Error, OpenOptions, Palace, PalaceRef, Result, SecretPolicy, secret_policy};
+use loci_palace::{
+    Capabilities, Capability, Error, OpenOptions, Palace, PalaceRef, Result, SecretPolicy,
+    secret_policy,
+};
+
+use crate::hint::{Hints, Tools};
 
 /// Where the palace is, and the palace once it is open.
 pub(crate) struct House {
@@ -62,6 +67,35 @@ impl House {
     /// The palace if a call has opened it.
     pub(crate) fn if_open(&self) -> Option<Arc<Palace>> {
         self.lock().clone()
+    }
+
+    /// What the backend of the palace offers; nothing if that cannot be known. Opens nothing: a
+    /// handshake asks for it, and the palace need not exist.
+    pub(crate) fn offered(&self) -> Option<Capabilities> {
+        self.named().map(|palace| palace.capabilities())
+    }
+
+    /// Fails unless the backend offers all of these.
+    pub(crate) fn require(&self, needs: &[Capability]) -> Result<()> {
+        let Some(palace) = self.named().filter(|_| !needs.is_empty()) else {
+            return Ok(());
+        };
+        let mut needs = needs.iter();
+        needs.try_for_each(|capability| palace.require(*capability))
+    }
+
+    /// What hints may name.
+    pub(crate) fn hints(&self, tools: Tools) -> Hints {
+        Hints {
+            tools,
+            offered: self.offered(),
+        }
+    }
+
+    /// The palace, open or not.
+    fn named(&self) -> Option<Arc<Palace>> {
+        let named = || Palace::connect(&self.place, &self.options).ok();
+        self.if_open().or_else(|| named().map(Arc::new))
     }
 
     fn opened(&self, create: bool) -> Result<Arc<Palace>> {

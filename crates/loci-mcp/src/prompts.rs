@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use loci_palace::{
-    Error, Fence, Filter, Palace, Period, Result, Selection, count_tokens, diary, facts, list,
-    parse_moment, quoted,
+    Capability, Error, Fence, Filter, Palace, Period, Result, Selection, count_tokens, diary,
+    facts, list, parse_moment, quoted,
 };
 use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 
@@ -141,9 +141,14 @@ fn handoff(palace: &Palace, arguments: &Arguments<'_>) -> Result<String> {
             fence.meaning()
         )
     };
+    let keep = if palace.offers(Capability::Writing) {
+        " Then keep it with `loci_diary`."
+    } else {
+        ""
+    };
     Ok(format!(
         "Write a handoff for the next session: where things stand, what was decided and why, what is open, and the next \
-         step. Be brief and concrete. Then keep it with `loci_diary`.\n\n{before}"
+         step. Be brief and concrete.{keep}\n\n{before}"
     ))
 }
 

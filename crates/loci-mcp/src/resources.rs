@@ -6,6 +6,7 @@ use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTempla
 
 use crate::core;
 use crate::drawer::{Passage, parse_uri};
+use crate::hint::Tools;
 use crate::house::House;
 use crate::server::message;
 
@@ -33,6 +34,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
     if uri == STATUS_URI {
         let status = core::status(&*house.existing()?)?;
+        let status = status.hinted(&house.hints(Tools::Loci));
         let contents = ResourceContents::text(printable_json(status.structured.to_string()), uri)
             .with_mime_type("application/json");
         return Ok(ReadResourceResult::new(vec![contents]));
@@ -58,9 +60,9 @@ pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
 }
 
 /// The error of the protocol for a name that cannot be read.
-pub(crate) fn refused(uri: &str, error: &Error) -> ErrorData {
+pub(crate) fn refused(house: &House, uri: &str, error: &Error) -> ErrorData {
     ErrorData::resource_not_found(
-        format!("cannot read {}: {}", quoted(uri), message(error)),
+        format!("cannot read {}: {}", quoted(uri), message(house, error)),
         None,
     )
 }

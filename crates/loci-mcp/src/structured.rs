@@ -1,12 +1,12 @@
-//! Answers of verbs as structured content: the verb's own members, the notice about recalled text, and
-//! warnings with hints for agents.
+//! Answers of verbs as structured content: the verb's own members, and the notice about recalled text.
+//! Warnings get their hints when the answer is sent.
 
 use loci_palace::{Error, Result, Warning};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::drawer::NOTICE;
-use crate::hint::{self, Tools};
+use crate::tool::Content;
 
 /// An answer of a verb. `about` stands first, before any text that was recalled.
 #[derive(Serialize)]
@@ -18,12 +18,12 @@ struct Structured<'a, T> {
 }
 
 /// An answer that holds no recalled text.
-pub(crate) fn structured(answer: &impl Serialize, warnings: &[Warning]) -> Result<Value> {
+pub(crate) fn structured(answer: &impl Serialize, warnings: &[Warning]) -> Result<Content> {
     value_of(None, answer, warnings)
 }
 
 /// An answer that holds recalled text, with the notice that it is data.
-pub(crate) fn recalled(answer: &impl Serialize, warnings: &[Warning]) -> Result<Value> {
+pub(crate) fn recalled(answer: &impl Serialize, warnings: &[Warning]) -> Result<Content> {
     value_of(Some(NOTICE), answer, warnings)
 }
 
@@ -31,23 +31,24 @@ fn value_of(
     about: Option<&'static str>,
     answer: &impl Serialize,
     warnings: &[Warning],
-) -> Result<Value> {
+) -> Result<Content> {
     let failed = |error: serde_json::Error| Error::Internal {
         doing: "writing the answer as JSON".into(),
         detail: error.to_string(),
     };
     // By way of a text: a `Value` made directly writes 0.9 of 32 bits as 0.8999999761581421.
     let text = serde_json::to_string(&Structured { about, answer }).map_err(failed)?;
-    let mut value: Value = serde_json::from_str(&text).map_err(failed)?;
-    if let Some(listed) = value.get_mut("warnings") {
-        *listed = hint::warnings(warnings, Tools::Loci);
-    }
-    Ok(value)
+    let value: Value = serde_json::from_str(&text).map_err(failed)?;
+    Ok(Content {
+        value,
+        warnings: warnings.to_vec(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hint::{Hints, Tools};
 
     /// Advertised schemas are short. What they name must be members of the verb's answer.
     #[test]
@@ -101,7 +102,14 @@ mod tests {
                 problem: "nothing".into(),
             }],
         };
-        let value = recalled(&answer, &answer.warnings).unwrap();
+        let content = recalled(&answer, &answer.warnings).unwrap();
+        let hints = Hints {
+            tools: Tools::Loci,
+            offered: None,
+        };
+        let sent = crate::tool::Answer::new(content, "found").hinted(&hints);
+        assert!(sent.text.starts_with("found\nwarning: "), "{}", sent.text);
+        let value = sent.structured;
         assert_eq!(value["score"].to_string(), "0.9");
         assert!(value["warnings"][0]["hint"].is_string(), "{value}");
         assert!(value.to_string().starts_with(r#"{"about":"#));

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use loci_palace::{Error, Palace, Result, SecretPolicy};
+use loci_palace::{Capability, Error, Palace, Result, SecretPolicy, Warning};
 use serde_json::Value;
 
 use crate::arguments::Arguments;
+use crate::hint::{Hints, Tools};
 use crate::house::House;
 use crate::mine_roots::MineRoots;
 
@@ -28,6 +29,9 @@ pub(crate) struct Tool {
     pub(crate) output: fn() -> Value,
     /// What it may do to the palace.
     pub(crate) kind: Kind,
+    /// What the backend must offer for any call of it to work. Where that is missing, the tool is not
+    /// listed, and a call is refused.
+    pub(crate) needs: &'static [Capability],
     /// Runs it, on a thread that may block.
     pub(crate) run: fn(&Call<'_>) -> Result<Answer>,
 }
@@ -78,6 +82,24 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     /// Drawers that the answer is about.
     pub(crate) links: Vec<DrawerLink>,
+    /// What the answer warns of; [`Answer::hinted`] writes it.
+    warnings: Vec<Warning>,
+}
+
+/// A structured answer with its warnings.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Content {
+    pub(crate) value: Value,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl From<Value> for Content {
+    fn from(value: Value) -> Self {
+        Self {
+            value,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// A drawer that a client can read as a resource.
@@ -118,12 +140,17 @@ impl<'a> Call<'a> {
         self.house.created()
     }
 
+    /// What hints for this caller may name.
+    pub(crate) fn hints(&self, tools: Tools) -> Hints {
+        self.house.hints(tools)
+    }
+
     /// What is done with secrets in text that is written. The owner chooses, never the caller.
     pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
         self.house.secret_policy()
     }
 
-    /// The palace, opened anew: for whoever thinks that the one at hand is stale.
+    /// The palace, opened once more: for a caller that thinks that the one at hand is stale.
     pub(crate) fn reopened(&self) -> Result<Arc<Palace>> {
         self.house.reopened()
     }
@@ -166,12 +193,29 @@ pub(crate) fn cancelled() -> Error {
 
 impl Answer {
     /// An answer of both forms.
-    pub(crate) fn new(structured: Value, text: impl Into<String>) -> Self {
+    pub(crate) fn new(content: impl Into<Content>, text: impl Into<String>) -> Self {
+        let Content { value, warnings } = content.into();
         Self {
-            structured,
+            structured: value,
             text: text.into(),
             links: Vec::new(),
+            warnings,
         }
+    }
+
+    /// With its warnings, and the hints that this agent can follow, in both forms. The only place
+    /// that writes them, for all tools of Loci's own.
+    pub(crate) fn hinted(mut self, hints: &Hints) -> Self {
+        let warnings = std::mem::take(&mut self.warnings);
+        if let Some(listed) = self.structured.get_mut("warnings") {
+            *listed = hints.warnings(&warnings);
+        }
+        let lines = hints.lines(&warnings);
+        if !lines.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(&lines);
+        self
     }
 
     /// Says that the call created the palace, and where.

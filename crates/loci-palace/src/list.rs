@@ -72,12 +72,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of a memory that holds nothing so far; `problem` says why.
+    /// The answer where there is nothing to read; `problem` says why.
     pub fn of_nothing(problem: &Error) -> Self {
         Self {
-            warnings: vec![Warning::Empty {
-                problem: problem.to_string(),
-            }],
+            warnings: vec![Warning::of_nothing(problem)],
             ..Self::default()
         }
     }

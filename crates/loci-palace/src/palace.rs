@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use loci_chroma::ChromaBackend;
 use loci_core::{
-    Backend, BackendChoice, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
-    Embedder, EmbedderIdentity, Error, Machine, MachineSource, Metric, PalaceRef, Registry,
-    Relations, Result, Warning,
+    Advice, Backend, BackendChoice, Capabilities, Capability, Collection, CollectionInfo,
+    CollectionOptions, Durability, Embedder, EmbedderIdentity, Error, Machine, MachineSource,
+    Metric, PalaceRef, Registry, Relations, Result, Warning,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::SqliteBackend;
@@ -19,8 +19,7 @@ use crate::machine;
 use crate::rescue::known_maker;
 use crate::secrets::{self, MaskingCollection, MaskingRelations, Policy};
 
-/// Collection used when none is named.
-pub const DEFAULT_COLLECTION: &str = "drawers";
+pub use loci_core::DEFAULT_COLLECTION;
 
 /// How a palace is opened.
 #[derive(Debug, Clone, Default)]
@@ -124,11 +123,15 @@ impl Palace {
     /// the URL's scheme, else the one in the palace's configuration, else in `LOCI_BACKEND`, else the
     /// one whose files are there, else `sqlite`.
     pub fn open(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
-        Self::connect(place, options)?.opened(options)
+        let reference = place.into();
+        let configured = Configured::read(&reference)?;
+        let registry = configured.registry(options)?;
+        Self::connect_with(&registry, reference, options, configured)?.opened(&registry, options)
     }
 
-    fn opened(mut self, options: &OpenOptions) -> Result<Self> {
+    fn opened(mut self, registry: &Registry, options: &OpenOptions) -> Result<Self> {
         if options.create && self.offers(Capability::Writing) {
+            self.refuse_inside_another(registry)?;
             if !options.among_other_files {
                 self.refuse_among_other_files()?;
             }
@@ -188,13 +191,18 @@ impl Palace {
         self.machine.machine()
     }
 
+    /// What its backend offers.
+    pub fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
+    }
+
     /// Whether its backend offers something.
     pub fn offers(&self, capability: Capability) -> bool {
         self.backend.capabilities().contains(&capability)
     }
 
     /// Fails unless its backend offers something.
-    pub(crate) fn require(&self, capability: Capability) -> Result<()> {
+    pub fn require(&self, capability: Capability) -> Result<()> {
         if self.offers(capability) {
             return Ok(());
         }
@@ -243,7 +251,9 @@ impl Palace {
         create: bool,
         purpose: Purpose,
     ) -> Result<(Memory, Vec<Warning>)> {
-        let plain = self.collection(name, create)?;
+        let plain = self
+            .collection(name, create)
+            .map_err(|error| self.name_collections(error))?;
         let info = plain.info();
         let resolved =
             self.embedders
@@ -299,10 +309,34 @@ impl Palace {
         create: bool,
         options: &CollectionOptions,
     ) -> Result<Arc<dyn Collection>> {
+        let other = self.other_default(name)?;
+        let name = other.as_deref().unwrap_or(name);
         let collection = self
             .backend
             .get_collection(&self.reference, name, create, options)?;
         Ok(MaskingCollection::around(collection, self.policy))
+    }
+
+    /// The collection that the default name stands for in a format that has other names.
+    fn other_default(&self, name: &str) -> Result<Option<String>> {
+        if name != DEFAULT_COLLECTION || self.offers(Capability::Writing) {
+            return Ok(None);
+        }
+        self.backend.default_collection(&self.reference)
+    }
+
+    /// An error about a collection that is missing, with the names of those that are there. It costs
+    /// a read, so only calls whose user named a collection, or none, ask for it.
+    fn name_collections(&self, error: Error) -> Error {
+        if !matches!(error, Error::CollectionNotInitialized { .. }) {
+            return error;
+        }
+        let infos = self.collections().unwrap_or_default();
+        let collections: Vec<String> = infos.into_iter().map(|info| info.name).collect();
+        if collections.is_empty() {
+            return error;
+        }
+        error.advise(Advice::NameCollection { collections })
     }
 
     /// Creates a collection; a conflict if it exists.
@@ -330,13 +364,35 @@ impl Palace {
     /// The named collection, or all of them when none is named.
     pub fn scope(&self, collection: Option<&str>) -> Result<Vec<Arc<dyn Collection>>> {
         match collection {
-            Some(name) => Ok(vec![self.collection(name, false)?]),
+            Some(name) => {
+                let named = self.collection(name, false);
+                Ok(vec![named.map_err(|error| self.name_collections(error))?])
+            }
             None => self
                 .collections()?
                 .into_iter()
                 .map(|info| self.collection(&info.name, false))
                 .collect(),
         }
+    }
+
+    /// Fails if its backend cannot create palaces. The error says what can be done instead.
+    pub fn require_creation(&self) -> Result<()> {
+        if !self.offers(Capability::Writing) {
+            self.backend.create_palace(&self.reference)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to make a palace among the files of one that another backend only reads.
+    fn refuse_inside_another(&self, registry: &Registry) -> Result<()> {
+        let Some(found) = registry.detected(&self.reference) else {
+            return Ok(());
+        };
+        if found.capabilities().contains(&Capability::Writing) {
+            return Ok(());
+        }
+        found.create_palace(&self.reference).map(|_| ())
     }
 
     /// Refuses to make a palace in a directory that holds other files and none.

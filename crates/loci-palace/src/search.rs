@@ -208,16 +208,14 @@ impl Scope {
 }
 
 impl Answer {
-    /// The answer of a memory that holds nothing so far; `problem` says why.
+    /// The answer where there is nothing to read; `problem` says why.
     pub fn of_nothing(problem: &Error) -> Self {
         Self {
             hits: Vec::new(),
             verdict: Verdict::NOTHING,
             in_scope: 0,
             tokens: 0,
-            warnings: vec![Warning::Empty {
-                problem: problem.to_string(),
-            }],
+            warnings: vec![Warning::of_nothing(problem)],
             available_in_scope: None,
             terms: None,
             explain: None,

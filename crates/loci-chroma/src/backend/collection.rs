@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult, Embedder,
-    EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, Include, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, MetaValue, Metric, Query, QueryResult, Result, SearchView,
-    Selection, ViewRequest, Warning, WriteResult,
+    Batch, Capability, Changes, Collection, CollectionInfo, CollectionOptions, DeleteResult,
+    Embedder, EmbedderIdentity, Error, FacetCounts, Get, GetResult, Health, History, Include,
+    MaintenanceKind, MaintenanceResult, MaintenanceState, MetaValue, Metric, Query, QueryResult,
+    Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::OpenPalace;
@@ -227,6 +227,10 @@ impl Collection for ChromaCollection {
         self.read(|view| view.collection.access_counts(ids))
     }
 
+    fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
+        self.read(|view| view.collection.histories(ids))
+    }
+
     fn count(&self) -> Result<u64> {
         self.read(|view| view.collection.count())
     }
@@ -271,5 +275,9 @@ impl Collection for ChromaCollection {
 
     fn run_maintenance(&self, _kind: MaintenanceKind) -> Result<MaintenanceResult> {
         self.refuse("maintenance")
+    }
+
+    fn lacks(&self, capability: Capability) -> Error {
+        self.palace.refusal(capability.words())
     }
 }

@@ -41,6 +41,7 @@ fn written() -> Written {
         .unwrap(),
         embedding: Some(vec![1.0, at as f32, -0.5]),
         created_at: 1_700_000_000_000,
+        updated_at: 1_700_000_000_000,
     });
     Written {
         collections: vec![WrittenCollection {

@@ -81,6 +81,7 @@ fn drawer(at: u64, text: &str, metadata: &Value) -> WrittenDrawer {
         metadata: Metadata::from_json(metadata).unwrap(),
         embedding: Some(vec![1.0, at as f32]),
         created_at: ADDED,
+        updated_at: ADDED,
     }
 }
 
@@ -197,9 +198,9 @@ fn a_changed_directory_gets_a_new_mirror_and_the_old_one_goes() {
 fn mirrors_of_directories_that_are_gone_go_with_the_next_one_made() {
     let gone = Scene::new(vec![one("gone", 1)]);
     let scene = Scene::new(vec![one("notes", 1)]);
-    for each in [&gone, &scene] {
+    for (each, name) in [(&gone, "gone"), (&scene, "notes")] {
         let backend = ChromaBackend::new(known).mirrors_in(scene.mirrors());
-        assert!(opened(&backend, each, "drawers").is_ok());
+        assert!(opened(&backend, each, name).is_ok());
     }
     assert_eq!(entries(&scene.mirrors()).len(), 2);
     std::fs::remove_dir_all(gone.path()).unwrap();
@@ -310,7 +311,7 @@ fn mirrors_are_readable_by_their_owner_alone() {
 }
 
 #[test]
-fn the_default_name_means_mempalaces_drawers_or_the_only_collection() {
+fn the_default_collection_is_mempalaces_drawers_or_the_only_collection() {
     let mempalace = Scene::new(vec![
         one("mempalace_closets", 1),
         one("mempalace_drawers", 2),
@@ -323,12 +324,16 @@ fn the_default_name_means_mempalaces_drawers_or_the_only_collection() {
         (&exact, "drawers"),
     ] {
         let backend = scene.backend();
-        let drawers = opened(&backend, scene, "drawers").unwrap();
+        let default = backend.default_collection(&scene.palace()).unwrap();
+        let name = default.as_deref().unwrap_or("drawers");
+        let drawers = opened(&backend, scene, name).unwrap();
         assert_eq!(drawers.name(), expected);
         assert_eq!(everything(&*drawers).documents, [expected]);
     }
     let several = Scene::new(vec![one("notes", 1), one("other", 2)]);
-    let found = opened(&several.backend(), &several, "drawers");
+    let backend = several.backend();
+    assert_eq!(backend.default_collection(&several.palace()).unwrap(), None);
+    let found = opened(&backend, &several, "drawers");
     assert!(matches!(
         found.err(),
         Some(Error::CollectionNotInitialized { .. })

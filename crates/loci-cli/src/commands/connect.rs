@@ -83,7 +83,7 @@ pub(crate) fn disconnect(arguments: &DisconnectArguments, session: &Session<'_>)
         "dry_run": arguments.dry_run,
     });
     let mut reply = Reply::new(&answer, text)?.exit_if(changes.is_empty(), Exit::Nothing);
-    reply.notes.extend(notes::failed(&failed, "disconnect"));
+    reply.note(notes::failed(&failed, "disconnect"));
     Ok(reply.exit_if(!failed.is_empty(), Exit::Error))
 }
 
@@ -102,7 +102,7 @@ fn known(names: &[String]) -> Result<()> {
 
 fn nothing(plan: &Plan, text: String) -> Result<Reply> {
     let mut reply = answer(plan, &Outcome::default(), None, text)?;
-    reply.notes.extend(notes::failed(&plan.failed, "connect"));
+    reply.note(notes::failed(&plan.failed, "connect"));
     Ok(reply.exit_if(true, Exit::Nothing))
 }
 
@@ -197,21 +197,17 @@ fn finished(
 ) -> Result<Reply> {
     let transcripts = Transcripts::of_agents();
     let mut reply = answer(plan, outcome, Some(&transcripts), text)?;
-    reply
-        .notes
-        .extend(notes::failed(&outcome.failed, "connect"));
-    reply
-        .notes
-        .extend(plan.hints.iter().map(|hint| format!("note: {hint}")));
+    reply.note(notes::failed(&outcome.failed, "connect"));
+    reply.note(plan.hints.iter().map(|hint| format!("note: {hint}")));
     if !arguments.keep_mempalace {
-        reply.notes.extend(notes::mempalace(connect, plan));
+        reply.note(notes::mempalace(connect, plan));
     }
-    reply.notes.extend(notes::imports(plan));
+    reply.note(notes::imports(plan));
     if transcripts.files > 0 && !arguments.mine {
-        reply.notes.push(format!(
+        reply.note([format!(
             "note: {} transcript(s) of agents are on this machine; `loci mine --agents` reads them into the palace",
             transcripts.files
-        ));
+        )]);
     }
     Ok(reply.exit_if(!outcome.failed.is_empty(), Exit::Error))
 }
@@ -233,7 +229,7 @@ fn answer(
 }
 
 /// Reads the transcripts in, and answers for both.
-fn mined(connected: Reply, session: &Session<'_>) -> Result<Reply> {
+fn mined(mut connected: Reply, session: &Session<'_>) -> Result<Reply> {
     if Transcripts::of_agents().files == 0 {
         return Ok(connected);
     }
@@ -256,8 +252,8 @@ fn mined(connected: Reply, session: &Session<'_>) -> Result<Reply> {
         both.insert("mined".to_owned(), value(&mined.json));
     }
     let mut reply = Reply::new(&both, format!("{}\n{}", connected.text, mined.text))?;
-    reply.notes = connected.notes;
-    reply.notes.append(&mut mined.notes);
+    reply.take_notes(&mut connected);
+    reply.take_notes(&mut mined);
     reply.exit = mined.exit;
     Ok(reply)
 }

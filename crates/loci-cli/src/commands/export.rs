@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
             match report.warnings.first() {
                 None => {
                     let mut reply = Reply::printed();
-                    reply.notes.extend(left_out(&report.left_out));
+                    reply.note(left_out(&report.left_out));
                     Ok(reply)
                 }
                 Some(warning) => Err(Failure::from(Error::Corrupt {

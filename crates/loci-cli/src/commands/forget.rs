@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
         format!("forgot {} drawer(s)", answer.forgotten)
     };
     let mut reply = reply(&answer, &text)?;
-    reply.notes.extend(notes(&answer));
+    reply.note(notes(&answer));
     Ok(reply)
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &GetArguments, session: &Session<'_>) -> Result<Rep
     let mut reply = Reply::new(&answer, text)?
         .warnings(&answer.warnings)
         .exit_if(answer.drawers.is_empty(), Exit::Nothing);
-    reply.notes.extend(notes);
+    reply.note(notes);
     Ok(reply)
 }
 

@@ -1,6 +1,6 @@
 //! `loci init`: a palace with a collection in it.
 
-use loci_palace::{Advice, CollectionOptions, Error, ErrorKind, ForeignKind, Metric, recognise};
+use loci_palace::{CollectionOptions, ErrorKind, Metric};
 use serde_json::json;
 
 use crate::args::{InitArguments, MetricArgument};
@@ -26,19 +26,7 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
     // A name that cannot be a collection's must not leave an empty palace behind.
     loci_palace::validate_collection_name(&arguments.collection)?;
     let palace = session.initialised()?;
-    if let Some(directory) = palace.directory()
-        && let Ok(Some(found)) = recognise(directory)
-        && found.kind == ForeignKind::Chroma
-    {
-        return Err(Error::UnsupportedCapability {
-            capability: "making a palace here".into(),
-            reason: "this is a ChromaDB directory, which Loci only reads".into(),
-        }
-        .advise(Advice::Import {
-            path: Some(directory.to_owned()),
-        })
-        .into());
-    }
+    palace.require_creation()?;
     let known = palace.collections()?;
     let added = known.iter().all(|known| known.name != arguments.collection);
     let collection = palace.collection_with(&arguments.collection, true, &options)?;

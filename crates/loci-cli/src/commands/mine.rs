@@ -77,6 +77,6 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
     })?;
     let text = mining::summary(session.printer, &report, since.elapsed());
     let mut reply = Reply::new(&report, text)?.warnings(&report.warnings);
-    reply.notes.extend(mining::failures(&report));
+    reply.note(mining::failures(&report));
     Ok(reply.exit_if(report.files.failed > 0 || report.stopped, Exit::Error))
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
             },
         )?;
         told = warnings_of(&foreseen);
-        session.printer.warn(&told);
+        session.printer.warn(&told, &session.offered());
         if let Some(hint) = foreseen.advice.as_ref().and_then(hint::words) {
             session.printer.note_for_people(&format!("hint: {hint}"));
         }
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
     let hint = report.advice.as_ref().and_then(hint::words);
     if let Some(hint) = hint.filter(|_| told.is_empty()) {
-        reply.notes.push(format!("hint: {hint}"));
+        reply.note([format!("hint: {hint}")]);
     }
     Ok(reply.exit_if(failed, Exit::Error))
 }

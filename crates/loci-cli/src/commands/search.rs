@@ -14,7 +14,6 @@ use unicode_width::UnicodeWidthStr;
 use super::mining;
 use crate::args::{AskArguments, SearchArguments};
 use crate::failure::{Exit, Result};
-use crate::hint;
 use crate::input;
 use crate::passage;
 use crate::print::Printer;
@@ -97,7 +96,30 @@ fn reply(
 ) -> Result<Reply> {
     let mut text = shown(printer, answer, origin);
     if let Some(explanation) = &answer.explain {
+<<<<<<< HEAD
         text.push_str(&explained(printer, explanation));
+=======
+        text.push_str(&explained(session.printer, explanation));
+    }
+    let reply = match &mined {
+        Some(mined) => Reply::new(
+            &MinedAnswer {
+                answer: &answer,
+                mined,
+            },
+            text,
+        )?,
+        None => Reply::new(&answer, text)?,
+    };
+    let mut reply = reply.warnings(&answer.warnings);
+    if let Some(report) = &mined {
+        if report.stopped {
+            reply.note(["the mine was stopped: the answer is from what is there so far"]);
+        }
+        reply = reply.warnings(&report.warnings);
+        reply.note(mined_note(report));
+        reply.note(mining::failures(report));
+>>>>>>> main
     }
     let reply = Reply::new(json, text)?.warnings(&answer.warnings);
     Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))

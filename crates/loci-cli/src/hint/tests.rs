@@ -6,7 +6,7 @@ use super::*;
 
 /// The codes of all warnings. Programs decide on them: a code is added on purpose, and none is
 /// changed or removed.
-const CODES: [&str; 57] = [
+const CODES: [&str; 58] = [
     "another_metric",
     "blank_query",
     "budget_cut",
@@ -47,6 +47,7 @@ const CODES: [&str; 57] = [
     "not_compared",
     "not_mirrored",
     "nothing_ended",
+    "other_collections",
     "other_speaker",
     "purge_pending",
     "quarantine",
@@ -172,7 +173,7 @@ fn no_message_of_a_library_names_a_command_or_a_flag() {
 fn a_warning_that_a_command_helps_with_has_a_hint_that_names_it() {
     let mut hinted = BTreeSet::new();
     for warning in Warning::samples() {
-        if let Some(hint) = of_warning(&warning) {
+        if let Some(hint) = of_warning(&warning, &None) {
             assert!(names_a_command(&hint), "{hint}");
             hinted.insert(warning.variant());
         }
@@ -192,6 +193,7 @@ fn a_warning_that_a_command_helps_with_has_a_hint_that_names_it() {
         "ModelMissing",
         "NotCompared",
         "NothingEnded",
+        "OtherCollections",
         "SourceDamaged",
         "StandIn",
         "UnknownEmbedder",
@@ -245,15 +247,17 @@ fn each_warning_of_an_answer_has_its_hint_beside_its_message() {
     let warnings = Warning::samples();
     let direct = serde_json::to_string(&warnings).unwrap();
     let through = serde_json::json!({"warnings": warnings}).to_string();
-    let direct: serde_json::Value = serde_json::from_str(&with_hints(direct, &warnings)).unwrap();
-    let through: serde_json::Value = serde_json::from_str(&with_hints(through, &warnings)).unwrap();
+    let direct: serde_json::Value =
+        serde_json::from_str(&with_hints(direct, &warnings, &None)).unwrap();
+    let through: serde_json::Value =
+        serde_json::from_str(&with_hints(through, &warnings, &None)).unwrap();
     assert_eq!(direct, through["warnings"]);
     for (object, warning) in direct.as_array().unwrap().iter().zip(&warnings) {
         assert_eq!(object["code"], warning.code());
         assert_eq!(object["message"], warning.message());
         assert_eq!(
             object.get("hint").and_then(|hint| hint.as_str()),
-            of_warning(warning).as_deref()
+            of_warning(warning, &None).as_deref()
         );
     }
 }

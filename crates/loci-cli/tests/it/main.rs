@@ -53,6 +53,7 @@ mod people;
 mod processes;
 mod query;
 mod read_only;
+mod reading_only;
 mod reads;
 mod reembed;
 mod rescue;

@@ -114,6 +114,13 @@ fn reads_everything_and_writes_nothing(home: &Home, uid: u32, of_reader: &Path) 
     }
     let doctor = home.run(uid, &["doctor", "--json"]);
     assert!(doctor.stdout.contains("read-only"), "{doctor:?}");
+    let answer: serde_json::Value = serde_json::from_str(&doctor.stdout).unwrap();
+    assert_eq!(answer["palace"]["state"], "read_only", "{answer}");
+    assert_eq!(answer["palace"]["drawers"], 4, "{answer}");
+    assert_eq!(answer["round_trip"]["state"], "skipped", "{answer}");
+    let found = answer["findings"].as_array().unwrap();
+    let mut found = found.iter().filter(|of| of["code"] == "palace_read_only");
+    assert_eq!(found.next().unwrap()["severity"], "warning", "{answer}");
     assert!(home.run(uid, &["get", "a"]).stdout.contains("Alice moved"));
     let answer = home.json(uid, 0, &["search", "Lyon"]);
     assert!(

@@ -246,7 +246,7 @@ impl Collection for MemoryCollection {
         selection: &Selection,
         include: Include,
     ) -> Result<GetResult> {
-        self.read(|state| Ok(search::recent(state, limit, selection, include)))
+        Ok(self.rows()?.get_recent(limit, selection, include))
     }
 
     fn with_view(

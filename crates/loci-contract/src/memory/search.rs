@@ -1,7 +1,7 @@
 //! Reading: drawers as plain rows, which [`loci_core::rows`] reads by brute force.
 
-use loci_core::rows::{Row, Rows, fields};
-use loci_core::{Change, Changes, GetResult, Include, Selection};
+use loci_core::rows::{Row, Rows};
+use loci_core::{Change, Changes};
 
 use super::state::{Drawer, Palace, State};
 
@@ -34,27 +34,8 @@ fn row(record: u64, drawer: &Drawer) -> Row {
         vector: drawer.embedding.clone(),
         created_at: drawer.created_at,
         updated_at: drawer.updated_at,
+        seq: drawer.seq,
     }
-}
-
-/// The drawers changed last, newest first.
-pub(super) fn recent(
-    state: &State,
-    limit: usize,
-    selection: &Selection,
-    include: Include,
-) -> GetResult {
-    let drawers = state.drawers.iter();
-    let mut selected: Vec<(&u64, &Drawer)> = drawers
-        .filter(|(_, drawer)| drawer.is_in(selection))
-        .collect();
-    selected.sort_by_key(|(_, drawer)| std::cmp::Reverse(drawer.seq));
-    selected.truncate(limit);
-    let rows: Vec<Row> = selected
-        .into_iter()
-        .map(|(record, drawer)| row(*record, drawer))
-        .collect();
-    fields(&rows.iter().collect::<Vec<_>>(), include)
 }
 
 pub(super) fn changes(state: &State, seq: u64, limit: usize) -> Changes {

@@ -1,4 +1,4 @@
-//! What a palace in memory holds, as plain values, for whoever writes it out in another format.
+//! What a palace in memory holds, as plain values, for tests that write it in another format.
 
 use loci_core::{EmbedderIdentity, Metadata, Metric, PalaceRef};
 
@@ -46,6 +46,8 @@ pub struct WrittenDrawer {
     pub embedding: Option<Vec<f32>>,
     /// When it was added, in milliseconds since 1970.
     pub created_at: i64,
+    /// When it was last changed, in milliseconds since 1970.
+    pub updated_at: i64,
 }
 
 impl MemoryBackend {
@@ -72,6 +74,7 @@ fn written(name: &str, state: &State) -> WrittenCollection {
         metadata: drawer.metadata.clone(),
         embedding: drawer.embedding.clone(),
         created_at: drawer.created_at,
+        updated_at: drawer.updated_at,
     });
     WrittenCollection {
         name: name.into(),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use loci_core::{
-    Advice, Backend, Batch, Collection, Error, Get, Include, MaintenanceKind, PalaceRef, Query,
-    Selection,
+    Advice, Backend, Batch, Capability, Collection, Error, Existing, Get, History, Include,
+    MaintenanceKind, PalaceRef, Period, Query, Selection, ViewRequest,
 };
 use loci_recall::search_words;
 use serde_json::json;
@@ -64,7 +64,7 @@ fn errors_of_every_write(
     ]
 }
 
-pub fn r1_every_write_is_unsupported_and_names_import(fixture: &Through) {
+pub fn r1_every_write_is_unsupported_and_advises_import_where_there_is_one(fixture: &Through) {
     let palace = filled(fixture);
     let reader = fixture.reader();
     for (call, error) in errors_of_every_write(&*reader, &palace) {
@@ -75,9 +75,10 @@ pub fn r1_every_write_is_unsupported_and_names_import(fixture: &Through) {
             matches!(error.plain(), Error::UnsupportedCapability { .. }),
             "{call} gave {error:?}"
         );
-        assert!(
+        assert_eq!(
             matches!(error.advice(), Some(Advice::Import { .. })),
-            "{error:?}"
+            reader.can_be_imported(),
+            "{call} gave {error:?}"
         );
     }
     let names = reader.list_collections(&palace).unwrap();
@@ -156,6 +157,10 @@ pub fn r3_opening_a_missing_palace_with_create_creates_nothing(fixture: &Through
         reader.create_collection(&palace, DRAWERS, &plain()),
         Error::UnsupportedCapability { .. }
     );
+    refused!(
+        reader.delete_collection(&palace, DRAWERS),
+        Error::PalaceNotFound { .. }
+    );
     assert!(!palace.directory().unwrap().exists());
 }
 
@@ -171,4 +176,70 @@ pub fn r4_every_handle_sees_what_was_written_elsewhere_at_its_next_call(fixture:
         let found = handle.get(&Get::new(Selection::all())).unwrap();
         assert_eq!(found.ids, ["b"]);
     }
+}
+
+pub fn r5_a_drawer_has_the_times_that_were_recorded(fixture: &Through) {
+    let palace = fixture.fresh_palace();
+    let writer = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    // Whole seconds: that is as exact as many formats are.
+    let (old, new) = (1_000_000_000_000_i64, 1_500_000_000_000_i64);
+    let batch = Batch::new(["old", "new"]).documents(["a quagga", "a quagga"]);
+    let histories = [old, new].map(|moment| History::added(Some(moment)));
+    writer
+        .import_records(&batch, &histories, Existing::Keep)
+        .unwrap();
+    fixture.lay_out(&palace);
+    let able = fixture.reader().capabilities();
+    let reader = opened(&*fixture.reader(), &palace);
+    let during = |since, before| Selection {
+        period: Some(Period { since, before }),
+        ..Selection::default()
+    };
+    for (period, expected) in [
+        (during(None, Some(new)), "old"),
+        (during(Some(old + 1_000), None), "new"),
+    ] {
+        assert_eq!(
+            reader.get(&Get::new(period.clone())).unwrap().ids,
+            [expected]
+        );
+        let request = ViewRequest {
+            selection: &period,
+            vectors: false,
+        };
+        let mut in_scope = 0;
+        let mut counted = |view: &mut dyn loci_core::SearchView| {
+            in_scope = view.statistics().in_scope;
+            Ok(())
+        };
+        if able.contains(&Capability::Recall) {
+            reader.with_view(&request, &mut counted).unwrap();
+            assert_eq!(in_scope, 1);
+        }
+    }
+    let ids = ["old".to_owned(), "new".to_owned()];
+    let known: Vec<Option<i64>> = reader
+        .histories(&ids)
+        .unwrap()
+        .into_iter()
+        .map(|history| history.created_at)
+        .collect();
+    assert_eq!(known, [Some(old), Some(new)]);
+}
+
+pub fn r6_a_name_means_itself_and_the_default_collection_is_one_that_is_there(fixture: &Through) {
+    let palace = fixture.fresh_palace();
+    open(fixture, &palace, "notes", &plain()).unwrap();
+    fixture.lay_out(&palace);
+    let reader = fixture.reader();
+    refused!(
+        reader.get_collection(&palace, DRAWERS, false, &plain()),
+        Error::CollectionNotInitialized { .. }
+    );
+    let default = reader.default_collection(&palace).unwrap();
+    assert!(default.is_none_or(|name| name == "notes"));
+    open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    fixture.lay_out(&palace);
+    let default = reader.default_collection(&palace).unwrap();
+    assert!(default.is_none_or(|name| name == DRAWERS));
 }

@@ -9,7 +9,7 @@ use loci_core::{
 use serde_json::json;
 
 use crate::Fixture;
-use crate::scene::{drawer, empty, lacks, matching};
+use crate::scene::{DRAWERS, drawer, empty, lacks, matching, open, plain, worded};
 
 const LIMITS: SourceLimits = SourceLimits {
     per_source: 100,
@@ -283,4 +283,59 @@ pub fn s16_13_facets_of_a_view_are_counted_over_its_selection(fixture: &dyn Fixt
         view.facets(&["wing"], 10).unwrap()
     });
     assert_eq!(facets[0].values, [("in".into(), 4), ("out".into(), 1)]);
+}
+
+/// A collection with one drawer beside another with three, of other words but for `quagga`.
+fn beside_another(fixture: &dyn Fixture) -> Option<Arc<dyn Collection>> {
+    if lacks(fixture, Capability::Recall) {
+        return None;
+    }
+    let palace = fixture.fresh_palace();
+    let collection = open(fixture, &palace, DRAWERS, &plain()).unwrap();
+    let other = open(fixture, &palace, "other", &plain()).unwrap();
+    for (id, word) in [("x", "okapi"), ("y", "zebra"), ("z", "tapir")] {
+        let text = format!("quagga {word}");
+        other.add(&drawer(id, &text, &json!({}))).unwrap();
+    }
+    let own = drawer("a", "quagga heron", &json!({}));
+    collection.add(&own).unwrap();
+    Some(collection)
+}
+
+pub fn s16_15_how_rare_a_term_is_counts_over_the_whole_palace(fixture: &dyn Fixture) {
+    let Some(collection) = beside_another(fixture) else {
+        return;
+    };
+    view(&*collection, &Selection::all(), |view| {
+        let statistics = view.statistics();
+        assert_eq!((statistics.palace_drawers, statistics.drawers), (4, 1));
+        assert_eq!(listed(view, term("quagga", false)).len(), 4);
+        assert_eq!(listed(view, term("okapi", false)).len(), 1);
+        let common = postings(view, &[term("quagga", false)], 3).remove(0);
+        assert!(matches!(common, Postings::TooCommon { .. }), "{common:?}");
+    });
+}
+
+pub fn s16_16_a_record_of_another_collection_is_never_found_here(fixture: &dyn Fixture) {
+    let Some(collection) = beside_another(fixture) else {
+        return;
+    };
+    view(&*collection, &Selection::all(), |view| {
+        let found = listed(view, term("quagga", false));
+        let records: Vec<u64> = found.iter().map(|(record, _)| *record).collect();
+        assert!(records.is_sorted_by(|a, b| a < b), "{records:?}");
+        assert_eq!(ids(view, &records), ["a"]);
+        let lengths = view.lengths(&records).unwrap();
+        assert_eq!(lengths.into_iter().flatten().count(), 1);
+        let around = view.surroundings(&records, LIMITS).unwrap();
+        assert_eq!(around.passages.into_iter().flatten().count(), 1);
+        let created = view.created_at(&records).unwrap();
+        assert_eq!(created.into_iter().flatten().count(), 1);
+        let tokens = view.tokens(&records).unwrap();
+        assert_eq!(tokens.iter().filter(|tokens| !tokens.is_empty()).count(), 1);
+    });
+    for word in ["okapi", "zebra", "tapir"] {
+        assert_eq!(worded(&*collection, word), Vec::<String>::new(), "{word}");
+    }
+    assert_eq!(worded(&*collection, "heron"), ["a"]);
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity,
-    FacetCounts, Fact, Get, GetResult, Health, Include, Link, MaintenanceKind, MaintenanceResult,
-    MaintenanceState, Metric, PalaceRef, Query, QueryResult, Related, Result, SearchView,
-    Selection, ViewRequest, Warning, WriteResult,
+    Batch, Capability, Changes, Collection, CollectionInfo, DeleteResult, Embedder,
+    EmbedderIdentity, Error, Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include,
+    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, PalaceRef, Query,
+    QueryResult, Related, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::scribe::Scribe;
@@ -127,6 +127,23 @@ impl Collection for ThroughCollection {
 
     fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
         self.reader().access_counts(ids)
+    }
+
+    fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
+        self.reader().histories(ids)
+    }
+
+    fn import_records(
+        &self,
+        batch: &Batch,
+        histories: &[History],
+        existing: Existing,
+    ) -> Result<WriteResult> {
+        self.writer().import_records(batch, histories, existing)
+    }
+
+    fn lacks(&self, capability: Capability) -> Error {
+        self.reader.lacks(capability)
     }
 
     fn count(&self) -> Result<u64> {

@@ -1,11 +1,13 @@
-//! The reference backend keeps the whole contract.
+//! The reference backend keeps the whole contract, and the example of a read-only one its read half.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
 )]
+#![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod document;
 mod filters;
+mod json_lines;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::warning::Warning;
 
 /// The state of a palace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PalaceState {
     /// Format of the database.
     pub format: i64,

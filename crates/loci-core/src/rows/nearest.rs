@@ -8,8 +8,8 @@ use crate::result::QueryResult;
 use crate::warning::Warning;
 
 impl Rows {
-    /// [`crate::Collection::query`] by these vectors. The input of `query` is not read: whoever has an
-    /// embedder embeds its texts first.
+    /// [`crate::Collection::query`] by these vectors. The input of `query` is not read: a caller
+    /// that has texts embeds them first.
     pub fn query(&self, vectors: &[Vec<f32>], query: &Query) -> Result<QueryResult> {
         if query.k == 0 || query.k > MAX_RESULTS {
             return Err(Error::invalid(

@@ -22,7 +22,7 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    pub(super) fn of(rows: &[Row], beside: &[Row]) -> Self {
+    pub(super) fn of<'a>(rows: &[Row], beside: impl Iterator<Item = &'a Row>) -> Self {
         let mut derived = Self::default();
         let mut lines: HashMap<u64, Vec<(i64, u64)>> = HashMap::new();
         for row in rows {

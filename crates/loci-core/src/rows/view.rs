@@ -26,7 +26,7 @@ impl<'a> RowsView<'a> {
         Self {
             admitted: selected.iter().map(|row| row.record).collect(),
             statistics: Statistics {
-                palace_drawers: (rows.own.len() + rows.beside.len()) as u64,
+                palace_drawers: (rows.own.len() + rows.drawers_beside()) as u64,
                 drawers: rows.own.len() as u64,
                 terms: rows.derived().terms,
                 vectors: rows.vectors() as u64,

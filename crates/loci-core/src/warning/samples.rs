@@ -211,6 +211,10 @@ impl Warning {
                 argument: text("mode"),
                 reason: text("there is one way of searching"),
             },
+            Self::OtherCollections {
+                collection: text("drawers"),
+                collections: vec![text("notes")],
+            },
             Self::Empty {
                 problem: text("no palace"),
             },

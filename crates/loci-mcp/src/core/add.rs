@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use loci_palace::add::{self, Drawer};
 use loci_palace::{
-    DEFAULT_COLLECTION, Detail, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, Result, validate_id,
-    validate_metadata,
+    Capability, DEFAULT_COLLECTION, Detail, Error, Fact, MAX_DOCUMENT_BYTES, MetaValue, Result,
+    validate_id, validate_metadata,
 };
 use serde_json::{Value, json};
 
-use super::{masked_line, object, warned};
+use super::{masked_line, object};
 use crate::arguments::Arguments;
 use crate::drawer::{name, one_line};
 use crate::structured::structured;
@@ -38,6 +38,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Add,
+    needs: &[Capability::Writing],
     run,
 };
 
@@ -182,6 +183,5 @@ fn shown(answer: &add::Answer) -> String {
         text.push('\n');
     }
     text.push_str(&masked_line(&answer.masked));
-    text.push_str(&warned(&answer.warnings));
     text
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use loci_palace::{Detail, Fence, Result, diary};
 
-use super::{masked_line, object, warned};
+use super::{masked_line, object};
 use crate::drawer::{name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -40,6 +40,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Change { idempotent: false },
+    needs: &[],
     run,
 };
 
@@ -62,10 +63,9 @@ fn write(call: &Call<'_>) -> Result<Answer> {
     };
     let written = call.palace_to_write()?.write_diary(&request)?;
     let text = format!(
-        "written: {}\n{}{}",
+        "written: {}\n{}",
         name(&written.entry.id),
-        masked_line(&written.masked),
-        warned(&written.warnings)
+        masked_line(&written.masked)
     );
     Ok(Answer::new(structured(&written, &written.warnings)?, text))
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use loci_palace::facts::{self, Selector};
-use loci_palace::{Error, Fact, Result};
+use loci_palace::{Capability, Error, Fact, Result};
 use serde_json::{Value, json};
 
-use super::{masked_line, object, warned};
+use super::{masked_line, object};
 use crate::drawer::{self, name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -42,6 +42,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Change { idempotent: false },
+    needs: &[Capability::Relations],
     run,
 };
 
@@ -178,10 +179,9 @@ fn invalidate(call: &Call<'_>) -> Result<Answer> {
     };
     let answer = call.palace()?.invalidate_facts(&request)?;
     let text = format!(
-        "{} fact(s) ended\n{}{}",
+        "{} fact(s) ended\n{}",
         answer.ended.len(),
-        fenced(answer.ended.iter().map(|of| line(&of.fact))),
-        warned(&answer.warnings)
+        fenced(answer.ended.iter().map(|of| line(&of.fact)))
     );
     Ok(Answer::new(structured(&answer, &answer.warnings)?, text))
 }
@@ -208,7 +208,6 @@ fn page(answer: &facts::query::Answer) -> Result<Answer> {
     });
     let mut text = fenced(lines);
     let _ = writeln!(text, "{} of {} fact(s)", answer.facts.len(), answer.total);
-    text.push_str(&warned(&answer.warnings));
     Ok(Answer::new(recalled(answer, &answer.warnings)?, text))
 }
 

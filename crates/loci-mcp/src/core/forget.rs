@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Error, Filter, Result, Selection, forget};
+use loci_palace::{Capability, Error, Filter, Result, Selection, forget};
 
 use super::get::ids;
 use super::object;
@@ -27,6 +27,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Destroy,
+    needs: &[Capability::Forgetting],
     run,
 };
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use loci_palace::{Error, Fence, Result, get, quoted, validate_id};
 
-use super::{object, warned};
+use super::object;
 use crate::drawer::{Passage, one_line, parse_uri};
 use crate::structured::recalled;
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -28,6 +28,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[],
     run,
 };
 
@@ -61,7 +62,6 @@ fn shown(answer: &get::Answer) -> String {
     for id in &answer.missing {
         let _ = writeln!(text, "there is no {}", quoted(id));
     }
-    text.push_str(&warned(&answer.warnings));
     text
 }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use loci_palace::list::{self, Order};
-use loci_palace::{Detail, Error, Fence, Palace, Result};
+use loci_palace::{Capability, Detail, Error, Fence, Palace, Result};
 
-use super::{object, selection, status, warned};
+use super::{object, selection, status};
 use crate::drawer::Passage;
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -46,6 +46,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[Capability::RecencyOrder],
     run,
 };
 
@@ -57,7 +58,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         Err(missing @ Error::PalaceNotFound { .. }) => {
             let answer = list::Answer::of_nothing(&missing);
             let structured = structured(&answer, &answer.warnings)?;
-            return Ok(Answer::new(structured, warned(&answer.warnings)));
+            return Ok(Answer::new(structured, "no drawers\n"));
         }
         other => other?,
     };
@@ -98,7 +99,6 @@ fn page(request: &list::Request, palace: &Palace) -> Result<Answer> {
         answer.total,
         answer.offset
     );
-    text.push_str(&warned(&answer.warnings));
     let links = answer.drawers.iter();
     let links = links.map(|drawer| Passage::of_drawer(drawer).link());
     let structured = recalled(&answer, &answer.warnings)?;

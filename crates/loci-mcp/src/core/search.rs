@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use loci_palace::search::{self, Request, Scope};
-use loci_palace::{Detail, Error, Fence, MAX_HITS, Result};
+use loci_palace::{Capability, DEFAULT_COLLECTION, Detail, Error, Fence, MAX_HITS, Result};
 use serde_json::Value;
 
-use super::{object, selection, warned};
+use super::{object, selection};
 use crate::drawer::{Passage, fenced, name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -35,6 +35,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[Capability::Recall],
     run,
 };
 
@@ -49,6 +50,7 @@ fn input() -> Value {
             ("since", "string"),
             ("before", "string"),
             ("budget", "integer"),
+            ("collection", "string"),
         ],
         &["query"],
     )
@@ -64,6 +66,10 @@ pub(crate) fn request(call: &Call<'_>) -> Result<Request> {
         budget: Some(budget.unwrap_or(BUDGET) as usize),
         selection: selection(arguments)?,
         detail: Detail::Brief,
+        collection: match arguments.text("collection")? {
+            Some(name) => name.to_owned(),
+            None => DEFAULT_COLLECTION.to_owned(),
+        },
         ..Request::new(arguments.required_text("query")?)
     })
 }
@@ -71,7 +77,7 @@ pub(crate) fn request(call: &Call<'_>) -> Result<Request> {
 fn run(call: &Call<'_>) -> Result<Answer> {
     let request = request(call)?;
     let answer = match call.palace().and_then(|palace| palace.search(&request)) {
-        Err(empty @ (Error::PalaceNotFound { .. } | Error::CollectionNotInitialized { .. })) => {
+        Err(empty) if is_nothing(&empty) => {
             let answer = search::Answer::of_nothing(&empty);
             let structured = structured(&answer, &answer.warnings)?;
             return Ok(Answer::new(structured, shown(&answer)));
@@ -80,6 +86,14 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     };
     let links = answer.hits.iter().map(|hit| Passage::of_hit(hit).link());
     Ok(Answer::new(recalled(&answer, &answer.warnings)?, shown(&answer)).links(links.collect()))
+}
+
+/// Whether there is nothing to search yet.
+fn is_nothing(error: &Error) -> bool {
+    matches!(
+        error.plain(),
+        Error::PalaceNotFound { .. } | Error::CollectionNotInitialized { .. }
+    )
 }
 
 fn shown(answer: &search::Answer) -> String {
@@ -111,7 +125,6 @@ fn shown(answer: &search::Answer) -> String {
     if let Some(scope) = &answer.available_in_scope {
         text.push_str(&available(scope));
     }
-    text.push_str(&warned(&answer.warnings));
     text
 }
 

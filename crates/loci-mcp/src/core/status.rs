@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use loci_palace::{Detail, Palace, Result, status};
 
-use super::warned;
 use crate::drawer::{fenced, one_line};
 use crate::structured::structured;
 use crate::tool::Answer;
@@ -31,6 +30,5 @@ pub(crate) fn status(palace: &Palace) -> Result<Answer> {
         }
     }
     text.push_str(&fenced("places", &places));
-    text.push_str(&warned(&answer.warnings));
     Ok(Answer::new(structured(&answer, &answer.warnings)?, text))
 }

@@ -1,8 +1,8 @@
 //! `loci_update`: another text, place or metadata for a drawer.
 
-use loci_palace::{Error, MetaValue, OutcomeKind, Result, quoted, update, validate_id};
+use loci_palace::{Capability, Error, MetaValue, OutcomeKind, Result, quoted, update, validate_id};
 
-use super::{masked_line, object, warned};
+use super::{masked_line, object};
 use crate::drawer::{name, parse_uri};
 use crate::structured::structured;
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
@@ -34,6 +34,7 @@ pub(super) const TOOL: Tool = Tool {
         )
     },
     kind: Kind::Destroy,
+    needs: &[Capability::Writing],
     run,
 };
 
@@ -72,10 +73,9 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         ));
     }
     let text = format!(
-        "{}: {}\n{}{}",
+        "{}: {}\n{}",
         name(&answer.id),
         answer.outcome.as_str(),
-        warned(&answer.warnings),
         masked_line(&answer.masked)
     );
     let link = DrawerLink {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Result, message_line, verify};
+use loci_palace::{Capability, Result, message_line, verify};
 
 use crate::core::object;
 use crate::structured::structured;
@@ -24,6 +24,7 @@ pub(super) const VERIFY: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[Capability::Verification],
     run,
 };
 

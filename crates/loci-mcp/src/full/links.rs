@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{DEFAULT_COLLECTION, Detail, Error, Link, LinkEnd, Result, links};
+use loci_palace::{Capability, DEFAULT_COLLECTION, Detail, Error, Link, LinkEnd, Result, links};
 use serde_json::{Value, json};
 
-use crate::core::{masked_line, warned};
+use crate::core::masked_line;
 use crate::drawer::{fenced, one_line, parse_uri};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
@@ -26,6 +26,7 @@ pub(super) const TOOL: Tool = Tool {
     input,
     output: || json!({"type": "object"}),
     kind: Kind::Change { idempotent: true },
+    needs: &[Capability::Relations],
     run,
 };
 
@@ -141,7 +142,6 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
     if walk.cut {
         text.push_str("there is more; raise `limit`\n");
     }
-    text.push_str(&warned(&walk.warnings));
     Ok(Answer::new(structured(&walk, &walk.warnings)?, text))
 }
 

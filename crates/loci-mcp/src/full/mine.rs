@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    Chosen, DEFAULT_COLLECTION, Error, Meter, MineOptions, Palace, Reading, Result, SecretPolicy,
-    Tree, mine, quoted, runs, undo,
+    Capability, Chosen, DEFAULT_COLLECTION, Error, Meter, MineOptions, Palace, Reading, Result,
+    SecretPolicy, Tree, mine, quoted, runs, undo,
 };
 use serde_json::json;
 
-use crate::core::{masked_line, object, warned};
+use crate::core::{masked_line, object};
 use crate::drawer::name;
 use crate::structured::structured;
 use crate::tool::{Answer, Call, Kind, Tool, cancelled};
@@ -40,6 +40,7 @@ pub(super) const MINE: Tool = Tool {
         )
     },
     kind: Kind::Change { idempotent: true },
+    needs: &[Capability::Mining],
     run: mine_path,
 };
 
@@ -50,6 +51,7 @@ pub(super) const RUNS: Tool = Tool {
     input: || object(&[("limit", "integer"), ("undo", "integer")], &[]),
     output: || json!({"type": "object"}),
     kind: Kind::Destroy,
+    needs: &[Capability::Mining],
     run: list_or_undo,
 };
 
@@ -152,7 +154,6 @@ fn summary(report: &mine::Answer) -> String {
     if let Some(run) = report.run {
         let _ = writeln!(text, "run {run}; `loci_runs` with `undo` takes it back");
     }
-    text.push_str(&warned(&report.warnings));
     text
 }
 

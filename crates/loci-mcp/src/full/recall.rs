@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 
 use loci_palace::add::NEAR_DUPLICATE;
-use loci_palace::{Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not};
+use loci_palace::{
+    Capability, Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not,
+};
 
-use crate::core::{object, request, warned};
+use crate::core::{object, request};
 use crate::drawer::{name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
@@ -38,6 +40,7 @@ pub(super) const WAKE_UP: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[],
     run: wake,
 };
 
@@ -53,6 +56,7 @@ pub(super) const DUPLICATES: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[Capability::Recall],
     run: duplicates,
 };
 
@@ -72,6 +76,7 @@ pub(super) const WHY_NOT: Tool = Tool {
                 ("since", "string"),
                 ("before", "string"),
                 ("budget", "integer"),
+                ("collection", "string"),
             ],
             &["id", "query"],
         )
@@ -87,6 +92,7 @@ pub(super) const WHY_NOT: Tool = Tool {
         )
     },
     kind: Kind::Read,
+    needs: &[Capability::Recall],
     run: explain_miss,
 };
 
@@ -103,7 +109,6 @@ fn wake(call: &Call<'_>) -> Result<Answer> {
         text => text.to_owned(),
     };
     text.push('\n');
-    text.push_str(&warned(&woken.warnings));
     Ok(Answer::new(structured(&woken, &woken.warnings)?, text))
 }
 
@@ -131,7 +136,6 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
         let text = drawer.text.as_deref().unwrap_or_default();
         let _ = writeln!(words, "{}", fence.recalled(&about, text));
     }
-    words.push_str(&warned(&answer.warnings));
     let links = answer.similar.iter().map(|drawer| DrawerLink {
         collection: answer.collection.clone(),
         id: drawer.id.clone(),

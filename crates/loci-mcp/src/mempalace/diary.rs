@@ -57,7 +57,7 @@ pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
         "chunks": 1,
         "chunk_ids": [written.id],
     });
-    warn(&mut answer, &warnings);
+    warn(call, &mut answer, &warnings);
     report_masked(&mut answer, &masked);
     Ok(answer)
 }

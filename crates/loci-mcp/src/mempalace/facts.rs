@@ -176,7 +176,7 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
     let (of_object, _) = of_entity(&palace, statement.object)?;
     let same = statement.among(of_subject.clone());
     if let Some(there) = same.iter().find(|fact| fact.valid_to.is_none()) {
-        return Ok(added(&there.id, &statement, &[]));
+        return Ok(added(call, &there.id, &statement, &[]));
     }
     let mut fact = Fact {
         subject: known_spelling(&of_subject, statement.subject),
@@ -208,15 +208,15 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
             other: [&other.subject, &other.predicate, &other.object].map(String::clone),
         })
         .collect();
-    let mut answer = added(&id, &statement, &conflicts);
+    let mut answer = added(call, &id, &statement, &conflicts);
     merge_masked(&mut masked, &report.masked);
     report_masked(&mut answer, &masked);
     Ok(answer)
 }
 
-fn added(id: &str, statement: &Statement<'_>, warnings: &[Warning]) -> Value {
+fn added(call: &Call<'_>, id: &str, statement: &Statement<'_>, warnings: &[Warning]) -> Value {
     let mut answer = json!({"success": true, "triple_id": id, "fact": statement.told()});
-    warn(&mut answer, warnings);
+    warn(call, &mut answer, warnings);
     answer
 }
 
@@ -250,7 +250,7 @@ pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
         call.palace()?.invalidate_facts(&request)?;
     }
     let mut answer = json!({"success": true, "fact": statement.told(), "ended": ended});
-    warn(&mut answer, &warnings);
+    warn(call, &mut answer, &warnings);
     Ok(answer)
 }
 

@@ -69,7 +69,7 @@ pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
                 "chunks": ids.len(),
             });
             name_parts(&mut answer, &ids);
-            warn(&mut answer, &written.warnings);
+            warn(call, &mut answer, &written.warnings);
             merge_masked(&mut masked, &written.masked);
             report_masked(&mut answer, &masked);
             Ok(answer)
@@ -148,7 +148,7 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
     if ids.len() > 1 || drawer.in_parts {
         name_parts(&mut answer, &ids);
     }
-    warn(&mut answer, &all(warnings, written.warnings));
+    warn(call, &mut answer, &all(warnings, written.warnings));
     merge_masked(&mut masked, &written.masked);
     report_masked(&mut answer, &masked);
     Ok(answer)

@@ -4,8 +4,8 @@
 use loci_palace::{Error, ErrorKind, MaskTally, RECALLED, Result, Warning};
 use serde_json::{Value, json};
 
-use crate::hint::{self, Tools};
-use crate::tool::Answer;
+use crate::hint::{Hints, Tools};
+use crate::tool::{Answer, Call};
 
 /// What a tool gives, or why it does not.
 pub(super) type Outcome<T> = std::result::Result<T, Refusal>;
@@ -33,32 +33,32 @@ pub(super) fn refuse<T>(sentence: impl Into<String>) -> Outcome<T> {
 }
 
 /// The answer of a tool that reads.
-pub(super) fn reading(outcome: Outcome<Value>) -> Result<Answer> {
-    answered(outcome, json!({}))
+pub(super) fn reading(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
+    answered(hints, outcome, json!({}))
 }
 
 /// The answer of a tool that writes: a refusal also says that it had no success.
-pub(super) fn writing(outcome: Outcome<Value>) -> Result<Answer> {
-    answered(outcome, json!({"success": false}))
+pub(super) fn writing(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
+    answered(hints, outcome, json!({"success": false}))
 }
 
 /// The answer of a search: a refusal also holds an empty list.
-pub(super) fn searching(outcome: Outcome<Value>) -> Result<Answer> {
-    answered(outcome, json!({"results": []}))
+pub(super) fn searching(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
+    answered(hints, outcome, json!({"results": []}))
 }
 
 /// A list stands by itself in the text; the structured answer, which is always an object, holds it under `result`.
-pub(super) fn listing(outcome: Outcome<Value>) -> Result<Answer> {
+pub(super) fn listing(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
     match outcome {
         Ok(list @ Value::Array(_)) => {
             let text = list.to_string();
             Ok(Answer::new(json!({"result": list}), text))
         }
-        other => reading(other),
+        other => reading(hints, other),
     }
 }
 
-fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
+fn answered(hints: &Hints, outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
     let (sentence, hint) = match outcome {
         Ok(mut value) => {
             // What a transcript keeps of these answers is known again by it, and not remembered twice.
@@ -77,7 +77,7 @@ fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
         Err(Refusal::Call(error)) => return Err(error),
         Err(Refusal::Palace(error)) => match error.kind() {
             ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Unsupported => {
-                (error.to_string(), hint(&error))
+                (error.to_string(), hints.of_error(&error))
             }
             _ => return Err(error),
         },
@@ -92,14 +92,14 @@ fn answered(outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
 }
 
 /// What the caller can do about an error.
-pub(super) fn hint(error: &Error) -> Option<String> {
-    hint::of_error(error, Tools::MemPalace)
+pub(super) fn hint(call: &Call<'_>, error: &Error) -> Option<String> {
+    call.hints(Tools::MemPalace).of_error(error)
 }
 
 /// Puts warnings into an answer; none, no key.
-pub(super) fn warn(answer: &mut Value, warnings: &[Warning]) {
+pub(super) fn warn(call: &Call<'_>, answer: &mut Value, warnings: &[Warning]) {
     if let (Some(object), false) = (answer.as_object_mut(), warnings.is_empty()) {
-        let warnings = hint::warnings(warnings, Tools::MemPalace);
+        let warnings = call.hints(Tools::MemPalace).warnings(warnings);
         object.insert("warnings".into(), warnings);
     }
 }
@@ -115,31 +115,36 @@ pub(super) fn report_masked(answer: &mut Value, masked: &MaskTally) {
 mod tests {
     use super::*;
 
+    const HINTS: Hints = Hints {
+        tools: Tools::MemPalace,
+        offered: None,
+    };
+
     #[test]
     fn a_refusal_is_an_answer_with_an_error() {
-        let answer = writing(refuse("wing is empty")).unwrap();
+        let answer = writing(&HINTS, refuse("wing is empty")).unwrap();
         assert_eq!(
             answer.structured,
             json!({"success": false, "error": "wing is empty"})
         );
-        let answer = reading(refuse("wing is empty")).unwrap();
+        let answer = reading(&HINTS, refuse("wing is empty")).unwrap();
         assert_eq!(answer.structured, json!({"error": "wing is empty"}));
     }
 
     #[test]
     fn a_wrong_call_and_a_broken_palace_are_errors() {
         let call = Refusal::Call(Error::invalid("argument `query`", "is missing"));
-        assert!(reading(Err(call)).is_err());
+        assert!(reading(&HINTS, Err(call)).is_err());
         let busy = Refusal::Palace(Error::Busy {
             what: "palace".into(),
             waited: std::time::Duration::ZERO,
         });
-        assert!(writing(Err(busy)).is_err());
+        assert!(writing(&HINTS, Err(busy)).is_err());
     }
 
     #[test]
     fn a_list_is_the_text_and_an_object_holds_it() {
-        let answer = listing(Ok(json!([{"room": "kitchen"}]))).unwrap();
+        let answer = listing(&HINTS, Ok(json!([{"room": "kitchen"}]))).unwrap();
         assert_eq!(answer.text, r#"[{"room":"kitchen"}]"#);
         assert_eq!(answer.structured, json!({"result": [{"room": "kitchen"}]}));
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use loci_palace::search::{Answer, Hit, Request};
-use loci_palace::{Filter, MatchedVia, Warning, check_duplicate, instruction_like};
+use loci_palace::{Advice, Filter, MatchedVia, Warning, check_duplicate, instruction_like};
 use serde_json::{Value, json};
 
 use super::drawers::{self, base_name, preview};
@@ -75,11 +75,12 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     if let (false, Some(answer)) = (context.is_empty(), answer.as_object_mut()) {
         answer.insert("context_received".into(), true.into());
     }
-    warn(&mut answer, &warnings);
+    warn(call, &mut answer, &warnings);
     Ok(answer)
 }
 
-/// The hits; nothing before the first drawer was added.
+/// The hits; nothing before the first drawer was added. If there are other collections, a warning
+/// names them.
 fn found(
     call: &Call<'_>,
     mut request: Request,
@@ -88,7 +89,10 @@ fn found(
 ) -> Outcome<Option<Answer>> {
     let palace = call.palace()?;
     let Some(collection) = drawers::collection(&palace)? else {
-        return Ok(None);
+        let others = palace.search(&request).err();
+        let others =
+            others.filter(|error| matches!(error.advice(), Some(Advice::NameCollection { .. })));
+        return Ok(others.map(|error| Answer::of_nothing(&error)));
     };
     request.selection = window.restrict(collection.as_ref(), filters)?;
     if request.query.trim().is_empty() {
@@ -260,6 +264,6 @@ pub(super) fn duplicates(call: &Call<'_>) -> Outcome<Value> {
         })
         .collect();
     let mut answer = json!({"is_duplicate": !matches.is_empty(), "matches": matches});
-    warn(&mut answer, &check.warnings);
+    warn(call, &mut answer, &check.warnings);
     Ok(answer)
 }

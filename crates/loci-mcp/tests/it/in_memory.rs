@@ -10,7 +10,7 @@ use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
 
-struct Client {
+pub(crate) struct Client {
     sending: WriteHalf<DuplexStream>,
     receiving: Lines<BufReader<ReadHalf<DuplexStream>>>,
     last: u64,
@@ -23,7 +23,7 @@ impl Client {
     }
 
     /// The result of a request.
-    async fn ask(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let request =
             json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": parameters});
@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// The structured content of a tool's answer.
-    async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let parameters = json!({"name": tool, "arguments": arguments});
         let mut result = self.ask("tools/call", parameters).await;
         assert_ne!(result["isError"], json!(true), "{tool}: {result}");
@@ -47,14 +47,52 @@ impl Client {
     }
 }
 
-async fn talk(client: &mut Client, notes: &std::path::Path) {
-    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"}});
-    client.ask("initialize", hello).await;
-    client
-        .send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-        .await;
+/// A server of this palace, with these backends beside those of the build.
+pub(crate) fn settings(palace: PalaceRef, backends: Registry, tools: ToolSet) -> Settings {
+    Settings {
+        palace,
+        options: OpenOptions {
+            backends,
+            ..OpenOptions::default()
+        },
+        tools,
+        mine_roots: MineRoots::default(),
+        guard: |_| Ok(()),
+    }
+}
 
+/// Runs a session in this process: `talk` gets the client, and the answer to `initialize`.
+pub(crate) fn session(settings: &Settings, talk: impl AsyncFnOnce(&mut Client, Value)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (from_client, to_client) = tokio::io::split(theirs);
+        let (receiving, sending) = tokio::io::split(ours);
+        let mut client = Client {
+            sending,
+            receiving: BufReader::new(receiving).lines(),
+            last: 0,
+        };
+        let whole = async {
+            let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"}});
+            let hello = client.ask("initialize", hello).await;
+            client
+                .send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+                .await;
+            talk(&mut client, hello).await;
+        };
+        tokio::select! {
+            () = serve_streams(settings, from_client, to_client) => panic!("the session ended"),
+            () = whole => {}
+        }
+    });
+}
+
+async fn talk(client: &mut Client, notes: &std::path::Path) {
     let drawer = json!({"text": "Alice moved to Lyon in May.", "wing": "people"});
     let added = client.call("loci_add", json!({"drawers": [drawer]})).await;
     assert_eq!(added["drawers"][0]["outcome"], "added", "{added}");
@@ -122,32 +160,17 @@ fn a_session_of_all_tools_runs_on_the_backend_in_memory() {
     backends.register(Arc::new(MemoryBackend::new()));
     let mut mine_roots = MineRoots::default();
     mine_roots.allow(&notes, "the test").unwrap();
+    let palace = PalaceRef::from("memory://session");
     let settings = Settings {
-        palace: PalaceRef::from("memory://session"),
-        options: OpenOptions {
-            backends,
-            ..OpenOptions::default()
-        },
-        tools: ToolSet::Full,
         mine_roots,
-        guard: |_| Ok(()),
+        ..settings(palace, backends, ToolSet::Full)
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let (from_client, to_client) = tokio::io::split(theirs);
-        let (receiving, sending) = tokio::io::split(ours);
-        let mut client = Client {
-            sending,
-            receiving: BufReader::new(receiving).lines(),
-            last: 0,
-        };
-        tokio::select! {
-            () = serve_streams(&settings, from_client, to_client) => panic!("the session ended"),
-            () = talk(&mut client, &notes) => {}
-        }
+    session(&settings, async |client, hello| {
+        let instructions = hello["instructions"].as_str().unwrap();
+        assert!(
+            instructions.contains("add what will matter"),
+            "{instructions}"
+        );
+        talk(client, &notes).await;
     });
 }

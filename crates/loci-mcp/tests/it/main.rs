@@ -11,4 +11,5 @@
 
 mod answers;
 mod in_memory;
+mod read_only;
 mod schemas;

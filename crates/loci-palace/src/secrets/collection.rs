@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Existing,
-    FacetCounts, Fact, Get, GetResult, Health, History, Include, Ledger, Link, MaintenanceKind,
-    MaintenanceResult, MaintenanceState, Metric, Projects, Query, QueryResult, Related, Result,
-    SearchView, Selection, ViewRequest, Warning, WriteResult,
+    Batch, Capability, Changes, Collection, CollectionInfo, DeleteResult, Embedder,
+    EmbedderIdentity, Error, Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include,
+    Ledger, Link, MaintenanceKind, MaintenanceResult, MaintenanceState, Metric, Projects, Query,
+    QueryResult, Related, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
 };
 
 use super::{Policy, Tally, mask_batch, mask_fact, mask_link, merge};
@@ -182,5 +182,9 @@ impl Collection for MaskingCollection {
 
     fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
         self.inner.run_maintenance(kind)
+    }
+
+    fn lacks(&self, capability: Capability) -> Error {
+        self.inner.lacks(capability)
     }
 }

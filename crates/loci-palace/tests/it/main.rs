@@ -61,6 +61,7 @@ mod passages;
 mod places;
 mod projects;
 mod purging;
+mod reading_only;
 mod recall;
 mod reembed;
 mod relations;

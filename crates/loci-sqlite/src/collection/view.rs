@@ -194,7 +194,8 @@ impl<'a> View<'a> {
         Ok(distances)
     }
 
-    /// One value for each record.
+    /// One value for each record. `?1` is the record and `?2` the collection: a record of another
+    /// collection has no value here.
     fn each<T>(
         &self,
         sql: &str,
@@ -206,23 +207,31 @@ impl<'a> View<'a> {
             .iter()
             .map(|record| {
                 Ok(statement
-                    .query_row([*record as i64], |columns| read(columns))
+                    .query_row(params![*record as i64, self.row.id], |columns| {
+                        read(columns)
+                    })
                     .optional()?)
             })
             .collect()
     }
 
     fn fetch_one(&mut self, record: u64) -> Attempt<Option<Recalled>> {
+        let times = self
+            .db
+            .sql
+            .prepare_cached(
+                "SELECT created_at, updated_at FROM drawers WHERE row = ?1 AND collection = ?2",
+            )?
+            .query_row(params![record as i64, self.row.id], |columns| {
+                Ok((moment(columns, 0)?, moment(columns, 1)?))
+            })
+            .optional()?;
+        let Some((created_at, updated_at)) = times else {
+            return Ok(None);
+        };
         let Some(drawer) = self.damaged.fetch(&self.db.sql, record)? else {
             return Ok(None);
         };
-        let (created_at, updated_at) = self
-            .db
-            .sql
-            .prepare_cached("SELECT created_at, updated_at FROM drawers WHERE row = ?1")?
-            .query_row([record as i64], |columns| {
-                Ok((moment(columns, 0)?, moment(columns, 1)?))
-            })?;
         Ok(Some(Recalled {
             record,
             id: drawer.id,
@@ -257,17 +266,9 @@ impl SearchView for View<'_> {
     }
 
     fn lengths(&mut self, records: &[u64]) -> Result<Vec<Option<u32>>> {
-        let collection = self.row.id;
-        let found = self.each(
-            "SELECT terms, collection FROM passages WHERE row = ?1",
-            records,
-            |columns| {
-                let own = columns.get_ref(1)?.as_i64() == Ok(collection);
-                length(columns, 0).map(|length| own.then_some(length))
-            },
-        );
+        let sql = "SELECT terms FROM passages WHERE row = ?1 AND collection = ?2";
+        let found = self.each(sql, records, |columns| length(columns, 0));
         self.keep(found)
-            .map(|found| found.into_iter().map(Option::flatten).collect())
     }
 
     fn surroundings(&mut self, records: &[u64], limits: SourceLimits) -> Result<Surroundings> {
@@ -276,7 +277,7 @@ impl SearchView for View<'_> {
     }
 
     fn created_at(&mut self, records: &[u64]) -> Result<Vec<Option<i64>>> {
-        let sql = "SELECT created_at FROM drawers WHERE row = ?1";
+        let sql = "SELECT created_at FROM drawers WHERE row = ?1 AND collection = ?2";
         let found = self.each(sql, records, |columns| moment(columns, 0));
         self.keep(found)
     }
@@ -291,7 +292,7 @@ impl SearchView for View<'_> {
     }
 
     fn tokens(&mut self, records: &[u64]) -> Result<Vec<Vec<u16>>> {
-        let sql = "SELECT tokens FROM passages WHERE row = ?1";
+        let sql = "SELECT tokens FROM passages WHERE row = ?1 AND collection = ?2";
         let found = self.each(sql, records, |columns| {
             let bytes = columns.get_ref(0)?.as_blob().unwrap_or_default();
             let (tokens, _) = bytes.as_chunks::<2>();

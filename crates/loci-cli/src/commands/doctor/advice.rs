@@ -41,7 +41,7 @@ impl Findings {
     /// An error that ended one part; its own help is the advice, if it has any.
     pub(super) fn failed(&mut self, code: &str, error: Error, otherwise: &str) -> String {
         let failure = Failure::from(error);
-        let advice = failure.help().unwrap_or_else(|| otherwise.to_owned());
+        let advice = failure.help(&None).unwrap_or_else(|| otherwise.to_owned());
         let what = failure.message();
         self.wrong(code, &what, advice);
         what

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use loci_agents::{Home, hooks, wiring};
-use loci_palace::{ErrorKind, Palace, PalaceRef, RoundTrip, VerifyReport, path_text, verify};
+use loci_palace::{
+    Capability, ErrorKind, Palace, PalaceRef, RoundTrip, VerifyReport, path_text, verify,
+};
 use serde_json::{Value, json};
 
 use super::advice::{self, Findings};
@@ -24,8 +26,10 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     let (index, of_index) = engine::index(seen.status.as_ref(), &mut found);
     let (models, of_models) = engine::models(seen.palace, seen.status.as_ref(), &mut found);
     let open = seen.palace.filter(|_| seen.status.is_some());
-    let (round_trip, of_trip) = round_trip(open, &mut found);
-    let (check, of_check) = check(open.filter(|_| deep), session, &mut found);
+    let able = |palace: &&Palace| seen.writable && palace.offers(Capability::Rehearsal);
+    let (round_trip, of_trip) = round_trip(open.filter(able), &mut found);
+    let able = |palace: &&Palace| deep && palace.offers(Capability::Verification);
+    let (check, of_check) = check(open.filter(able), session, &mut found);
     let (states, runs) = of_agents(&mut found);
     let of_agents = agents::wiring(
         &states,
@@ -109,7 +113,7 @@ fn round_trip(palace: Option<&Palace>, found: &mut Findings) -> (Value, Section)
     let busy = error.kind() == ErrorKind::Busy;
     let failure = Failure::from(error);
     let what = failure.message();
-    let advice = failure.help();
+    let advice = failure.help(&None);
     if busy {
         let advice = "ask again; if it stays so, end the program that `used by` says writes";
         found.warn("round_trip_busy", &what, advice);
@@ -212,7 +216,9 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
     let seen = palace::examine(Some(&chosen), session, &mut found);
     let (index, of_index) = engine::index(seen.status.as_ref(), &mut found);
     let (models, of_models) = engine::models(seen.palace, seen.status.as_ref(), &mut found);
-    let report = verified(path, deep, session, seen.status.is_some(), &mut found);
+    let able = |palace: &Palace| palace.offers(Capability::Verification);
+    let opened = seen.status.is_some() && seen.palace.is_some_and(able);
+    let report = verified(path, deep, session, opened, &mut found);
     for finding in &report.findings {
         let parts = [&finding.collection, &finding.id];
         let of: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();

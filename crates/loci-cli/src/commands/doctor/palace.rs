@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use loci_palace::{
-    Config, Disk, Error, ErrorKind, Palace, PalaceRef, Process, default_palace, disk_of, status,
-    users_of, wal_bytes,
+    Capability, Config, Disk, ErrorKind, Palace, PalaceRef, Process, default_palace, disk_of,
+    status, users_of, wal_bytes,
 };
 use serde_json::{Value, json};
 
@@ -31,6 +31,8 @@ pub(super) struct Seen<'s> {
     /// It, if its settings allow to name it; open only if there is a status.
     pub(super) palace: Option<&'s Palace>,
     pub(super) status: Option<status::Answer>,
+    /// Whether this process can write it.
+    pub(super) writable: bool,
     pub(super) json: Value,
     pub(super) section: Section,
 }
@@ -72,6 +74,7 @@ pub(super) fn examine<'s>(
         return Seen {
             palace: None,
             status: None,
+            writable: false,
             json: json!({"path": null, "decided_by": null, "state": "unknown"}),
             section,
         };
@@ -80,7 +83,8 @@ pub(super) fn examine<'s>(
     section.line("decided by", decision(chosen.decided_by));
     let opened = open(&chosen.place, session, findings);
     let (state, palace, status) = match opened {
-        Opened::Read(palace, status) => ("open", Some(palace), Some(*status)),
+        Opened::Read(palace, status) => (OPEN, Some(palace), Some(*status)),
+        Opened::ReadOnly(palace, status) => (READ_ONLY, Some(palace), status.map(|status| *status)),
         Opened::Other(state, palace) => (state, palace, None),
     };
     let directory = chosen.place.as_directory();
@@ -102,6 +106,9 @@ pub(super) fn examine<'s>(
         }
         _ => section.line("state", state.replace('_', " ")),
     }
+    if state == READ_ONLY && status.is_some() {
+        section.line("state", state.replace('_', " "));
+    }
     if let Some(path) = directory {
         let bytes = match &status {
             Some(status) => status.state.bytes,
@@ -111,6 +118,7 @@ pub(super) fn examine<'s>(
         of_surroundings(path, bytes, disk, &users, findings);
     }
     Seen {
+        writable: state == OPEN,
         palace,
         status,
         json,
@@ -118,8 +126,14 @@ pub(super) fn examine<'s>(
     }
 }
 
+/// The states of a palace that can be read.
+const OPEN: &str = "open";
+const READ_ONLY: &str = "read_only";
+
 enum Opened<'s> {
     Read(&'s Palace, Box<status::Answer>),
+    /// With its status, if its backend has one.
+    ReadOnly(&'s Palace, Option<Box<status::Answer>>),
     /// What it is instead.
     Other(&'static str, Option<&'s Palace>),
 }
@@ -145,8 +159,16 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             return Opened::Other("unreadable", None);
         }
     };
-    match palace.status(&status::Request::default()) {
-        Ok(status) => Opened::Read(palace, Box::new(status)),
+    let status = if palace.offers(Capability::Status) {
+        let status = palace.status(&status::Request::default());
+        status.map(|status| Some(Box::new(status)))
+    } else {
+        palace.collections().map(|_| None)
+    };
+    match status {
+        Ok(status) if read_only(palace, findings) => Opened::ReadOnly(palace, status),
+        Ok(Some(status)) => Opened::Read(palace, status),
+        Ok(None) => Opened::Other(OPEN, Some(palace)),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             findings.note(
                 "no_palace",
@@ -154,11 +176,6 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
                 "nothing, or `loci init`: the first `loci add` or `loci mine` makes it",
             );
             Opened::Other("missing", Some(palace))
-        }
-        Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
-            let what = Failure::from(error).message();
-            findings.note("palace_read_only", what, "import it to write to it");
-            Opened::Other("read_only", Some(palace))
         }
         Err(error) => {
             let code = format!("palace_{}", error.code());
@@ -170,6 +187,27 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             Opened::Other("unreadable", Some(palace))
         }
     }
+}
+
+/// Whether the palace can only be read, and the finding that says so: its format is only read, or this
+/// process has no right to write it.
+fn read_only(palace: &Palace, findings: &mut Findings) -> bool {
+    if let Err(error) = palace.require(Capability::Writing) {
+        let failure = Failure::from(error);
+        let advice = failure.help(&None);
+        let advice = advice.unwrap_or_else(|| "nothing: it can be read and searched".into());
+        findings.note("palace_read_only", failure.message(), advice);
+        return true;
+    }
+    let Ok(Some(warning)) = palace.read_only() else {
+        return false;
+    };
+    findings.warn(
+        "palace_read_only",
+        warning.message(),
+        "run loci as the user who owns the palace, or restore that user's rights with `chown` and `chmod`",
+    );
+    true
 }
 
 fn decision(by: &str) -> String {

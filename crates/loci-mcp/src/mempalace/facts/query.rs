@@ -71,7 +71,7 @@ pub(in crate::mempalace) fn kg_query(call: &Call<'_>) -> Outcome<Value> {
             answer.insert("candidates".into(), others.collect());
         }
     }
-    warn(&mut answer, &warnings);
+    warn(call, &mut answer, &warnings);
     Ok(answer)
 }
 
