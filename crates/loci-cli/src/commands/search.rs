@@ -71,13 +71,11 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     let report = &answer.mined;
     if report.stopped {
         let note = "reading was stopped: the answer is from what was read so far";
-        reply.notes.push(note.into());
+        reply.note([note]);
     }
-    reply
-        .notes
-        .extend(report.warnings.iter().flat_map(hint::lines));
-    reply.notes.extend(mined_note(report));
-    reply.notes.extend(mining::failures(report));
+    reply = reply.warnings(&report.warnings);
+    reply.note(mined_note(report));
+    reply.note(mining::failures(report));
     Ok(reply)
 }
 
@@ -96,30 +94,7 @@ fn reply(
 ) -> Result<Reply> {
     let mut text = shown(printer, answer, origin);
     if let Some(explanation) = &answer.explain {
-<<<<<<< HEAD
         text.push_str(&explained(printer, explanation));
-=======
-        text.push_str(&explained(session.printer, explanation));
-    }
-    let reply = match &mined {
-        Some(mined) => Reply::new(
-            &MinedAnswer {
-                answer: &answer,
-                mined,
-            },
-            text,
-        )?,
-        None => Reply::new(&answer, text)?,
-    };
-    let mut reply = reply.warnings(&answer.warnings);
-    if let Some(report) = &mined {
-        if report.stopped {
-            reply.note(["the mine was stopped: the answer is from what is there so far"]);
-        }
-        reply = reply.warnings(&report.warnings);
-        reply.note(mined_note(report));
-        reply.note(mining::failures(report));
->>>>>>> main
     }
     let reply = Reply::new(json, text)?.warnings(&answer.warnings);
     Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))
