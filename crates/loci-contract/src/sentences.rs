@@ -401,6 +401,7 @@ macro_rules! __sentences {
             view "16.12" s16_12_the_error_of_the_work_is_the_error_of_the_call read;
             view "16.13" s16_13_facets_of_a_view_are_counted_over_its_selection read;
             recall "16.14" s16_14_a_noted_access_counts_once_the_palace_was_let_go;
+            view "16.15" s16_15_a_view_counts_outside_of_its_selection read;
             relations "17.1" s17_1_a_fact_comes_back_with_everything_it_was_given;
             relations "17.2" s17_2_a_fact_without_an_id_is_kept_under_its_key;
             relations "17.3" s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first;
