@@ -102,7 +102,7 @@ pub use loci_mine::talk::recognise as recognise_conversation;
 pub use loci_mine::walk::{FollowLinks, Rules};
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    AllowedRoots, DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, OtherMachine,
+    AllowedRoots, DistinctWing, Failure, Gone, GoneReason, Manner, Meter, Options as MineOptions, OtherMachine,
     Reading, Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
