@@ -58,6 +58,7 @@ pub mod reembed;
 pub mod repair;
 pub mod rescue;
 pub mod restore;
+pub mod rewrite;
 pub mod runs;
 pub mod search;
 mod secrets;
