@@ -4,12 +4,12 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::path_text::{serialize_optional_path, serialize_path};
 
 /// Something that can be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Advice {
@@ -99,6 +99,24 @@ pub enum Advice {
     AllowAgain,
     /// Choose what an import does with drawers that differ.
     ChooseOnConflict,
+    /// Mine one file as it is now.
+    MineFile {
+        /// The file.
+        #[serde(serialize_with = "serialize_path")]
+        path: PathBuf,
+    },
+    /// Mine the transcripts of the agents on this machine.
+    MineAgents,
+    /// Choose another name for the MCP server.
+    NameServer,
+    /// Replace the file that is there.
+    Overwrite,
+    /// Replace the palace that is there; it is kept under another name.
+    ReplacePalace,
+    /// Move records that have no vector into a file.
+    SetRecordsAside,
+    /// Name a palace: there is no usual place for one.
+    NamePalace,
     /// Repair a ChromaDB directory in place.
     RepairChroma,
     /// Quarantine with a copy of the vectors, or repair the ChromaDB directory in place later.
