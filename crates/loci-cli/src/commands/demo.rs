@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use loci_palace::add::{self, Drawer, Duplicates};
 use loci_palace::query::{self, Input};
 use loci_palace::{
-    Batch, Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning,
-    verify,
+    Collection, DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning, verify,
 };
 use serde::{Deserialize, Serialize};
 
@@ -92,8 +92,8 @@ pub(crate) fn run(session: &Session<'_>) -> Result<Reply> {
     let mut time = Milliseconds::default();
 
     let palace = Palace::open(&path, &session.options(true))?;
-    let drawers = palace.collection(DEFAULT_COLLECTION, true)?;
-    timed(&mut time.store, || store(drawers.as_ref(), &data))?;
+    timed(&mut time.store, || store(&palace, &data))?;
+    let drawers = palace.collection(DEFAULT_COLLECTION, false)?;
     timed(&mut time.index, || reindex(drawers.as_ref()))?;
     let (before, _) = timed(&mut time.search, || search(&palace, &data))?;
     let mut questions = Vec::new();
@@ -150,22 +150,27 @@ fn timed<T>(milliseconds: &mut f64, work: impl FnOnce() -> Result<T>) -> Result<
     Ok(result)
 }
 
-fn store(collection: &dyn Collection, data: &Data) -> Result<()> {
-    let mut metadatas = Vec::with_capacity(data.passages.len());
+fn store(palace: &Palace, data: &Data) -> Result<()> {
+    let mut drawers = Vec::with_capacity(data.passages.len());
     for passage in &data.passages {
         let metadata = serde_json::json!({
             "wing": "loci",
             "source_file": passage.source,
             "heading": passage.heading,
         });
-        metadatas.push(Metadata::from_json(&metadata)?);
+        drawers.push(Drawer {
+            id: Some(passage.id.clone()),
+            text: Some(passage.text.clone()),
+            metadata: Metadata::from_json(&metadata)?,
+            vector: Some(passage.vector.clone()),
+            facts: Vec::new(),
+        });
     }
-    let passages = data.passages.iter();
-    let batch = Batch::new(passages.clone().map(|passage| passage.id.as_str()))
-        .documents(passages.clone().map(|passage| passage.text.as_str()))
-        .metadatas(metadatas)
-        .embeddings(passages.map(|passage| passage.vector.clone()));
-    collection.add(&batch)?;
+    palace.add(&add::Request {
+        drawers,
+        duplicates: Duplicates::Add,
+        ..add::Request::default()
+    })?;
     Ok(())
 }
 
