@@ -21,7 +21,8 @@ mod signature;
 mod transcript;
 mod wake;
 
-use serde::{Deserialize, Serialize};
+use loci_palace::Advice;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::home::Home;
 
@@ -42,8 +43,21 @@ pub struct HookRun {
     pub ok: bool,
     /// What it did, or why not.
     pub note: String,
+    /// What can be done about it. A program of another version may have written advice that this one
+    /// does not know; that is left out.
+    #[serde(
+        default,
+        deserialize_with = "known_advice",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub advice: Option<Advice>,
     /// How long it took.
     pub milliseconds: u64,
+}
+
+fn known_advice<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Advice>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// The last call of each hook of each harness, and the last that failed. Reads only.

@@ -71,7 +71,43 @@ pub struct AgentState {
     /// Whether MemPalace's server or hooks are in them.
     pub mempalace: bool,
     /// What to do about it, if anything.
-    pub advice: Option<String>,
+    #[serde(rename = "remedy", skip_serializing_if = "Option::is_none")]
+    pub advice: Option<WiringAdvice>,
+}
+
+/// What to do about the wiring of an agent. Front ends have the words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum WiringAdvice {
+    /// Correct the configuration file by hand.
+    CorrectFile {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Connect the agent again: its entries run another program, or some are missing.
+    ConnectAgain {
+        /// The agent.
+        agent: &'static str,
+        /// Whether its hooks are wired.
+        hooks: bool,
+    },
+    /// Replace MemPalace's entries.
+    ReplaceMempalace {
+        /// The agent.
+        agent: &'static str,
+    },
+    /// Connect the agent.
+    Connect {
+        /// The agent.
+        agent: &'static str,
+        /// Whether it has hooks.
+        hooks: bool,
+    },
+    /// Add its hooks.
+    AddHooks {
+        /// The agent.
+        agent: &'static str,
+    },
 }
 
 /// What an entry for Loci runs.

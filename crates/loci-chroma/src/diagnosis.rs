@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use loci_core::Result;
 
 use crate::directory::{DATABASE, DRIFT, Directory, INDEX_DATA};
-use crate::finding::{Finding, Severity, counted};
+use crate::finding::{Finding, Fix, Severity, counted};
 use crate::openers;
 use crate::snapshot::Access;
 use crate::survey::Survey;
@@ -119,7 +119,7 @@ fn whole(directory: &Directory, surveys: &[Survey]) -> Result<Vec<Finding>> {
 
 fn database(directory: &Directory, found: &mut Vec<Finding>) {
     let snapshot = directory.snapshot();
-    let repair = format!("loci repair --chroma {}", directory.quoted_path());
+    let repair = Fix::repair(directory.path());
     match snapshot.access() {
         Access::Salvaged(rebuilt) => {
             found.push(

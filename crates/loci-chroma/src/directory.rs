@@ -7,7 +7,6 @@ use loci_core::{Error, Result};
 
 use crate::catalog::{Catalog, CollectionRow, Version};
 use crate::lost_rows::{Candidate, LostRows};
-use crate::quoting::shell_quoted;
 use crate::snapshot::Snapshot;
 use crate::tables::TABLES;
 
@@ -84,11 +83,6 @@ impl Directory {
     /// Texts that may belong to records whose rows are gone.
     pub fn candidates(&self) -> Result<&[Candidate]> {
         Ok(&self.lost_rows()?.candidates)
-    }
-
-    /// Its path as a shell takes it.
-    pub(crate) fn quoted_path(&self) -> String {
-        shell_quoted(&self.path)
     }
 
     /// Names of directories beside the database that hold index files, sorted.

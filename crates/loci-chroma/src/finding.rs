@@ -1,7 +1,9 @@
 //! What a diagnosis says: one finding per thing that is wrong or worth knowing.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
+use loci_core::serialize_path;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -122,6 +124,49 @@ impl Serialize for FindingCode {
     }
 }
 
+/// What repairs a finding. Each front end has its own words for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Fix {
+    /// Repair the ChromaDB directory in place.
+    RepairInPlace {
+        /// The directory.
+        #[serde(serialize_with = "serialize_path")]
+        #[schemars(with = "String")]
+        path: PathBuf,
+    },
+    /// Import what can be read into a palace of Loci.
+    Import {
+        /// The directory or file.
+        #[serde(serialize_with = "serialize_path")]
+        #[schemars(with = "String")]
+        path: PathBuf,
+    },
+    /// Put a backup of a file in its place.
+    PutBackUpInPlace {
+        /// The name of the file.
+        file: String,
+    },
+    /// Make the files readable for this user, then diagnose again.
+    MakeReadable,
+}
+
+impl Fix {
+    /// Repair the ChromaDB directory at `path` in place.
+    pub fn repair(path: &Path) -> Self {
+        Self::RepairInPlace {
+            path: path.to_owned(),
+        }
+    }
+
+    /// Import what can be read at `path`.
+    pub fn import(path: &Path) -> Self {
+        Self::Import {
+            path: path.to_owned(),
+        }
+    }
+}
+
 /// One thing that was found. `code` is stable; everything else is for people and may be reworded.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
@@ -141,9 +186,9 @@ pub struct Finding {
     pub evidence: Map<String, Value>,
     /// What the program that owns the files will do with it.
     pub consequence: String,
-    /// The command that mends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
+    /// What repairs it.
+    #[serde(rename = "remedy", skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
 }
 
 /// Entries of a list in the evidence at most; the count beside it says how many there are.
@@ -206,10 +251,10 @@ impl Finding {
         self
     }
 
-    /// Says which command mends it.
+    /// Names what repairs it.
     #[must_use]
-    pub fn fix(mut self, command: impl Into<String>) -> Self {
-        self.fix = Some(command.into());
+    pub fn fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
         self
     }
 }

@@ -34,7 +34,7 @@ pub use backend::{BACKEND_NAME, ChromaBackend, KnownEmbedders};
 pub use catalog::{CollectionRow, Version};
 pub use diagnosis::{Diagnosis, STALE};
 pub use directory::{DATABASE, Directory};
-pub use finding::{Finding, FindingCode, SAMPLE, Severity};
+pub use finding::{Finding, FindingCode, Fix, SAMPLE, Severity};
 pub use lost_rows::{Candidate, Evidence};
 pub use openers::Opener;
 pub use quarantine::{QuarantineOptions, QuarantineReport, Quarantined, quarantine};

@@ -1,10 +1,13 @@
-//! What a user of the command line can do about a warning or an error: the only place that turns
-//! advice of the libraries into commands and flags.
+//! What a user of the command line can do about a warning, an error, a finding or a missing hit: the
+//! only place that turns advice of the libraries into commands and flags.
 
+use loci_agents::wiring::WiringAdvice;
+use loci_palace::why_not::{Condition, Remedy, Words};
 use loci_palace::{
-    Advice, Capabilities, Error, Warning, message_line, quoted_list, quoted_unless_plain,
-    shell_quoted,
+    Advice, Capabilities, Error, Fix, ForeignFinding, Warning, message_line, quoted, quoted_list,
+    quoted_unless_plain, shell_quoted,
 };
+use serde_json::Value;
 
 /// What the backend of the palace offers; nothing if no palace was opened. Advice that needs more is
 /// left out.
@@ -58,6 +61,50 @@ pub(crate) fn with_hints<'a>(
     json
 }
 
+/// What repairs a finding about the files of another program.
+pub(crate) fn of_fix(fix: &Fix) -> String {
+    match fix {
+        Fix::RepairInPlace { path } => format!("loci repair --chroma {}", shell_quoted(path)),
+        Fix::Import { path } => format!("loci import {}", shell_quoted(path)),
+        Fix::PutBackUpInPlace { file } => {
+            format!("put a backup of {} in its place", quoted(file))
+        }
+        Fix::MakeReadable => "make the files readable for you, then `loci doctor` again".into(),
+    }
+}
+
+/// Gives each finding of a JSON list its `fix` in words. `list` is what became of `findings`.
+pub(crate) fn add_fixes(list: Option<&mut Value>, findings: &[ForeignFinding]) {
+    let list = list.and_then(Value::as_array_mut).into_iter().flatten();
+    for (object, finding) in list.zip(findings) {
+        if let (Some(object), Some(fix)) = (object.as_object_mut(), &finding.fix) {
+            object.insert("fix".into(), of_fix(fix).into());
+        }
+    }
+}
+
+/// What to do about the wiring of an agent.
+pub(crate) fn of_wiring(advice: &WiringAdvice) -> String {
+    let with_hooks = |hooks: bool| if hooks { " --hooks" } else { "" };
+    match advice {
+        WiringAdvice::CorrectFile { problem } => format!("correct the file by hand: {problem}"),
+        WiringAdvice::ConnectAgain { agent, hooks } => format!(
+            "run `loci connect {agent}{}`, which writes its entries again",
+            with_hooks(*hooks)
+        ),
+        WiringAdvice::ReplaceMempalace { agent } => format!(
+            "MemPalace is wired too; `loci connect {agent} --replace-mempalace` puts Loci in its place"
+        ),
+        WiringAdvice::Connect { agent, hooks } => format!(
+            "run `loci connect {agent}{}` to wire it",
+            with_hooks(*hooks)
+        ),
+        WiringAdvice::AddHooks { agent } => {
+            format!("run `loci connect {agent} --hooks` for its hooks")
+        }
+    }
+}
+
 /// Advice as commands and flags; nothing if no command helps.
 pub(crate) fn words(advice: &Advice) -> Option<String> {
     let words = match advice {
@@ -104,6 +151,17 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             quoted_unless_plain(collection)
         ),
         Advice::Verify => "`loci verify --deep` tells more".into(),
+        Advice::MineFile { path } => {
+            format!("`loci mine {}` reads it as it is now", shell_quoted(path))
+        }
+        Advice::MineAgents => "`loci mine --agents` reads the transcripts that Loci knows".into(),
+        Advice::NameServer => "choose another name with `--name`".into(),
+        Advice::Overwrite => "`--force` replaces it".into(),
+        Advice::ReplacePalace => "`--replace` sets the palace that is there aside".into(),
+        Advice::SetRecordsAside => {
+            "`--set-aside` moves its records without a vector into a file instead".into()
+        }
+        Advice::NamePalace => "name a palace with `--palace` or `LOCI_PALACE`".into(),
         Advice::Repair => {
             "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
         }
@@ -145,6 +203,58 @@ fn argument(id: &str) -> String {
         format!(" {id}")
     } else {
         String::new()
+    }
+}
+
+/// The words of `loci why-not`: flags and commands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flags;
+
+impl Words for Flags {
+    fn condition(&self, condition: &Condition) -> String {
+        match condition {
+            Condition::Wing => "`--wing`".into(),
+            Condition::Room => "`--room`".into(),
+            Condition::Source => "`--source`".into(),
+            Condition::Key { key } => format!("the condition on {}", quoted(key)),
+            Condition::Metadata => "the condition `--where`".into(),
+            Condition::Text => "the condition `--where-document`".into(),
+            Condition::Since => "`--since`".into(),
+            Condition::Before => "`--before`".into(),
+            Condition::Period => "`--since` and `--before`".into(),
+            Condition::Ids => "the list of ids".into(),
+        }
+    }
+
+    fn remedy(&self, remedy: &Remedy, id: &str) -> String {
+        match remedy {
+            Remedy::DropCondition { condition } => {
+                format!("search without {}", self.condition(condition))
+            }
+            Remedy::UseItsWords => "ask with words that stand in it".into(),
+            Remedy::EmbedIt => "give it a vector: `loci reembed --model static`".into(),
+            Remedy::AllowDistance => "raise or leave out `--max-distance`".into(),
+            Remedy::MoreHits { k } => format!("ask for more hits: `-k {k}` brings it in"),
+            Remedy::NoNumberOfHits { most } => {
+                format!("more hits do not bring it in, up to {most}")
+            }
+            Remedy::AllowSameSource => "leave out `--by-source`".into(),
+            Remedy::RaiseBudget => "raise or leave out `--budget`".into(),
+            Remedy::ReadDrawer => format!("read it with `loci get{}`", argument(id)),
+            Remedy::WordsFitLess => "its words fit less: name words that stand in it".into(),
+            Remedy::SourceFitsLess => "its source fits less: name what its source is about, \
+                 or search within it with `--source`"
+                .into(),
+            Remedy::MeaningFitsLess => {
+                "its meaning fits less: put the question closer to its text".into()
+            }
+            Remedy::NameSpeaker => "name who speaks in it".into(),
+            Remedy::NameDate => "name its date".into(),
+        }
+    }
+
+    fn max_distance(&self) -> &'static str {
+        "`--max-distance`"
     }
 }
 

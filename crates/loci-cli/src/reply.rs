@@ -2,6 +2,7 @@
 
 use loci_palace::{Error, MaskTally, Warning, describe_masked};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::failure::{Exit, Result};
 use crate::hint::{self, Offered};
@@ -26,13 +27,22 @@ pub(crate) enum Note {
     Warning(Warning),
 }
 
+/// An answer as a JSON value, to which a front end adds words.
+pub(crate) fn json_of(answer: &impl Serialize) -> Result<Value> {
+    Ok(serde_json::to_value(answer).map_err(|error| not_json(&error))?)
+}
+
+fn not_json(error: &serde_json::Error) -> Error {
+    Error::Internal {
+        doing: "writing the answer as JSON".into(),
+        detail: error.to_string(),
+    }
+}
+
 impl Reply {
     /// An answer with its two forms.
     pub(crate) fn new(json: &impl Serialize, text: impl Into<String>) -> Result<Self> {
-        let json = serde_json::to_string(json).map_err(|error| Error::Internal {
-            doing: "writing the answer as JSON".into(),
-            detail: error.to_string(),
-        })?;
+        let json = serde_json::to_string(json).map_err(|error| not_json(&error))?;
         Ok(Self {
             json,
             text: text.into(),

@@ -405,6 +405,7 @@ macro_rules! __sentences {
             recall "16.14" s16_14_a_noted_access_counts_once_the_palace_was_let_go;
             view "16.15" s16_15_how_rare_a_term_is_counts_over_the_whole_palace read;
             view "16.16" s16_16_a_record_of_another_collection_is_never_found_here read;
+            view "16.17" s16_17_a_view_counts_outside_of_its_selection read;
             relations "17.1" s17_1_a_fact_comes_back_with_everything_it_was_given;
             relations "17.2" s17_2_a_fact_without_an_id_is_kept_under_its_key;
             relations "17.3" s17_3_adding_a_fact_twice_adds_it_once_and_keeps_the_first;

@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::capability::{Capabilities, Capability};
 use crate::path_text::{serialize_optional_path, serialize_path};
 
 /// Something that can be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Advice {
@@ -112,6 +112,24 @@ pub enum Advice {
     AllowAgain,
     /// Choose what an import does with drawers that differ.
     ChooseOnConflict,
+    /// Mine one file as it is now.
+    MineFile {
+        /// The file.
+        #[serde(serialize_with = "serialize_path")]
+        path: PathBuf,
+    },
+    /// Mine the transcripts of the agents on this machine.
+    MineAgents,
+    /// Choose another name for the MCP server.
+    NameServer,
+    /// Replace the file that is there.
+    Overwrite,
+    /// Replace the palace that is there; it is kept under another name.
+    ReplacePalace,
+    /// Move records that have no vector into a file.
+    SetRecordsAside,
+    /// Name a palace: there is no usual place for one.
+    NamePalace,
     /// Repair a ChromaDB directory in place.
     RepairChroma,
     /// Quarantine with a copy of the vectors, or repair the ChromaDB directory in place later.
@@ -133,7 +151,7 @@ impl Advice {
     fn needs(&self) -> Option<Capability> {
         Some(match self {
             Self::CreatePalace | Self::CreatePalaceHere | Self::AddDrawers => Capability::Writing,
-            Self::ListRuns => Capability::Mining,
+            Self::ListRuns | Self::MineFile { .. } | Self::MineAgents => Capability::Mining,
             Self::ShowSplit => Capability::Projects,
             Self::QueryFacts => Capability::Relations,
             Self::UsePinnedEmbedder { .. }
@@ -142,7 +160,7 @@ impl Advice {
             | Self::AddModelThenReembed { .. } => Capability::Reembedding,
             Self::Verify => Capability::Verification,
             Self::Repair | Self::RebuildIndex => Capability::Repair,
-            Self::BackUp => Capability::Backups,
+            Self::BackUp | Self::ReplacePalace => Capability::Backups,
             Self::ListCollections => Capability::Status,
             Self::NameAnotherPalace
             | Self::NameCollection { .. }
@@ -156,6 +174,10 @@ impl Advice {
             | Self::KeepVectors { .. }
             | Self::AllowAgain
             | Self::ChooseOnConflict
+            | Self::NameServer
+            | Self::Overwrite
+            | Self::SetRecordsAside
+            | Self::NamePalace
             | Self::RepairChroma
             | Self::KeepChromaVectors => return None,
         })

@@ -4,6 +4,7 @@
 pub mod forgotten;
 pub mod marks;
 pub mod matching;
+pub mod undoing;
 
 use std::fmt;
 use std::sync::Arc;

@@ -96,7 +96,8 @@ pub use result::{
     QueryResult, WriteResult,
 };
 pub use search_view::{
-    CandidateQuery, Candidates, ForeignVectors, PassageSummary, Postings, Recalled, SearchView,
-    SourceLimits, SourcePassages, SpaceVector, Statistics, Surroundings, TermQuery, ViewRequest,
+    CandidateQuery, Candidates, ForeignVectors, Outside, OutsideQuery, PassageSummary, Postings,
+    Recalled, SearchView, SourceLimits, SourcePassages, SpaceVector, Statistics, Surroundings,
+    TermQuery, ViewRequest,
 };
 pub use warning::Warning;

@@ -214,4 +214,27 @@ pub trait SearchView {
     /// Drawers of the selection per value of each of these metadata keys, as
     /// [`crate::Collection::facet_counts`] counts them. Only asked if a search found too little.
     fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>>;
+    /// What there is outside of the selection. Only asked if the selection admits nothing.
+    fn outside(&mut self, query: &OutsideQuery<'_>) -> Result<Outside>;
+}
+
+/// What is asked about a collection whose selection admits nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct OutsideQuery<'a> {
+    /// Metadata keys whose values are counted over the whole collection.
+    pub keys: &'a [String],
+    /// Values of each key at most.
+    pub limit: usize,
+    /// Selections whose drawers are counted, each by itself.
+    pub selections: &'a [Selection],
+}
+
+/// The answer to an [`OutsideQuery`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outside {
+    /// Drawers of the collection per value of each key, as [`crate::Collection::facet_counts`] counts
+    /// them.
+    pub facets: Vec<FacetCounts>,
+    /// Drawers that each selection admits, as [`crate::Collection::count_selected`] counts them.
+    pub counts: Vec<u64>,
 }

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use loci_core::{Error, Result};
+use loci_core::{Advice, Error, Result};
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -203,8 +203,9 @@ fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
 
 fn exists(path: &Path) -> Error {
     Error::Conflict {
-        what: format!("`{}` exists; pass `--force` to replace it", path.display()),
+        what: format!("`{}` exists", path.display()),
     }
+    .advise(Advice::Overwrite)
 }
 
 impl Write for Output {

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use loci_chroma::{Access, Finding, SAMPLE, Severity, Snapshot};
-
-use loci_chroma::shell_quoted;
+use loci_chroma::{Access, Finding, Fix, SAMPLE, Severity, Snapshot};
 
 /// What SQLite's own check and the salvage found. `program` is who owns the file.
 pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
@@ -59,11 +57,11 @@ pub(crate) fn damage(snapshot: &Snapshot, program: &str) -> Vec<Finding> {
     findings
 }
 
-/// Importing is what mends everything that is worse than a note.
+/// Importing repairs everything that is worse than a note.
 pub(crate) fn fixed_by_import(path: &Path, findings: &mut [Finding]) {
     for finding in findings {
         if finding.severity > Severity::Note && finding.fix.is_none() {
-            finding.fix = Some(format!("loci import {}", shell_quoted(path)));
+            finding.fix = Some(Fix::import(path));
         }
     }
 }

@@ -3,7 +3,10 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::{Advice, Capabilities, Capability, Error, Warning, message_line, quoted_list};
+use loci_palace::why_not::{Condition, Remedy, Words};
+use loci_palace::{
+    Advice, Capabilities, Capability, Error, Warning, message_line, quoted, quoted_list,
+};
 use serde_json::{Value, json};
 
 /// The names under which tools are known to the agent.
@@ -77,6 +80,18 @@ impl Hints {
     }
 }
 
+/// Gives each warning of a list the data that its library type has. `list` is what became of
+/// `warnings`.
+pub(crate) fn add_data(list: &mut Value, warnings: &[Warning]) {
+    let list = list.as_array_mut().into_iter().flatten();
+    for (object, warning) in list.zip(warnings) {
+        let typed = json!(warning);
+        if let (Some(object), Some(data)) = (object.as_object_mut(), typed.get("data")) {
+            object.insert("data".into(), data.clone());
+        }
+    }
+}
+
 /// Advice as tools; nothing if no tool helps.
 fn words(advice: &Advice, tools: Tools) -> Option<String> {
     let words = match (advice, tools) {
@@ -123,6 +138,58 @@ fn general(advice: &Advice) -> Option<String> {
         _ => return None,
     };
     Some(words.to_owned())
+}
+
+/// The words of `loci_why_not`: arguments of `loci_search` and names of tools.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arguments;
+
+impl Words for Arguments {
+    fn condition(&self, condition: &Condition) -> String {
+        match condition {
+            Condition::Wing => "`wing`".into(),
+            Condition::Room => "`room`".into(),
+            Condition::Source => "`source`".into(),
+            Condition::Key { key } => format!("the condition on {}", quoted(key)),
+            Condition::Metadata => "the condition on metadata".into(),
+            Condition::Text => "the condition on the text".into(),
+            Condition::Since => "`since`".into(),
+            Condition::Before => "`before`".into(),
+            Condition::Period => "`since` and `before`".into(),
+            Condition::Ids => "the list of ids".into(),
+        }
+    }
+
+    fn remedy(&self, remedy: &Remedy, _: &str) -> String {
+        match remedy {
+            Remedy::DropCondition { condition } => {
+                format!("search without {}", self.condition(condition))
+            }
+            Remedy::UseItsWords => "ask with words that stand in it".into(),
+            Remedy::EmbedIt => "the owner of this memory can embed its texts again".into(),
+            Remedy::AllowDistance => "allow a greater distance".into(),
+            Remedy::MoreHits { k } => format!("ask for more hits: `k` = {k} brings it in"),
+            Remedy::NoNumberOfHits { most } => {
+                format!("more hits do not bring it in, up to {most}")
+            }
+            Remedy::AllowSameSource => "allow several hits of one source".into(),
+            Remedy::RaiseBudget => "raise or leave out `budget`".into(),
+            Remedy::ReadDrawer => "read it with `loci_get`".into(),
+            Remedy::WordsFitLess => "its words fit less: name words that stand in it".into(),
+            Remedy::SourceFitsLess => "its source fits less: name what its source is about, \
+                 or search within it with `source`"
+                .into(),
+            Remedy::MeaningFitsLess => {
+                "its meaning fits less: put the question closer to its text".into()
+            }
+            Remedy::NameSpeaker => "name who speaks in it".into(),
+            Remedy::NameDate => "name its date".into(),
+        }
+    }
+
+    fn max_distance(&self) -> &'static str {
+        "the search allows"
+    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,18 @@ pub(crate) fn recalled(answer: &impl Serialize, warnings: &[Warning]) -> Result<
     value_of(Some(NOTICE), answer, warnings)
 }
 
+/// The same, with the typed data of warnings. Only for warnings that repeat what the caller said:
+/// stored names could hold words that read like orders.
+pub(crate) fn structured_with_data(
+    answer: &impl Serialize,
+    warnings: &[Warning],
+) -> Result<Content> {
+    Ok(Content {
+        with_data: true,
+        ..value_of(None, answer, warnings)?
+    })
+}
+
 fn value_of(
     about: Option<&'static str>,
     answer: &impl Serialize,
@@ -42,6 +54,7 @@ fn value_of(
     Ok(Content {
         value,
         warnings: warnings.to_vec(),
+        with_data: false,
     })
 }
 
@@ -63,7 +76,7 @@ mod tests {
             ("loci_forget", schema_for!(forget::Answer)),
             ("loci_list", schema_for!(list::Answer)),
             ("loci_duplicates", schema_for!(check_duplicate::Answer)),
-            ("loci_why_not", schema_for!(why_not::Answer)),
+            ("loci_why_not", schema_for!(why_not::Worded)),
         ];
         // Without arguments, `loci_list` answers with the status instead.
         let of_status = ["wings", "rooms"];

@@ -10,7 +10,7 @@ use loci_palace::{Capability, Error, Palace, Result, SecretPolicy, Warning};
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::hint::{Hints, Tools};
+use crate::hint::{self, Hints, Tools};
 use crate::house::House;
 use crate::mine_roots::MineRoots;
 
@@ -84,6 +84,8 @@ pub(crate) struct Answer {
     pub(crate) links: Vec<DrawerLink>,
     /// What the answer warns of; [`Answer::hinted`] writes it.
     warnings: Vec<Warning>,
+    /// Whether warnings are written with their typed data.
+    with_data: bool,
 }
 
 /// A structured answer with its warnings.
@@ -91,6 +93,8 @@ pub(crate) struct Answer {
 pub(crate) struct Content {
     pub(crate) value: Value,
     pub(crate) warnings: Vec<Warning>,
+    /// Whether warnings are written with their typed data.
+    pub(crate) with_data: bool,
 }
 
 impl From<Value> for Content {
@@ -98,6 +102,7 @@ impl From<Value> for Content {
         Self {
             value,
             warnings: Vec::new(),
+            with_data: false,
         }
     }
 }
@@ -194,12 +199,17 @@ pub(crate) fn cancelled() -> Error {
 impl Answer {
     /// An answer of both forms.
     pub(crate) fn new(content: impl Into<Content>, text: impl Into<String>) -> Self {
-        let Content { value, warnings } = content.into();
+        let Content {
+            value,
+            warnings,
+            with_data,
+        } = content.into();
         Self {
             structured: value,
             text: text.into(),
             links: Vec::new(),
             warnings,
+            with_data,
         }
     }
 
@@ -209,6 +219,9 @@ impl Answer {
         let warnings = std::mem::take(&mut self.warnings);
         if let Some(listed) = self.structured.get_mut("warnings") {
             *listed = hints.warnings(&warnings);
+            if self.with_data {
+                hint::add_data(listed, &warnings);
+            }
         }
         let lines = hints.lines(&warnings);
         if !lines.is_empty() && !self.text.is_empty() && !self.text.ends_with('\n') {

@@ -1,4 +1,5 @@
-//! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole tree is missing.
+//! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole
+//! tree is missing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -20,13 +21,33 @@ const BRAKE_PERCENT: u64 = 50;
 /// So few files are removed without a look at the whole.
 pub const BRAKE_FILES: u64 = 10;
 
+/// Why a source would go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GoneReason {
+    /// Its file does not exist.
+    Deleted,
+    /// Its file exists, and a rule leaves it out now.
+    Ignored,
+}
+
+impl GoneReason {
+    /// The word that is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
 /// A source whose file is gone or is not to be mined any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gone {
     /// Its name.
     pub name: String,
-    /// `deleted` or `ignored`.
-    pub why: &'static str,
+    /// Why it would go.
+    pub why: GoneReason,
     /// Drawers that would go.
     pub drawers: u64,
 }
@@ -103,27 +124,27 @@ impl Sweep<'_> {
             }
             swept.sources += 1;
             let why = if is_gone(&record.name) {
-                "deleted"
+                Some(GoneReason::Deleted)
             } else if self.ignored
                 && record.kind == FILE
                 && self.roots.contains(&record.root)
                 && met.leaves_out(&record.name)
             {
-                "ignored"
+                Some(GoneReason::Ignored)
             } else {
-                ""
+                None
             };
             if record.kind == CONVERSATION && !self.conversations {
-                swept.kept_conversations += u64::from(!why.is_empty());
+                swept.kept_conversations += u64::from(why.is_some());
                 return Ok(());
             }
             if let Some((all, gone)) = per_root.get_mut(at) {
                 *all += 1;
-                *gone += u64::from(!why.is_empty());
+                *gone += u64::from(why.is_some());
             }
-            if why.is_empty() {
+            let Some(why) = why else {
                 return Ok(());
-            }
+            };
             swept.gone.push(Gone {
                 name: record.name,
                 why,
@@ -147,7 +168,7 @@ impl Sweep<'_> {
         }
         for gone in &swept.gone {
             // It may have come back since we looked.
-            if gone.why == "deleted" && !is_gone(&gone.name) {
+            if gone.why == GoneReason::Deleted && !is_gone(&gone.name) {
                 continue;
             }
             swept.removed +=

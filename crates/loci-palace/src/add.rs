@@ -17,7 +17,8 @@ use loci_core::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub(crate) use self::similar::{Candidate, SimilarSearch};
+pub(crate) use self::similar::{Candidate, Compared, SimilarSearch};
+use self::similar::{Found, Target};
 use crate::detail::{Detail, Flag, estimate, flags_of};
 use crate::palace::{DEFAULT_COLLECTION, Memory, Palace};
 use crate::secrets::{Tally, mask_fact, mask_metadata, merge};
@@ -235,9 +236,9 @@ impl Palace {
             replace_taken(drawers, &mut ids, memory.collection.as_ref())?;
         }
         let (similar, embedded) = match request.duplicates {
-            Duplicates::Add => (vec![Vec::new(); drawers.len()], None),
+            Duplicates::Add => (vec![Found::default(); drawers.len()], None),
             Duplicates::Skip | Duplicates::SkipNear => {
-                compared(drawers, &memory, request.threshold, &mut answer.warnings)
+                compared(drawers, &memory, request, &mut answer.warnings)
             }
         };
         answer.drawers = judged(drawers, &ids, similar, request);
@@ -394,16 +395,28 @@ fn with_vectors(
 fn compared(
     drawers: &[Drawer],
     memory: &Memory,
-    threshold: f32,
+    request: &Request,
     warnings: &mut Vec<Warning>,
-) -> (Vec<Vec<Candidate>>, Option<Vec<Vec<f32>>>) {
-    let texts: Vec<&str> = drawers
-        .iter()
-        .filter_map(|drawer| drawer.text.as_deref())
-        .collect();
-    let mut search = SimilarSearch::new(memory, threshold);
+) -> (Vec<Found>, Option<Vec<Vec<f32>>>) {
+    let with_text = drawers.iter().filter_map(|drawer| {
+        let target = Target {
+            wing: wing_of(&drawer.metadata),
+            id: drawer.id.as_deref(),
+        };
+        let text = drawer.text.as_deref()?;
+        Some(Compared {
+            text,
+            target: Some(target),
+        })
+    });
+    let compared: Vec<Compared<'_>> = with_text.collect();
+    let texts: Vec<&str> = compared.iter().map(|compared| compared.text).collect();
+    let mut search = SimilarSearch::new(memory, request.threshold);
+    if request.duplicates == Duplicates::SkipNear {
+        search = search.with_near_duplicates();
+    }
     let looked = embedded(memory, &texts).and_then(|vectors| {
-        let similar = search.of(&texts, vectors.as_deref())?;
+        let similar = search.of(&compared, vectors.as_deref())?;
         Ok((similar, vectors))
     });
     warnings.append(&mut search.warnings);
@@ -411,7 +424,7 @@ fn compared(
         warnings.push(Warning::DuplicatesUnknown {
             problem: error.to_string(),
         });
-        (vec![Vec::new(); texts.len()], None)
+        (vec![Found::default(); texts.len()], None)
     });
     let mut similar = similar.into_iter();
     let of_drawer = |drawer: &Drawer| {
@@ -504,25 +517,15 @@ fn replace_taken(
 }
 
 /// What becomes of each, before anything is written.
-fn judged(
-    drawers: &[Drawer],
-    ids: &[String],
-    similar: Vec<Vec<Candidate>>,
-    request: &Request,
-) -> Vec<Added> {
+fn judged(drawers: &[Drawer], ids: &[String], found: Vec<Found>, request: &Request) -> Vec<Added> {
     let skip_near = request.duplicates == Duplicates::SkipNear;
     let mut earlier: HashMap<(&str, &str), String> = HashMap::new();
     let mut all = Vec::with_capacity(drawers.len());
-    for ((drawer, id), similar) in drawers.iter().zip(ids).zip(similar) {
+    for ((drawer, id), found) in drawers.iter().zip(ids).zip(found) {
         let wing = wing_of(&drawer.metadata);
         // A drawer of the same id is no duplicate: the write reports that the id exists.
-        let others = || {
-            similar
-                .iter()
-                .filter(|other| other.wing == wing && Some(&other.id) != drawer.id.as_ref())
-        };
-        let exact = others().find(|other| other.exact);
-        let near = others().next().filter(|_| skip_near);
+        let exact = found.in_wing.as_ref().filter(|other| other.exact);
+        let near = found.in_wing.as_ref().filter(|_| skip_near);
         let key = drawer.text.as_deref().map(|text| (wing, text));
         let key = key.filter(|_| request.duplicates != Duplicates::Add);
         let before = key.and_then(|key| earlier.get(&key).cloned());
@@ -536,7 +539,8 @@ fn judged(
             earlier.insert(key, id.clone());
         }
         let collection = &request.collection;
-        let similar = similar
+        let similar = found
+            .similar
             .into_iter()
             .map(|other| Similar::new(other, collection, request.detail));
         all.push(Added {

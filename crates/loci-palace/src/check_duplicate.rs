@@ -4,7 +4,7 @@ use loci_core::{Result, Warning, validate_collection_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::add::{NEAR_DUPLICATE, Similar, SimilarSearch, valid_threshold};
+use crate::add::{Compared, NEAR_DUPLICATE, Similar, SimilarSearch, valid_threshold};
 use crate::detail::{Detail, estimate};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 use crate::secrets::{Tally, mask_text};
@@ -71,9 +71,13 @@ impl Palace {
         let mut search = SimilarSearch::new(&memory, threshold);
         // What is stored is masked, so the text is looked for in that form.
         let text = mask_text(self.secrets(), &request.text, &mut Tally::new());
-        let found = search.of(&[text.as_ref()], None)?;
+        let compared = Compared {
+            text: text.as_ref(),
+            target: None,
+        };
+        let found = search.of(&[compared], None)?;
         answer.warnings.extend(search.warnings);
-        let similar = found.into_iter().flatten();
+        let similar = found.into_iter().flat_map(|found| found.similar);
         answer.similar = similar
             .map(|drawer| Similar::new(drawer, &request.collection, request.detail))
             .collect();

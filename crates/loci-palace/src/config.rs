@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_core::{Durability, Error, PalaceRef, Result, path_text};
+use loci_core::{Advice, Durability, Error, PalaceRef, Result, path_text};
 use loci_files::owner::with_owner;
 use serde::Deserialize;
 
@@ -156,10 +156,8 @@ pub(crate) fn data_directory() -> Result<PathBuf> {
     xdg("XDG_DATA_HOME", ".local/share")
         .map(|directory| directory.join("loci"))
         .ok_or_else(|| {
-            Error::invalid(
-                "palace",
-                "there is no home directory; name a palace with `--palace` or `LOCI_PALACE`",
-            )
+            Error::invalid("palace", "has no usual place: there is no home directory")
+                .advise(Advice::NamePalace)
         })
 }
 

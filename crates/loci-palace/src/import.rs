@@ -308,7 +308,7 @@ impl<'a> Import<'a> {
             self.report.lost.push(Loss {
                 line,
                 id: record.id,
-                reason: "its text was forgotten here; `--allow-again` takes it all the same".into(),
+                reason: "its text was forgotten here".into(),
             });
             return Ok(());
         }

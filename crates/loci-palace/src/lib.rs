@@ -58,6 +58,7 @@ pub mod reembed;
 pub mod repair;
 pub mod rescue;
 pub mod restore;
+pub mod rewrite;
 pub mod runs;
 pub mod search;
 pub mod search_files;
@@ -82,7 +83,7 @@ pub use fence::{Fence, ORDERS, instruction_like};
 pub use import::{Answer as ImportReport, Loss, OnConflict, RenamedWing, Request as ImportOptions};
 pub use links::Taxonomy;
 pub use location::{directory_of, palace_of, shown_location};
-pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Severity};
+pub use loci_chroma::{Finding as ForeignFinding, FindingCode, Fix, Severity};
 pub use loci_core::clock::new_id;
 pub use loci_core::*;
 pub use loci_embed::{
@@ -103,8 +104,8 @@ pub use loci_mine::talk::recognise as recognise_conversation;
 pub use loci_mine::walk::{FollowLinks, Rules};
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    AllowedRoots, DistinctWing, Failure, Gone, Manner, Meter, Options as MineOptions, OtherMachine,
-    Reading, Report as MineReport, Source, Swept, Tree,
+    AllowedRoots, DistinctWing, Failure, Gone, GoneReason, Manner, Meter, Options as MineOptions,
+    OtherMachine, Reading, Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
     ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, Step, TermInfo,

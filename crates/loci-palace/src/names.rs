@@ -1,29 +1,13 @@
 //! Names that drawers have under a metadata key, and how far a typed name is from them.
 
-use loci_core::{Collection, MetaValue, Result, Selection};
+use loci_core::{FacetCounts, MetaValue};
 
-use crate::palace::Palace;
-
-/// Values of a key that are compared at most.
-const MOST_VALUES: usize = 10_000;
-
-impl Palace {
-    /// Values of a metadata key that drawers have, the nearest to `name` first.
-    pub fn nearest_values(
-        &self,
-        collection: &dyn Collection,
-        key: &str,
-        name: &str,
-    ) -> Result<Vec<String>> {
-        let facets = collection.facet_counts(key, &Selection::all(), MOST_VALUES)?;
-        let mut values: Vec<String> = facets
-            .values
-            .iter()
-            .map(|(value, _)| display(value))
-            .collect();
-        values.sort_by_cached_key(|value| (distance(name, value), value.clone()));
-        Ok(values)
-    }
+/// Values of a metadata key that drawers have, the nearest to `name` first.
+pub(crate) fn nearest_values(counts: &FacetCounts, name: &str) -> Vec<String> {
+    let values = counts.values.iter().map(|(value, _)| display(value));
+    let mut values: Vec<String> = values.collect();
+    values.sort_by_cached_key(|value| (distance(name, value), value.clone()));
+    values
 }
 
 /// A metadata value as a name.

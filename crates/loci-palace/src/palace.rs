@@ -356,6 +356,16 @@ impl Palace {
         self.backend.delete_collection(&self.reference, name)
     }
 
+    /// What is known of a collection: counts, dimension, metric and embedder.
+    pub fn collection_info(&self, name: &str) -> Result<CollectionInfo> {
+        Ok(self.collection(name, false)?.info().clone())
+    }
+
+    /// Whether the vector index of a collection should be rebuilt soon. Closing the palace does it.
+    pub fn index_due(&self, name: &str) -> Result<bool> {
+        Ok(self.collection(name, false)?.maintenance_state()?.due)
+    }
+
     /// All collections, by name.
     pub fn collections(&self) -> Result<Vec<CollectionInfo>> {
         self.backend.list_collections(&self.reference)

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use loci_core::{
-    Collection, Error, FacetCounts, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result,
-    Selection, Warning, quoted,
+    Error, FacetCounts, Filter, KeyTest, MetaValue, Metadata, Outside, Result, Selection, Warning,
+    quoted,
 };
 use loci_recall::{Explanation, FacetQuery, MatchedVia, Parts, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::detail::{Detail, Flag, Moment, Nullable, Place, estimate, flags_of};
-use crate::names::display;
+use crate::names::{display, nearest_values};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 
 /// What an answer with too few hits lists of its scope.
@@ -74,6 +74,13 @@ impl Request {
             by_source: self.by_source,
             explain: self.explain,
             facets: Some(PLACES_OF_SCOPE),
+            outside_keys: places_in(&self.selection)
+                .map(|(key, _)| key.to_owned())
+                .collect(),
+            outside_selections: parts_of(&self.selection)
+                .into_iter()
+                .map(|(_, only)| only)
+                .collect(),
         }
     }
 }
@@ -278,8 +285,8 @@ impl Palace {
             other => other?,
         };
         warnings.append(&mut found.warnings);
-        if found.in_scope == 0 {
-            warnings.extend(self.unknown_places(handle.collection.as_ref(), &request.selection)?);
+        if let Some(outside) = &found.outside {
+            warnings.extend(why_nothing_is_admitted(&request.selection, outside));
         }
         let records: Vec<u64> = found.hits.iter().map(|hit| hit.record).collect();
         handle.collection.note_access(&records);
@@ -300,41 +307,6 @@ impl Palace {
             explain: request.explain.then_some(found.explanation),
         })
     }
-
-    /// Wings, rooms and sources that a filter asks for and no drawer has, with those that there are.
-    fn unknown_places(
-        &self,
-        collection: &dyn Collection,
-        selection: &Selection,
-    ) -> Result<Vec<Warning>> {
-        let mut warnings = Vec::new();
-        for part in parts_of(selection) {
-            let Filter::Key {
-                key,
-                test: KeyTest::Eq(MetaValue::Str(name)),
-            } = part
-            else {
-                continue;
-            };
-            if !PLACES.iter().any(|(place, _)| *place == key) {
-                continue;
-            }
-            let word = word_for(&key);
-            let known = self.nearest_values(collection, &key, &name)?;
-            if known.contains(&name) {
-                continue;
-            }
-            warnings.push(Warning::UnknownPlace {
-                kind: word.to_owned(),
-                name,
-                known: Some(known),
-            });
-        }
-        if warnings.is_empty() {
-            warnings.extend(conditions(collection, selection)?);
-        }
-        Ok(warnings)
-    }
 }
 
 /// Metadata keys that say where a drawer belongs, and what people call them.
@@ -344,9 +316,54 @@ const PLACES: [(&str, &str); 3] = [
     ("source_file", "source"),
 ];
 
-/// How many drawers each condition of a selection admits by itself, where together they admit none.
-fn conditions(collection: &dyn Collection, selection: &Selection) -> Result<Option<Warning>> {
-    let mut alone: Vec<(String, Selection)> = parts_of(selection)
+/// Why a selection admits nothing: wings, rooms and sources that no drawer has, with those that there
+/// are; else how many drawers each condition admits by itself.
+fn why_nothing_is_admitted(selection: &Selection, outside: &Outside) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for ((key, name), counts) in places_in(selection).zip(&outside.facets) {
+        let known = nearest_values(counts, name);
+        if !known.iter().any(|value| value == name) {
+            warnings.push(Warning::UnknownPlace {
+                kind: word_for(key).to_owned(),
+                name: name.to_owned(),
+                known: Some(known),
+            });
+        }
+    }
+    let parts = parts_of(selection);
+    if warnings.is_empty() && parts.len() > 1 {
+        let names = parts.into_iter().map(|(name, _)| name);
+        warnings.push(Warning::ConditionsExcludeEachOther {
+            conditions: names.zip(outside.counts.iter().copied()).collect(),
+        });
+    }
+    warnings
+}
+
+/// The places that a selection asks for by name: metadata key and value.
+fn places_in(selection: &Selection) -> impl Iterator<Item = (&str, &str)> {
+    let filters = match &selection.filter {
+        Some(Filter::And(parts)) => parts.as_slice(),
+        Some(filter) => std::slice::from_ref(filter),
+        None => &[],
+    };
+    filters.iter().filter_map(|part| match part {
+        Filter::Key {
+            key,
+            test: KeyTest::Eq(MetaValue::Str(name)),
+        } if PLACES.iter().any(|(place, _)| place == key) => Some((key.as_str(), name.as_str())),
+        _ => None,
+    })
+}
+
+/// The conditions of a selection, each in words and by itself.
+fn parts_of(selection: &Selection) -> Vec<(String, Selection)> {
+    let filters = match &selection.filter {
+        Some(Filter::And(parts)) => parts.clone(),
+        Some(filter) => vec![filter.clone()],
+        None => Vec::new(),
+    };
+    let mut alone: Vec<(String, Selection)> = filters
         .into_iter()
         .map(|part| {
             let name = match &part {
@@ -374,20 +391,7 @@ fn conditions(collection: &dyn Collection, selection: &Selection) -> Result<Opti
         };
         alone.push(("the period".into(), only));
     }
-    if alone.len() < 2 {
-        return Ok(None);
-    }
-    let mut counts = Vec::with_capacity(alone.len());
-    for (name, only) in alone {
-        let found = collection.get(&Get {
-            include: Include::NONE,
-            ..Get::new(only)
-        })?;
-        counts.push((name, found.ids.len() as u64));
-    }
-    Ok(Some(Warning::ConditionsExcludeEachOther {
-        conditions: counts,
-    }))
+    alone
 }
 
 /// What people call a metadata key.
@@ -396,15 +400,6 @@ fn word_for(key: &str) -> &str {
         .iter()
         .find(|(place, _)| *place == key)
         .map_or(key, |(_, word)| word)
-}
-
-/// The conditions that a filter puts together.
-fn parts_of(selection: &Selection) -> Vec<Filter> {
-    match &selection.filter {
-        Some(Filter::And(parts)) => parts.clone(),
-        Some(filter) => vec![filter.clone()],
-        None => Vec::new(),
-    }
 }
 
 /// Each warning once, in order. A warning that another one explains is left out.

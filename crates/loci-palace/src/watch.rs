@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use loci_core::{Capability, Error, Ledger, Machine, Result, RunKind};
 use loci_mine::watch::{Pace, Stir};
 use loci_mine::{
-    BRAKE_FILES, Errand, FILE, Gone, Meter, Options, Reading, Report, Run, Sweep, Swept, Tree,
-    is_gone, remove_source,
+    BRAKE_FILES, Errand, FILE, Gone, GoneReason, Meter, Options, Reading, Report, Run, Sweep,
+    Swept, Tree, is_gone, remove_source,
 };
 
 use crate::mine::{finish, names_of};
@@ -205,7 +205,7 @@ fn sweep_few(
                 swept.gone.push(Gone {
                     drawers: ledger.drawers_of(machine, &record.name)?,
                     name: record.name,
-                    why: "deleted",
+                    why: GoneReason::Deleted,
                 });
             }
         }

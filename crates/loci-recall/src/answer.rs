@@ -1,7 +1,7 @@
 //! What is asked and what is answered.
 
 use jiff::civil::Date;
-use loci_core::{FacetCounts, Metadata, Selection, Warning};
+use loci_core::{FacetCounts, Metadata, Outside, Selection, Warning};
 
 use crate::evidence::FacetQuery;
 use crate::explain::Explanation;
@@ -30,6 +30,11 @@ pub struct Request {
     pub explain: bool,
     /// What is counted over the selection if fewer than `k` hits come back.
     pub facets: Option<FacetQuery>,
+    /// Metadata keys whose values are counted over the whole collection if the selection admits
+    /// nothing.
+    pub outside_keys: Vec<String>,
+    /// Selections whose drawers are counted, each by itself, if the selection admits nothing.
+    pub outside_selections: Vec<Selection>,
 }
 
 impl Request {
@@ -45,6 +50,8 @@ impl Request {
             by_source: false,
             explain: false,
             facets: None,
+            outside_keys: Vec::new(),
+            outside_selections: Vec::new(),
         }
     }
 }
@@ -99,6 +106,8 @@ pub struct Answer {
     pub tokens: usize,
     /// The facets of the request, one for each key, if fewer than `k` hits came back.
     pub facets: Option<Vec<FacetCounts>>,
+    /// What there is outside of the selection, if that admits nothing.
+    pub outside: Option<Outside>,
     /// What is missing or was done differently.
     pub warnings: Vec<Warning>,
     /// How it came about.

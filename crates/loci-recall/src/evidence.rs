@@ -1,6 +1,6 @@
 //! What is known of drawers when they are ranked.
 
-use loci_core::{EmbedderIdentity, Recalled, Selection};
+use loci_core::{EmbedderIdentity, OutsideQuery, Recalled, Selection};
 
 /// Drawers per arm that a probe may ask for.
 pub const MAX_DEPTH: usize = 10_000;
@@ -146,6 +146,10 @@ pub trait Judge {
     /// What is counted over the selection, now that the chosen drawers are read. Usually nothing.
     fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
         let _ = drawers;
+        None
+    }
+    /// What is counted outside of the selection, which admits nothing. Usually nothing.
+    fn outside(&mut self) -> Option<OutsideQuery<'_>> {
         None
     }
 }

@@ -35,5 +35,5 @@ pub use recall::{RecallResult, recall};
 pub use score::{Parts, date_of, start_of, today};
 pub use search::{MAX_HITS, MAX_QUERY_BYTES, search};
 pub use verdict::Verdict;
-pub use why_not::{Stage, WhyNot, why_not};
+pub use why_not::{Cause, Condition, Remedy, Stage, WhyNot, why_not};
 pub use words::{LexicalHit, LexicalResult, search_words};

@@ -5,8 +5,8 @@
 mod calls;
 
 use loci_core::{
-    CandidateQuery, Collection, EmbedderIdentity, Error, FacetCounts, Recalled, Result, SearchView,
-    SpaceVector, Statistics, ViewRequest, Warning, validate_vector,
+    CandidateQuery, Collection, EmbedderIdentity, Error, FacetCounts, Outside, Recalled, Result,
+    SearchView, SpaceVector, Statistics, ViewRequest, Warning, validate_vector,
 };
 
 use crate::board::Board;
@@ -20,6 +20,8 @@ pub struct RecallResult {
     pub drawers: Vec<Recalled>,
     /// The facets that the judge asked for, one for each key.
     pub facets: Vec<FacetCounts>,
+    /// What there is outside of the selection, if that admits nothing and the judge asked.
+    pub outside: Option<Outside>,
     /// What is missing from the answer.
     pub warnings: Vec<Warning>,
 }
@@ -90,9 +92,15 @@ impl Search<'_> {
             Some(wanted) => self.view.facets(wanted.keys, wanted.limit)?,
             None => Vec::new(),
         };
+        let is_empty = findings.in_scope == 0 && !self.probe.selection.is_all();
+        let wanted = if is_empty { judge.outside() } else { None };
+        let outside = wanted
+            .map(|wanted| self.view.outside(&wanted))
+            .transpose()?;
         Ok(RecallResult {
             drawers,
             facets,
+            outside,
             warnings: self.warnings,
         })
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Collection, Embedder, Error, Kinship, Metric, Recalled, Result, Warning};
+use loci_core::{
+    Collection, Embedder, Error, Kinship, Metric, OutsideQuery, Recalled, Result, Warning,
+};
 use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
 
@@ -22,6 +24,8 @@ pub const MAX_HITS: usize = 1_000;
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
 /// How much further a search looks when copies of one text fill its places.
 const DEEPER: usize = 20;
+/// Values of a key that are counted outside of a selection.
+const MOST_VALUES: usize = 10_000;
 /// Chosen drawers beyond k, in case some are damaged or the same.
 const SPARE: usize = 10;
 
@@ -54,6 +58,7 @@ pub fn search(
         hits: Vec::new(),
         tokens: 0,
         facets: choice.counted.then_some(result.facets),
+        outside: result.outside,
         warnings: run.warnings,
         explanation: explain(&ranker, &criteria, &drawers),
     };
@@ -118,6 +123,14 @@ impl Judge for Choice<'_> {
         let wanted = self.request.facets.filter(|_| !self.look_deeper)?;
         self.counted = is_short || fitting(&hits, self.request.budget) < self.request.k;
         self.counted.then_some(wanted)
+    }
+
+    fn outside(&mut self) -> Option<OutsideQuery<'_>> {
+        Some(OutsideQuery {
+            keys: &self.request.outside_keys,
+            limit: MOST_VALUES,
+            selections: &self.request.outside_selections,
+        })
     }
 }
 

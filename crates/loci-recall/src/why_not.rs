@@ -1,6 +1,9 @@
 //! Why a drawer is not among the hits: where it fell out, and what would bring it in.
+//!
+//! Causes and remedies are data. Each front end has its own words for them: a flag in a terminal, an
+//! argument of a tool for an agent.
 
-use loci_core::{Collection, Embedder, Filter, Get, Include, Period, Result, Selection, quoted};
+use loci_core::{Collection, Embedder, Filter, Get, Include, Result, Selection};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +25,7 @@ pub enum Stage {
     Filter,
     /// No arm named it among the candidates.
     Arms,
-    /// It is farther than `--max-distance` and holds no word of the question.
+    /// It is farther than the search allows and holds no word of the question.
     MaxDistance,
     /// Others have a higher score.
     Fusion,
@@ -34,6 +37,130 @@ pub enum Stage {
     Budget,
 }
 
+/// A condition of a search that excludes a drawer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "condition", rename_all = "snake_case")]
+pub enum Condition {
+    /// Its wing.
+    Wing,
+    /// Its room.
+    Room,
+    /// Its source.
+    Source,
+    /// One key of its metadata.
+    Key {
+        /// The key.
+        key: String,
+    },
+    /// A condition on its metadata that is more than one key.
+    Metadata,
+    /// A condition on its text.
+    Text,
+    /// The start of a period.
+    Since,
+    /// The end of a period.
+    Before,
+    /// A period with a start and an end.
+    Period,
+    /// A list of ids.
+    Ids,
+}
+
+/// Why a drawer is not among the hits, or that it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Cause {
+    /// The collection has no such drawer.
+    NoSuchDrawer {
+        /// The collection.
+        collection: String,
+    },
+    /// It is a hit.
+    IsHit {
+        /// Its place, from 1.
+        place: usize,
+    },
+    /// Conditions of the search exclude it.
+    Excluded {
+        /// All that do.
+        conditions: Vec<Condition>,
+    },
+    /// It holds no word of the question, and only words were searched.
+    NoWord,
+    /// It holds no word of the question and has no vector that can be compared.
+    NoWordAndNoVector,
+    /// It holds no word of the question and is farther than the search allows.
+    TooFar,
+    /// Both arms name other candidates first.
+    NotACandidate {
+        /// Candidates that were looked at from each arm.
+        depth: usize,
+    },
+    /// Another hit has the same text and stands for both.
+    SameText {
+        /// The other hit.
+        hit: String,
+    },
+    /// A better hit of the same source stands for it.
+    SameSource,
+    /// It does not fit the budget.
+    OverBudget {
+        /// Its place after fusion, from 1.
+        rank: usize,
+    },
+    /// Others have a higher score.
+    Outranked {
+        /// Its place after fusion, from 1.
+        rank: usize,
+        /// How many were ranked.
+        ranked: usize,
+    },
+}
+
+/// What would bring a drawer in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Remedy {
+    /// Search without this condition.
+    DropCondition {
+        /// The condition.
+        #[serde(flatten)]
+        condition: Condition,
+    },
+    /// Use words that stand in it.
+    UseItsWords,
+    /// Give it a vector.
+    EmbedIt,
+    /// Allow a greater distance, or any.
+    AllowDistance,
+    /// Ask for this many hits.
+    MoreHits {
+        /// The number that was tried and brings it in.
+        k: usize,
+    },
+    /// No number of hits brings it in.
+    NoNumberOfHits {
+        /// The greatest number that a search takes.
+        most: usize,
+    },
+    /// Allow several hits of one source.
+    AllowSameSource,
+    /// Raise the budget, or search without one.
+    RaiseBudget,
+    /// Read the drawer by itself.
+    ReadDrawer,
+    /// Its words fit less than those of the last hit: use words that stand in it.
+    WordsFitLess,
+    /// Its source fits less: name what the source is about, or search within the source.
+    SourceFitsLess,
+    /// Its meaning fits less: put the question closer to its text.
+    MeaningFitsLess,
+    /// Name who speaks in it.
+    NameSpeaker,
+    /// Name its date.
+    NameDate,
+}
+
 /// The way of one drawer through a search.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhyNot {
@@ -42,9 +169,9 @@ pub struct WhyNot {
     /// Where it fell out.
     pub stage: Stage,
     /// What happened there.
-    pub reason: String,
+    pub cause: Cause,
     /// What would bring it in.
-    pub advice: Vec<String>,
+    pub remedies: Vec<Remedy>,
     /// Its place after fusion, if it came so far.
     pub rank: Option<usize>,
     /// Its place in the lexical arm, up to the ten-thousandth.
@@ -66,11 +193,11 @@ pub fn why_not(
     request: &Request,
     id: &str,
 ) -> Result<WhyNot> {
-    let mut answer = WhyNot {
+    let answer = |stage, cause, remedies| WhyNot {
         id: id.to_owned(),
-        stage: Stage::Filter,
-        reason: String::new(),
-        advice: Vec::new(),
+        stage,
+        cause,
+        remedies,
         rank: None,
         lexical_rank: None,
         semantic_rank: None,
@@ -79,41 +206,33 @@ pub fn why_not(
         last_hit: None,
     };
     if !exists(collection, &Selection::ids([id]))? {
-        answer.stage = Stage::Unknown;
-        answer.reason = format!(
-            "there is no {} in collection {}",
-            quoted(id),
-            quoted(collection.name())
-        );
-        return Ok(answer);
+        let collection = collection.name().to_owned();
+        let cause = Cause::NoSuchDrawer { collection };
+        return Ok(answer(Stage::Unknown, cause, Vec::new()));
     }
-    let excluding = excluding(collection, &request.selection, id)?;
-    if !excluding.is_empty() {
-        answer.reason = format!(
-            "the search admits other drawers only: {}",
-            excluding.join("; ")
-        );
-        answer.advice = excluding
+    let conditions = excluding(collection, &request.selection, id)?;
+    if !conditions.is_empty() {
+        let remedies = conditions
             .iter()
-            .map(|condition| format!("search without {condition}"))
+            .map(|condition| Remedy::DropCondition {
+                condition: condition.clone(),
+            })
             .collect();
-        return Ok(answer);
+        let cause = Cause::Excluded { conditions };
+        return Ok(answer(Stage::Filter, cause, remedies));
     }
     let mut run = Run::new(collection, embedder, request)?;
     let Some(record) = record_of(collection, &mut run, request, id)? else {
-        answer.stage = Stage::Arms;
-        answer.advice = vec!["ask with words that stand in it".into()];
-        if run.is_by_meaning() {
-            answer.reason =
-                "it holds no word of the question and has no vector that can be compared".into();
-            answer
-                .advice
-                .push("give it a vector: `loci reembed --model static`".into());
+        let mut remedies = vec![Remedy::UseItsWords];
+        let cause = if run.is_by_meaning() {
+            remedies.push(Remedy::EmbedIt);
+            Cause::NoWordAndNoVector
         } else {
-            answer.reason = "it holds no word of the question, and only words were searched".into();
-        }
-        return Ok(answer);
+            Cause::NoWord
+        };
+        return Ok(answer(Stage::Arms, cause, remedies));
     };
+    let mut answer = answer(Stage::MaxDistance, Cause::TooFar, Vec::new());
     follow(collection, embedder, request, &mut run, record, &mut answer)?;
     Ok(answer)
 }
@@ -135,7 +254,7 @@ fn follow(
         answer.distance = ranked.distance;
         answer.parts = Some(ranked.parts);
     } else {
-        answer.stage = Stage::MaxDistance;
+        answer.remedies = vec![Remedy::AllowDistance];
         let near = Request {
             max_distance: None,
             ..request.clone()
@@ -145,22 +264,16 @@ fn follow(
         let ranked = of(&ranker.ranked).and_then(|at| ranker.ranked.get(at));
         answer.distance = ranked.and_then(|ranked| ranked.distance);
         answer.semantic_rank = ranked.and_then(|ranked| ranked.semantic_rank);
-        answer.reason =
-            "it holds no word of the question and is farther than `--max-distance`".into();
-        answer.advice = vec!["raise or leave out `--max-distance`".into()];
         return Ok(());
     }
     let usual = run.criteria(request, depth_for(request.k));
     let (ranker, _) = run.recall(collection, request, &usual, 0)?;
     let Some(at) = of(&ranker.ranked) else {
         answer.stage = Stage::Arms;
-        answer.reason = format!(
-            "both arms name other candidates first: {} looked at from each",
-            usual.depth
-        );
-        answer.advice = vec![
+        answer.cause = Cause::NotACandidate { depth: usual.depth };
+        answer.remedies = vec![
             more_hits(collection, embedder, request, record)?,
-            "ask with words that stand in it".into(),
+            Remedy::UseItsWords,
         ];
         return Ok(());
     };
@@ -169,7 +282,7 @@ fn follow(
     let found = search(collection, embedder, request)?;
     if let Some(place) = found.hits.iter().position(|hit| hit.record == record) {
         answer.stage = Stage::Found;
-        answer.reason = format!("it is hit {}", place + 1);
+        answer.cause = Cause::IsHit { place: place + 1 };
         return Ok(());
     }
     if let Some(same) = found
@@ -178,34 +291,33 @@ fn follow(
         .find(|hit| hit.also_in.contains(&answer.id))
     {
         answer.stage = Stage::Same;
-        answer.reason = format!(
-            "{} has the same text and is shown for both",
-            quoted(&same.id)
-        );
+        answer.cause = Cause::SameText {
+            hit: same.id.clone(),
+        };
         return Ok(());
     }
     let source = ranker.ranked.get(at).and_then(|ranked| ranked.source);
     let above = ranker.ranked.iter().take(at);
     if request.by_source && source.is_some() && above.clone().any(|other| other.source == source) {
         answer.stage = Stage::Source;
-        answer.reason = "a better hit of the same source is shown for it".into();
-        answer.advice = vec!["leave out `--by-source`".into()];
+        answer.cause = Cause::SameSource;
+        answer.remedies = vec![Remedy::AllowSameSource];
         return Ok(());
     }
     if at < request.k && request.budget.is_some() {
         answer.stage = Stage::Budget;
-        answer.reason = format!("it is number {} but does not fit the budget", at + 1);
-        answer.advice = vec![
-            "raise or leave out `--budget`".into(),
-            format!("read it with `loci get {}`", answer.id),
-        ];
+        answer.cause = Cause::OverBudget { rank: at + 1 };
+        answer.remedies = vec![Remedy::RaiseBudget, Remedy::ReadDrawer];
         return Ok(());
     }
     answer.stage = Stage::Fusion;
-    answer.reason = format!("it is number {} of {}", at + 1, ranker.ranked.len());
-    answer.advice = vec![more_hits(collection, embedder, request, record)?];
+    answer.cause = Cause::Outranked {
+        rank: at + 1,
+        ranked: ranker.ranked.len(),
+    };
+    answer.remedies = vec![more_hits(collection, embedder, request, record)?];
     if let (Some(own), Some(last)) = (answer.parts, answer.last_hit) {
-        answer.advice.push(weakest(own, last));
+        answer.remedies.extend(weakest(own, last));
     }
     Ok(())
 }
@@ -216,7 +328,7 @@ fn more_hits(
     embedder: Option<&dyn Embedder>,
     request: &Request,
     record: u64,
-) -> Result<String> {
+) -> Result<Remedy> {
     let mut k = request.k;
     while k < MAX_HITS {
         k = (k * 2).min(MAX_HITS);
@@ -235,34 +347,26 @@ fn more_hits(
                 .iter()
                 .any(|hit| hit.record == record);
             let k = if enough { place + 1 } else { k };
-            return Ok(format!("ask for more hits: `-k {k}` brings it in"));
+            return Ok(Remedy::MoreHits { k });
         }
     }
-    Ok(format!("more hits do not bring it in, up to {MAX_HITS}"))
+    Ok(Remedy::NoNumberOfHits { most: MAX_HITS })
 }
 
 /// Which part of the score falls furthest behind the last hit's.
-fn weakest(own: Parts, last: Parts) -> String {
+fn weakest(own: Parts, last: Parts) -> Option<Remedy> {
     let gaps = [
-        (
-            last.words - own.words,
-            "its words fit less: name words that stand in it",
-        ),
-        (
-            last.source - own.source,
-            "its source fits less: name what its source is about, or search within it with `--source`",
-        ),
+        (last.words - own.words, Remedy::WordsFitLess),
+        (last.source - own.source, Remedy::SourceFitsLess),
         (
             last.meaning + last.tokens - own.meaning - own.tokens,
-            "its meaning fits less: put the question closer to its text",
+            Remedy::MeaningFitsLess,
         ),
-        (last.speaker - own.speaker, "name who speaks in it"),
-        (last.date - own.date, "name its date"),
+        (last.speaker - own.speaker, Remedy::NameSpeaker),
+        (last.date - own.date, Remedy::NameDate),
     ];
-    gaps.iter()
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or("", |(_, advice)| advice)
-        .to_owned()
+    let widest = gaps.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    widest.map(|(_, remedy)| remedy)
 }
 
 fn exists(collection: &dyn Collection, selection: &Selection) -> Result<bool> {
@@ -275,41 +379,39 @@ fn exists(collection: &dyn Collection, selection: &Selection) -> Result<bool> {
     Ok(!found.ids.is_empty())
 }
 
-/// The conditions of a selection that exclude a drawer, in words.
-fn excluding(collection: &dyn Collection, selection: &Selection, id: &str) -> Result<Vec<String>> {
-    let mut conditions: Vec<(String, Selection)> = Vec::new();
+/// The conditions of a selection that exclude a drawer.
+fn excluding(
+    collection: &dyn Collection,
+    selection: &Selection,
+    id: &str,
+) -> Result<Vec<Condition>> {
+    let mut conditions: Vec<(Condition, Selection)> = Vec::new();
     let parts = match &selection.filter {
         Some(Filter::And(parts)) => parts.clone(),
         Some(filter) => vec![filter.clone()],
         None => Vec::new(),
     };
     for part in parts {
-        let name = match &part {
-            Filter::Key { key, .. } if key == "source_file" => "`--source`".into(),
-            Filter::Key { key, .. } if key == "wing" || key == "room" => format!("`--{key}`"),
-            Filter::Key { key, .. } => format!("the condition on {}", quoted(key)),
-            _ => "the condition `--where`".into(),
-        };
-        conditions.push((name, Selection::matching(part)));
+        conditions.push((condition_of(&part), Selection::matching(part)));
     }
     if let Some(document) = &selection.document {
         let only = Selection {
             document: Some(document.clone()),
             ..Selection::default()
         };
-        conditions.push(("the condition `--where-document`".into(), only));
+        conditions.push((Condition::Text, only));
     }
-    if selection.period.is_some() {
+    if let Some(period) = selection.period {
         let only = Selection {
-            period: selection.period,
+            period: Some(period),
             ..Selection::default()
         };
-        let name = match selection.period {
-            Some(Period { before: None, .. }) => "`--since`",
-            Some(Period { since: None, .. }) => "`--before`",
-            _ => "`--since` and `--before`",
+        let condition = match (period.since, period.before) {
+            (_, None) => Condition::Since,
+            (None, Some(_)) => Condition::Before,
+            (Some(_), Some(_)) => Condition::Period,
         };
-        conditions.push((name.into(), only));
+        conditions.push((condition, only));
     }
     let mut excluding = Vec::new();
     if selection
@@ -317,15 +419,27 @@ fn excluding(collection: &dyn Collection, selection: &Selection, id: &str) -> Re
         .as_ref()
         .is_some_and(|ids| !ids.iter().any(|other| other == id))
     {
-        excluding.push("the list of ids".into());
+        excluding.push(Condition::Ids);
     }
-    for (name, mut condition) in conditions {
-        condition.ids = Some(vec![id.to_owned()]);
-        if !exists(collection, &condition)? {
-            excluding.push(name);
+    for (condition, mut only) in conditions {
+        only.ids = Some(vec![id.to_owned()]);
+        if !exists(collection, &only)? {
+            excluding.push(condition);
         }
     }
     Ok(excluding)
+}
+
+fn condition_of(part: &Filter) -> Condition {
+    let Filter::Key { key, .. } = part else {
+        return Condition::Metadata;
+    };
+    match key.as_str() {
+        "wing" => Condition::Wing,
+        "room" => Condition::Room,
+        "source_file" => Condition::Source,
+        _ => Condition::Key { key: key.clone() },
+    }
 }
 
 /// The number of a drawer, if an arm can find it at all.

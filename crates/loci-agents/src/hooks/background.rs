@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use loci_palace::{Error, PalaceRef, Result, shell_quoted};
+use loci_palace::{Advice, Error, PalaceRef, Result};
 
 use super::notes::{self, Outcome};
 use super::run::Call;
@@ -66,10 +66,9 @@ pub fn save_in_background(call: &Call, transcript: &Path, folder: Option<String>
         Ok(_) => receiver.recv_timeout(LIFE).unwrap_or_else(|_| {
             stop.store(true, Ordering::Relaxed);
             receiver.recv_timeout(GRACE).unwrap_or_else(|_| {
-                let path = shell_quoted(transcript);
-                Outcome::failed(format!(
-                    "saving was broken off; `loci mine {path}` goes on with it"
-                ))
+                Outcome::failed("saving took too long and was stopped").advise(Advice::MineFile {
+                    path: transcript.to_owned(),
+                })
             })
         }),
     };

@@ -1,9 +1,10 @@
-//! What hooks tell `loci doctor`: one small file per harness and event, with the last call and the last that failed.
+//! Notes of hooks for `loci doctor`: one small file per harness and event, with the last call and the
+//! last that failed.
 
 use std::time::Duration;
 
 use loci_palace::clock::now_ms;
-use loci_palace::date_of;
+use loci_palace::{Advice, date_of};
 use serde::{Deserialize, Serialize};
 
 use super::HookRun;
@@ -27,6 +28,8 @@ struct Notes {
 pub(super) struct Outcome {
     pub(super) ok: bool,
     pub(super) note: String,
+    /// What can be done about it.
+    pub(super) advice: Option<Advice>,
 }
 
 impl Outcome {
@@ -34,6 +37,7 @@ impl Outcome {
         Self {
             ok: true,
             note: note.into(),
+            advice: None,
         }
     }
 
@@ -41,7 +45,14 @@ impl Outcome {
         Self {
             ok: false,
             note: note.into(),
+            advice: None,
         }
+    }
+
+    /// Adds what can be done about it.
+    pub(super) fn advise(mut self, advice: impl Into<Option<Advice>>) -> Self {
+        self.advice = advice.into();
+        self
     }
 
     /// An error with what to do about it.
@@ -51,7 +62,7 @@ impl Outcome {
             note.push_str("; ");
             note.push_str(&help);
         }
-        Self::failed(note)
+        Self::failed(note).advise(error.advice())
     }
 }
 
@@ -63,6 +74,7 @@ pub(super) fn write(shelf: &Shelf, harness: &str, event: &str, outcome: &Outcome
         at: now(),
         ok: outcome.ok,
         note: cut(&outcome.note),
+        advice: outcome.advice.clone(),
         milliseconds: took.as_millis() as u64,
     };
     let name = format!("{PREFIX}{harness}-{event}.json");

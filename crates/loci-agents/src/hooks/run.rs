@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use loci_palace::{
-    DEFAULT_COLLECTION, ErrorKind, ForeignKind, HooksConfig, OpenOptions, Palace, PalaceRef,
-    Result, recognise,
+    Advice, DEFAULT_COLLECTION, ErrorKind, ForeignKind, HooksConfig, OpenOptions, Palace,
+    PalaceRef, Result, recognise,
 };
 
 use super::answer::Answer;
@@ -95,7 +95,7 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let (answer, outcome) = match std::thread::Builder::new().spawn(work) {
         Ok(_) => receiver
             .recv_timeout(call.limit())
-            .unwrap_or_else(|error| (Answer::Nothing, Outcome::failed(broken_off(error)))),
+            .unwrap_or_else(|error| (Answer::Nothing, broken_off(error))),
         Err(error) => (
             Answer::Nothing,
             Outcome::failed(format!("cannot start a thread: {error}")),
@@ -108,12 +108,14 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     answer.render(call.harness, call.event)
 }
 
-fn broken_off(error: mpsc::RecvTimeoutError) -> &'static str {
+fn broken_off(error: mpsc::RecvTimeoutError) -> Outcome {
     match error {
         mpsc::RecvTimeoutError::Timeout => {
-            "it took too long and was broken off; `loci verify` says whether the palace is well"
+            Outcome::failed("it took too long and was stopped").advise(Advice::Verify)
         }
-        mpsc::RecvTimeoutError::Disconnected => "it broke off; that is a bug, please report it",
+        mpsc::RecvTimeoutError::Disconnected => {
+            Outcome::failed("it stopped by itself; that is a bug, please report it")
+        }
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use loci_palace::{
-    DEFAULT_COLLECTION, DistinctWing, Error, ErrorKind, MaskTally, Meter, MineOptions, Reading,
-    Result, SecretPolicy, Tree, describe_masked, mine, recognise_conversation, secret_policy,
+    Advice, DEFAULT_COLLECTION, DistinctWing, Error, ErrorKind, MaskTally, Meter, MineOptions,
+    Reading, Result, SecretPolicy, Tree, describe_masked, mine, recognise_conversation,
+    secret_policy,
 };
 
 use super::answer::Answer;
@@ -58,10 +59,8 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         Look::Conversation(size) => size,
         Look::Nothing => return nothing(Outcome::done("the transcript is not there yet")),
         Look::Unknown => {
-            return nothing(Outcome::failed(format!(
-                "`{}` is no transcript that Loci can read; `loci mine --agents` reads what it can",
-                path.display()
-            )));
+            let note = format!("`{}` is no transcript that Loci can read", path.display());
+            return nothing(Outcome::failed(note).advise(Advice::MineAgents));
         }
     };
     // Gemini's transcripts do not name the folder. A conversation that is filed already stays where it is.
@@ -212,8 +211,11 @@ impl Job {
         let path = self.path.display();
         Error::invalid(
             format!("transcript `{path}`"),
-            "became shorter than what was saved of it; that stays, and `loci mine` of the file makes it as the file is now",
+            "became shorter than what was saved of it; the saved drawers stay",
         )
+        .advise(Advice::MineFile {
+            path: self.path.clone(),
+        })
     }
 
     /// Mines the transcript. With `close`, the palace is closed, which may build its index.
@@ -258,13 +260,10 @@ impl Job {
                 index_due: false,
             });
         }
-        let state = palace
-            .collection(DEFAULT_COLLECTION, false)?
-            .maintenance_state()?;
         Ok(Saved {
             passages,
             wings: report.wings,
-            index_due: state.due,
+            index_due: palace.index_due(DEFAULT_COLLECTION)?,
         })
     }
 }

@@ -1,9 +1,13 @@
 //! What connecting and disconnecting do to one file. Neither reads nor writes it.
 
+use std::path::Path;
+
+use loci_palace::{Advice, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agents::{Agent, Hooks, Servers};
+use super::connect::at;
 use super::document::Document;
 use super::entry::{self, Run, shell_words, words_of_server};
 use super::json_text::{Step, keys};
@@ -138,13 +142,45 @@ fn remove_local(document: &mut Document, traces: &mut Traces) -> Result<Option<S
     Ok(local.into_iter().next().map(|one| one.name))
 }
 
+/// Why a file does not get an entry.
+#[derive(Debug)]
+pub(super) enum NotWired {
+    /// A server of another program has the name.
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// The file cannot be changed.
+    Document(String),
+}
+
+impl From<String> for NotWired {
+    fn from(problem: String) -> Self {
+        Self::Document(problem)
+    }
+}
+
+impl NotWired {
+    /// The error about the file at `path`.
+    pub(super) fn at(self, path: &Path) -> Error {
+        match self {
+            Self::NameTaken { name } => at(
+                path,
+                format!("`{name}` is a server of another program there"),
+            )
+            .advise(Advice::NameServer),
+            Self::Document(problem) => at(path, problem),
+        }
+    }
+}
+
 /// Makes the file list Loci's server. `journaled` says that an entry of ours was made by us.
 pub(super) fn wire_server(
     document: &mut Document,
     servers: &Servers,
     wish: &Wish,
     journaled: bool,
-) -> Result<Traces, String> {
+) -> Result<Traces, NotWired> {
     let within = document.within(servers);
     let mut traces = Traces::default();
     let keys_of = |name: &str| -> Vec<String> {
@@ -202,9 +238,9 @@ pub(super) fn wire_server(
     let inherited = inherited.as_deref().filter(|name| !taken(name));
     let name = wish.name.as_deref().or(inherited).unwrap_or("loci");
     if taken(name) {
-        return Err(format!(
-            "`{name}` is a server of another program there; choose another name with `--name`"
-        ));
+        return Err(NotWired::NameTaken {
+            name: name.to_owned(),
+        });
     }
     traces.made = document.add_server(&within, name, entry::server(servers.shape, &run))?;
     Ok(traces)

@@ -232,7 +232,7 @@ fn works(
         let mut traces = Traces::default();
         if (agent.server.file)(home) == path {
             let wired = wire_server(&mut document, &agent.server, wish, journaled(&path));
-            traces.merge(wired.map_err(|problem| at(&path, problem))?);
+            traces.merge(wired.map_err(|problem| problem.at(&path))?);
         }
         if let Some(hooks) = agent
             .hooks

@@ -10,7 +10,7 @@ use super::connect::parse;
 use super::document::Document;
 use super::entry::Run;
 use super::files;
-use super::{AgentState, Entry, Wired};
+use super::{AgentState, Entry, Wired, WiringAdvice};
 use crate::home::Home;
 
 /// The agents as they are set up for the program at `program`.
@@ -50,7 +50,9 @@ fn state(home: &Home, agent: &'static Agent, program: &Path) -> AgentState {
                 } else {
                     state.hooks = Wired::Unreadable;
                 }
-                state.advice = Some(format!("mend the file by hand: {error}"));
+                state.advice = Some(WiringAdvice::CorrectFile {
+                    problem: error.to_string(),
+                });
                 state.unreadable.push(path.clone());
                 state.files.push(path);
             }
@@ -172,31 +174,21 @@ pub(super) fn found(home: &Home) -> Option<PathBuf> {
         .find(|path| path.is_absolute() && path.is_file())
 }
 
-fn advice(state: &AgentState) -> Option<String> {
+fn advice(state: &AgentState) -> Option<WiringAdvice> {
     let agent = state.agent;
     if state.server == Wired::Outdated || state.hooks == Wired::Outdated {
-        let hooks = if matches!(state.hooks, Wired::Yes | Wired::Outdated) {
-            " --hooks"
-        } else {
-            ""
-        };
-        return Some(format!(
-            "run `loci connect {agent}{hooks}`, which writes its entries anew"
-        ));
+        let hooks = matches!(state.hooks, Wired::Yes | Wired::Outdated);
+        return Some(WiringAdvice::ConnectAgain { agent, hooks });
     }
     if state.mempalace {
-        return Some(format!(
-            "MemPalace is wired too; `loci connect {agent} --replace-mempalace` puts Loci in its place"
-        ));
+        return Some(WiringAdvice::ReplaceMempalace { agent });
     }
     match (state.found, state.server, state.hooks) {
-        (true, Wired::No, Wired::Unsupported) => {
-            Some(format!("run `loci connect {agent}` to wire it"))
-        }
-        (true, Wired::No, _) => Some(format!("run `loci connect {agent} --hooks` to wire it")),
-        (true, Wired::Yes, Wired::No) => {
-            Some(format!("run `loci connect {agent} --hooks` for its hooks"))
-        }
+        (true, Wired::No, hooks) => Some(WiringAdvice::Connect {
+            agent,
+            hooks: hooks != Wired::Unsupported,
+        }),
+        (true, Wired::Yes, Wired::No) => Some(WiringAdvice::AddHooks { agent }),
         _ => None,
     }
 }

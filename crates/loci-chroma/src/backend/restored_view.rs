@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    CandidateQuery, Candidates, FacetCounts, MetaValue, Recalled, Result, SearchView, SourceLimits,
-    SpaceVector, Statistics, Surroundings, TermQuery,
+    CandidateQuery, Candidates, FacetCounts, MetaValue, Outside, OutsideQuery, Recalled, Result,
+    SearchView, SourceLimits, SpaceVector, Statistics, Surroundings, TermQuery,
 };
 
 use super::twins::restore;
@@ -70,5 +70,9 @@ impl SearchView for RestoredView<'_> {
 
     fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
         self.inner.facets(keys, limit)
+    }
+
+    fn outside(&mut self, query: &OutsideQuery<'_>) -> Result<Outside> {
+        self.inner.outside(query)
     }
 }

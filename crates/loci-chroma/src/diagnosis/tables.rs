@@ -8,7 +8,7 @@ use rusqlite::types::ValueRef;
 use serde_json::Value;
 
 use crate::directory::{DATABASE, Directory};
-use crate::finding::{Finding, SAMPLE, Severity, counted};
+use crate::finding::{Finding, Fix, SAMPLE, Severity, counted};
 use crate::snapshot::{Snapshot, unreadable};
 use crate::survey::Survey;
 
@@ -27,7 +27,7 @@ pub(super) fn check(
 ) -> Result<()> {
     let snapshot = directory.snapshot();
     let failed = |error: rusqlite::Error| unreadable(snapshot.path(), &error);
-    let repair = format!("loci repair --chroma {}", directory.quoted_path());
+    let repair = Fix::repair(directory.path());
     if !snapshot.has_table("embedding_metadata") || !snapshot.has_table("embeddings") {
         found.push(
             Finding::new(
@@ -37,7 +37,9 @@ pub(super) fn check(
             )
             .file(DATABASE)
             .then("ChromaDB refuses to open it, or starts anew and empty")
-            .fix("put a backup of chroma.sqlite3 in its place"),
+            .fix(Fix::PutBackUpInPlace {
+                file: DATABASE.to_owned(),
+            }),
         );
         return Ok(());
     }
@@ -87,7 +89,7 @@ pub(super) fn check(
 fn bare(
     directory: &Directory,
     surveys: &[Survey],
-    repair: &str,
+    repair: &Fix,
     found: &mut Vec<Finding>,
 ) -> rusqlite::Result<()> {
     let snapshot = directory.snapshot();
@@ -119,7 +121,7 @@ fn bare(
             .with("ids_count", robbed.count)
             .with("ids", robbed.names)
             .then("filters do not find them, and get gives neither text nor metadata")
-            .fix(repair),
+            .fix(repair.clone()),
         );
     }
     let total: u64 = surveys.iter().map(|survey| survey.counts.records).sum();
@@ -142,7 +144,7 @@ fn bare(
     Ok(())
 }
 
-fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rusqlite::Result<()> {
+fn full_text(snapshot: &Snapshot, repair: &Fix, found: &mut Vec<Finding>) -> rusqlite::Result<()> {
     let connection = snapshot.connection();
     let unsearchable = strays(
         connection,
@@ -164,7 +166,7 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
             .with("ids_count", unsearchable.count)
             .with("ids", unsearchable.names)
             .then("$contains does not find them")
-            .fix(repair),
+            .fix(repair.clone()),
         );
     }
     let textless = strays(
@@ -187,7 +189,7 @@ fn full_text(snapshot: &Snapshot, repair: &str, found: &mut Vec<Finding>) -> rus
             .with("ids_count", textless.count)
             .with("ids", textless.names)
             .then("get gives no text for them, although a copy is there")
-            .fix(repair),
+            .fix(repair.clone()),
         );
     }
     Ok(())

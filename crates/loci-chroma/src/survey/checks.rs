@@ -15,7 +15,7 @@ use super::replay::Base;
 use super::{Survey, most_common};
 use crate::catalog::CollectionRow;
 use crate::directory::{Directory, INDEX_DATA};
-use crate::finding::{Finding, FindingCode, Severity, counted};
+use crate::finding::{Finding, FindingCode, Fix, Severity, counted};
 use crate::hnsw::Segment;
 use crate::lost_rows::LostRows;
 use crate::pickle::LabelMap;
@@ -66,12 +66,12 @@ impl Scene<'_> {
         Ok(())
     }
 
-    fn repair(&self) -> String {
-        format!("loci repair --chroma {}", self.directory.quoted_path())
+    fn repair(&self) -> Fix {
+        Fix::repair(self.directory.path())
     }
 
-    fn import(&self) -> String {
-        format!("loci import {}", self.directory.quoted_path())
+    fn import(&self) -> Fix {
+        Fix::import(self.directory.path())
     }
 
     fn name(&self) -> &str {
@@ -191,7 +191,7 @@ impl Scene<'_> {
                 .file(format!("{name}/{INDEX_DATA}"))
                 .with("problem", problem)
                 .then("ChromaDB refuses every call on the collection, or takes it for empty")
-                .fix("make the files readable for you, then `loci doctor` again"),
+                .fix(Fix::MakeReadable),
             );
             return;
         }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use loci_palace::why_not::{Worded, Words as _};
 use loci_palace::{
     DEFAULT_COLLECTION, Error, MaintenanceKind, Metadata, Palace, Warning, add, search, verify,
     why_not,
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::failure::{Exit, Result};
+use crate::hint::Flags;
 use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
@@ -51,7 +53,7 @@ struct Report {
     passages: usize,
     model: String,
     questions: Vec<Answered>,
-    why_not: why_not::Answer,
+    why_not: Worded,
     deleted_index: Vec<String>,
     rebuilt_index: Vec<String>,
     same_without_index: bool,
@@ -110,13 +112,13 @@ fn play(session: &Session<'_>, data: &Data, path: &Path) -> Result<Report> {
     timed(&mut time.index, || reindex(&palace))?;
     let (first, mut warnings) = timed(&mut time.search, || ask_all(&palace, data))?;
     let questions = answered(&palace, data)?;
-    let why_not = palace.why_not(&why_not::Request {
+    let why_not = Flags.put(palace.why_not(&why_not::Request {
         id: data.why_not.id.clone(),
         search: search::Request {
             k: 1,
             ..search::Request::new(&data.why_not.question)
         },
-    })?;
+    })?);
     let info = palace.collection(DEFAULT_COLLECTION, false)?.info().clone();
     palace.close()?;
 
@@ -273,7 +275,7 @@ fn shown(printer: Printer, data: &Data, report: &Report) -> String {
     let _ = writeln!(
         text,
         "\nWhy is `{}` not the first hit of the first question? It is the older decision:\n  {}.",
-        why_not.id, why_not.reason
+        why_not.answer.id, why_not.reason
     );
     let same = |same| {
         if same { "the same hits" } else { "OTHER HITS" }

@@ -1,5 +1,5 @@
-//! `loci doctor`: the state of everything; or, with a path, what is wrong with a palace of another program, from its files
-//! alone.
+//! `loci doctor`: the state of everything; or, with a path, what is wrong with a palace of another
+//! program, from its files alone.
 
 mod advice;
 mod agents;
@@ -27,8 +27,9 @@ pub(crate) use glance::{PLACES, usual as usual_places};
 use crate::args::DoctorArguments;
 use crate::commands::import::unknown;
 use crate::failure::{Exit, Result};
+use crate::hint;
 use crate::print::Printer;
-use crate::reply::Reply;
+use crate::reply::{Reply, json_of};
 use crate::session::Session;
 
 /// What makes it safe to ask.
@@ -61,7 +62,9 @@ fn look(found: &Recognised, deep: bool, session: &Session<'_>) -> Result<Reply> 
             spinner.finish_and_clear();
             let diagnosis = diagnosis?;
             let text = shown(session.printer, &diagnosis);
-            Ok(Reply::new(&diagnosis, text)?.exit_if(!diagnosis.healthy, Exit::Nothing))
+            let mut answer = json_of(&diagnosis)?;
+            hint::add_fixes(answer.get_mut("findings"), &diagnosis.findings);
+            Ok(Reply::new(&answer, text)?.exit_if(!diagnosis.healthy, Exit::Nothing))
         }
     }
 }
@@ -97,7 +100,7 @@ fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
     };
     let _ = writeln!(
         text,
-        "{} finding(s); {harm}`loci import {import}` brings home what can be read",
+        "{} finding(s); {harm}`loci import {import}` imports what can be read",
         grave(&diagnosis.findings).count()
     );
     text

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
     let mut text = String::new();
     for gone in swept.gone.iter().take(SHOWN) {
         let name = session.printer.stored_line(&gone.name, 90);
-        let _ = writeln!(text, "{:>6}  {}  {name}", gone.drawers, gone.why);
+        let _ = writeln!(text, "{:>6}  {}  {name}", gone.drawers, gone.why.as_str());
     }
     if swept.gone.len() > SHOWN {
         let _ = writeln!(text, "… and {} more", swept.gone.len() - SHOWN);

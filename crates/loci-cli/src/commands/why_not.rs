@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use loci_palace::Parts;
-use loci_palace::why_not::{Request, Stage};
+use loci_palace::why_not::{Request, Stage, Worded, Words as _};
 
 use crate::args::WhyNotArguments;
 use crate::commands::search::request;
 use crate::failure::{Exit, Result};
+use crate::hint::Flags;
 use crate::reply::Reply;
 use crate::session::Session;
 
@@ -16,12 +17,17 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
         id: arguments.id.clone(),
         search: request(&arguments.question, &arguments.ask)?,
     };
-    let answer = session.existing()?.why_not(&request)?;
+    let worded = Flags.put(session.existing()?.why_not(&request)?);
+    let Worded {
+        answer,
+        reason,
+        advice,
+    } = &worded;
     let id = session.printer.strong(&answer.id);
     let mut text = match answer.stage {
-        Stage::Found => format!("{id} is found: {}\n", answer.reason),
-        Stage::Unknown => format!("{}\n", session.printer.name(&answer.reason)),
-        stage => format!("{id} fell out at: {}\n  {}\n", name(stage), answer.reason),
+        Stage::Found => format!("{id} is found: {reason}\n"),
+        Stage::Unknown => format!("{}\n", session.printer.name(reason)),
+        stage => format!("{id} fell out at: {}\n  {reason}\n", name(stage)),
     };
     let rank =
         |rank: Option<usize>| rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
@@ -39,10 +45,10 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
             let _ = writeln!(text, "  {whose} score {}", sum(parts));
         }
     }
-    for advice in &answer.advice {
+    for advice in advice {
         let _ = writeln!(text, "  try: {advice}");
     }
-    Ok(Reply::new(&answer, text)?.exit_if(answer.stage == Stage::Unknown, Exit::Nothing))
+    Ok(Reply::new(&worded, text)?.exit_if(answer.stage == Stage::Unknown, Exit::Nothing))
 }
 
 fn name(stage: Stage) -> &'static str {

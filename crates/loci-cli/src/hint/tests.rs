@@ -261,3 +261,89 @@ fn each_warning_of_an_answer_has_its_hint_beside_its_message() {
         );
     }
 }
+
+fn conditions() -> Vec<Condition> {
+    vec![
+        Condition::Wing,
+        Condition::Room,
+        Condition::Source,
+        Condition::Key { key: "n".into() },
+        Condition::Metadata,
+        Condition::Text,
+        Condition::Since,
+        Condition::Before,
+        Condition::Period,
+        Condition::Ids,
+    ]
+}
+
+#[test]
+fn what_why_not_advises_names_flags_of_the_command_line() {
+    for (remedy, named) in [
+        (
+            Remedy::DropCondition {
+                condition: Condition::Wing,
+            },
+            "`--wing`",
+        ),
+        (Remedy::MoreHits { k: 7 }, "`-k 7`"),
+        (Remedy::AllowDistance, "`--max-distance`"),
+        (Remedy::AllowSameSource, "`--by-source`"),
+        (Remedy::RaiseBudget, "`--budget`"),
+        (Remedy::ReadDrawer, "`loci get d1`"),
+        (Remedy::EmbedIt, "`loci reembed"),
+        (Remedy::SourceFitsLess, "`--source`"),
+    ] {
+        let words = Flags.remedy(&remedy, "d1");
+        assert!(words.contains(named), "{words}");
+    }
+    let hostile = Flags.remedy(&Remedy::ReadDrawer, "x`; rm -rf ~");
+    assert_eq!(hostile, "read it with `loci get`");
+    let named: BTreeSet<String> = conditions().iter().map(|of| Flags.condition(of)).collect();
+    assert_eq!(named.len(), conditions().len(), "{named:?}");
+}
+
+#[test]
+fn what_repairs_a_finding_is_a_command_that_a_shell_can_run() {
+    let path: &std::path::Path = "/old palace".as_ref();
+    let words = [
+        of_fix(&Fix::repair(path)),
+        of_fix(&Fix::import(path)),
+        of_fix(&Fix::PutBackUpInPlace {
+            file: "tunnels.json".into(),
+        }),
+    ];
+    assert_eq!(
+        words,
+        [
+            "loci repair --chroma '/old palace'",
+            "loci import '/old palace'",
+            "put a backup of `tunnels.json` in its place",
+        ]
+    );
+}
+
+#[test]
+fn what_to_do_about_wiring_is_a_command() {
+    let agent = "cursor";
+    let words = [
+        of_wiring(&WiringAdvice::Connect { agent, hooks: true }),
+        of_wiring(&WiringAdvice::Connect {
+            agent,
+            hooks: false,
+        }),
+        of_wiring(&WiringAdvice::ConnectAgain { agent, hooks: true }),
+        of_wiring(&WiringAdvice::AddHooks { agent }),
+        of_wiring(&WiringAdvice::ReplaceMempalace { agent }),
+    ];
+    let commands = [
+        "`loci connect cursor --hooks`",
+        "`loci connect cursor`",
+        "`loci connect cursor --hooks`",
+        "`loci connect cursor --hooks`",
+        "`loci connect cursor --replace-mempalace`",
+    ];
+    for (words, command) in words.iter().zip(commands) {
+        assert!(words.contains(command), "{words}");
+    }
+}

@@ -18,7 +18,7 @@ fn restore_replaces_only_when_told_and_keeps_the_old_palace_aside() {
     let error = dir.error(2, &["restore", backup]);
     assert_eq!(error["kind"], "conflict");
     assert!(
-        error["message"].as_str().unwrap().contains("--replace"),
+        error["help"].as_str().unwrap().contains("--replace"),
         "{error}"
     );
     assert_eq!(dir.json(0, &["status"])["drawers"], 2);

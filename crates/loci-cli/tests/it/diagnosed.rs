@@ -208,6 +208,7 @@ fn broken_tunnels_are_lost_links_and_a_backup_of_them_mends_it() {
     for finding in diagnosis["findings"].as_array().unwrap() {
         let wants = finding["severity"] != "note";
         assert_eq!(finding["fix"].is_string(), wants, "{finding}");
+        assert_eq!(finding["remedy"]["action"].is_string(), wants, "{finding}");
     }
 }
 

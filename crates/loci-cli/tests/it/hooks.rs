@@ -318,13 +318,7 @@ fn cursor_gets_what_its_hooks_document_and_doctor_knows_what_could_not_be_saved(
     );
     let note = scene.notes()["cursor-stop"]["last"].clone();
     assert_eq!(note["ok"], false, "{note}");
-    assert!(
-        note["note"]
-            .as_str()
-            .unwrap()
-            .contains("loci mine --agents"),
-        "{note}"
-    );
+    assert_eq!(note["advice"]["action"], "mine_agents", "{note}");
 }
 
 #[test]

@@ -180,12 +180,17 @@ fn bad_arguments_are_refused_and_change_nothing() {
             &["restore", "good.json", "--replace"],
         ),
         (2, "conflict", "good.json", &["backup", "good.json"]),
-        (2, "conflict", "--force", &["export", "good.json"]),
+        (2, "conflict", "exists", &["export", "good.json"]),
     ] {
         let error = dir.error(code, arguments);
         assert_eq!(error["kind"], kind, "{arguments:?}: {error}");
         assert!(message(&error).contains(part), "{arguments:?}: {error}");
     }
+    let exists = dir.error(2, &["export", "good.json"]);
+    assert!(
+        exists["help"].as_str().unwrap().contains("`--force`"),
+        "{exists}"
+    );
     assert_eq!(dir.run(&["export"]).ok().stdout, before);
 }
 

@@ -238,6 +238,10 @@ fn commands(dir: &Dir) -> BTreeMap<String, Value> {
 fn tools(dir: &Dir) -> BTreeMap<String, Value> {
     let mut client = Client::new(dir, &["--tools", "full"]);
     let fact = json!({"subject": "Ana", "predicate": "works at", "object": "Acme"});
+    let dated = json!({
+        "action": "add", "subject": "Zoe", "predicate": "works at", "object": "Acme",
+        "date": "2026-01-01",
+    });
     let calls = [
         (
             "loci_search nothing yet",
@@ -285,6 +289,13 @@ fn tools(dir: &Dir) -> BTreeMap<String, Value> {
             "loci_facts",
             json!({"action": "add", "subject": "Bo", "predicate": "likes", "object": "tea"}),
         ),
+        ("loci_facts add dated", "loci_facts", dated.clone()),
+        (
+            "loci_facts invalidate",
+            "loci_facts",
+            json!({"action": "invalidate", "subject": "Zoe", "date": "2026-02-01"}),
+        ),
+        ("loci_facts add ended", "loci_facts", dated),
         (
             "loci_diary write",
             "loci_diary",

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use loci_core::clock::now_ms;
 use loci_core::ledger::forgotten::{Book, NewRecord, Record};
 use loci_core::ledger::matching::text_hash;
+use loci_core::ledger::undoing::KEPT_RUNS;
 use loci_core::{
-    Adopted, CountedSource, Error, Filed, LEFTOVERS, Ledger, Machine, MetadataPatch, Result,
-    RunKind, RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
+    Adopted, CountedSource, Filed, LEFTOVERS, Ledger, Machine, MetadataPatch, Result, RunKind,
+    RunRecord, RunState, SourceChange, SourceHash, SourceRecord, TextPlace, Undone,
 };
 
 pub(super) use self::adopting::origin_row;
@@ -22,8 +23,6 @@ pub(super) use self::forgetting::forget;
 use super::collection::MemoryCollection;
 use super::state::{Drawer, Palace, State};
 
-/// Runs with changes that can be undone.
-const KEPT_RUNS: usize = 50;
 /// Drawers that one call removes.
 const SLICE: usize = 2_000;
 
@@ -375,11 +374,4 @@ impl Ledger for MemoryCollection {
     fn has_forgotten(&self) -> Result<bool> {
         self.read(|state| Ok(!state.mined.forgotten.is_empty()))
     }
-}
-
-fn no_run(run: u64) -> Error {
-    Error::invalid(
-        format!("run {run}"),
-        "is not a recorded run of this collection",
-    )
 }

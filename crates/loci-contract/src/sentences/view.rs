@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use loci_core::{
-    CandidateQuery, Capability, Collection, Error, Postings, SearchView, Selection, SourceLimits,
-    TermQuery, ViewRequest,
+    CandidateQuery, Capability, Collection, Error, OutsideQuery, Postings, SearchView, Selection,
+    SourceLimits, TermQuery, ViewRequest,
 };
 use serde_json::json;
 
@@ -338,4 +338,35 @@ pub fn s16_16_a_record_of_another_collection_is_never_found_here(fixture: &dyn F
         assert_eq!(worded(&*collection, word), Vec::<String>::new(), "{word}");
     }
     assert_eq!(worded(&*collection, "heron"), ["a"]);
+}
+
+pub fn s16_17_a_view_counts_outside_of_its_selection(fixture: &dyn Fixture) {
+    let Some(collection) = able(fixture) else {
+        return;
+    };
+    for (id, metadata) in [
+        ("a", json!({"wing": "in", "room": "x"})),
+        ("b", json!({"wing": "in", "room": "y"})),
+        ("c", json!({"wing": "out"})),
+    ] {
+        collection.add(&drawer(id, "quagga", &metadata)).unwrap();
+    }
+    let nothing = matching(&json!({"wing": "nowhere"}));
+    let keys = ["wing".to_owned(), "room".to_owned()];
+    let selections = [
+        matching(&json!({"wing": "in"})),
+        matching(&json!({"room": "x"})),
+        Selection::all(),
+        nothing.clone(),
+    ];
+    let query = OutsideQuery {
+        keys: &keys,
+        limit: 1,
+        selections: &selections,
+    };
+    let outside = view(&*collection, &nothing, |view| view.outside(&query).unwrap());
+    assert_eq!(outside.counts, [2, 1, 3, 0]);
+    assert_eq!(outside.facets[0].values, [("in".into(), 2)]);
+    assert_eq!((outside.facets[0].more, outside.facets[0].missing), (1, 0));
+    assert_eq!((outside.facets[1].more, outside.facets[1].missing), (1, 1));
 }

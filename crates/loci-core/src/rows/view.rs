@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::passage::Passage;
 use crate::result::FacetCounts;
 use crate::search_view::{
-    CandidateQuery, Candidates, Recalled, SearchView, SourceLimits, SourcePassages, SpaceVector,
-    Statistics, Surroundings, TermQuery,
+    CandidateQuery, Candidates, Outside, OutsideQuery, Recalled, SearchView, SourceLimits,
+    SourcePassages, SpaceVector, Statistics, Surroundings, TermQuery,
 };
 
 pub(super) struct RowsView<'a> {
@@ -157,5 +157,20 @@ impl SearchView for RowsView<'_> {
     fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
         let counts = |key: &&str| facets(&self.selected, key, limit);
         Ok(keys.iter().map(counts).collect())
+    }
+
+    fn outside(&mut self, query: &OutsideQuery<'_>) -> Result<Outside> {
+        let all = self.rows.select(&Selection::all());
+        let counts = query.selections.iter();
+        Ok(Outside {
+            facets: query
+                .keys
+                .iter()
+                .map(|key| facets(&all, key, query.limit))
+                .collect(),
+            counts: counts
+                .map(|selection| self.rows.select(selection).len() as u64)
+                .collect(),
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use loci_chroma::{Finding, Severity};
+use loci_chroma::{Finding, Fix, Severity};
 use loci_core::{EmbedderIdentity, Fact, Link, MAX_DIMENSION, Result};
 use serde_json::Value;
 
@@ -170,7 +170,9 @@ fn json(path: &Path, found: &mut Companions) -> Result<Option<Value>, LostRecord
                 .file(name.clone())
                 .with("bytes", path.metadata().map_or(0, |file| file.len()))
                 .then("MemPalace goes on as if it were empty")
-                .fix(format!("put a backup of `{name}` in its place")),
+                .fix(Fix::PutBackUpInPlace {
+                    file: name.clone().into_owned(),
+                }),
             );
             Err(LostRecord {
                 id: None,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{masked_line, object};
 use crate::drawer::{self, name, one_line};
-use crate::structured::{recalled, structured};
+use crate::structured::{recalled, structured, structured_with_data};
 use crate::tool::{Answer, Call, Kind, Tool};
 
 /// Facts in one answer.
@@ -141,7 +141,9 @@ fn add(call: &Call<'_>) -> Result<Answer> {
     }
     text.push_str(&fenced(answer.conflicts.iter().map(|of| line(&of.fact))));
     text.push_str(&masked_line(&answer.masked));
-    Ok(Answer::new(structured(&answer, &answer.warnings)?, text))
+    // These warnings are about the fact of the call, and their data repeats its words.
+    let structured = structured_with_data(&answer, &answer.warnings)?;
+    Ok(Answer::new(structured, text))
 }
 
 fn supersede(call: &Call<'_>) -> Result<Answer> {

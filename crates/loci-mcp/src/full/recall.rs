@@ -1,14 +1,17 @@
-//! `loci_wake_up`, `loci_duplicates` and `loci_why_not`: what to know at the start, what is there already, what was not found.
+//! `loci_wake_up`, `loci_duplicates` and `loci_why_not`: what to know at the start, what is there
+//! already, what was not found.
 
 use std::fmt::Write as _;
 
 use loci_palace::add::NEAR_DUPLICATE;
+use loci_palace::why_not::Words as _;
 use loci_palace::{
     Capability, Detail, Fence, Result, check_duplicate, message_line, wake_up, why_not,
 };
 
 use crate::core::{object, request};
 use crate::drawer::{name, one_line};
+use crate::hint::Arguments;
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
@@ -150,10 +153,11 @@ fn explain_miss(call: &Call<'_>) -> Result<Answer> {
         id: call.arguments.required_text("id")?.to_owned(),
         search: request(call)?,
     };
-    let answer = call.palace()?.why_not(&request)?;
-    let mut text = format!("{}: {}\n", name(&answer.id), message_line(&answer.reason));
-    for advice in &answer.advice {
+    let worded = Arguments.put(call.palace()?.why_not(&request)?);
+    let id = name(&worded.answer.id);
+    let mut text = format!("{id}: {}\n", message_line(&worded.reason));
+    for advice in &worded.advice {
         let _ = writeln!(text, "try: {}", message_line(advice));
     }
-    Ok(Answer::new(structured(&answer, &[])?, text))
+    Ok(Answer::new(structured(&worded, &[])?, text))
 }

@@ -91,3 +91,49 @@ fn a_hint_needs_what_the_backend_offers() {
     let help = reader.of_error(&missing).unwrap_or_default();
     assert!(!help.contains("loci_add"), "{help}");
 }
+
+#[test]
+fn what_why_not_advises_an_agent_names_arguments_and_tools_and_no_flag() {
+    let conditions = [
+        Condition::Wing,
+        Condition::Room,
+        Condition::Source,
+        Condition::Key { key: "n".into() },
+        Condition::Metadata,
+        Condition::Text,
+        Condition::Since,
+        Condition::Before,
+        Condition::Period,
+        Condition::Ids,
+    ];
+    let mut remedies = vec![
+        Remedy::UseItsWords,
+        Remedy::EmbedIt,
+        Remedy::AllowDistance,
+        Remedy::MoreHits { k: 7 },
+        Remedy::NoNumberOfHits { most: 1_000 },
+        Remedy::AllowSameSource,
+        Remedy::RaiseBudget,
+        Remedy::ReadDrawer,
+        Remedy::WordsFitLess,
+        Remedy::SourceFitsLess,
+        Remedy::MeaningFitsLess,
+        Remedy::NameSpeaker,
+        Remedy::NameDate,
+    ];
+    remedies.extend(
+        conditions
+            .into_iter()
+            .map(|condition| Remedy::DropCondition { condition }),
+    );
+    for remedy in remedies {
+        let words = Arguments.remedy(&remedy, "d1");
+        assert!(
+            !words.contains("`loci ") && !words.contains("--") && !words.contains("-k"),
+            "{words}"
+        );
+    }
+    let more = Arguments.remedy(&Remedy::MoreHits { k: 7 }, "d1");
+    assert!(more.contains("`k` = 7"), "{more}");
+    assert!(!Arguments.max_distance().contains("--"));
+}

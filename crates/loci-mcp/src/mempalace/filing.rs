@@ -1,10 +1,12 @@
-//! Adding, changing and deleting drawers. A long text is kept in parts of 800 characters, as MemPalace keeps it, all of them in
-//! one transaction; ids follow MemPalace's recipe, so that what was filed there and imported is known here.
+//! Adding, changing and deleting drawers. A long text is kept in parts of 800 characters, as MemPalace
+//! keeps it, all of them in one transaction. Ids follow MemPalace's recipe, so that what was filed
+//! there and imported is known here.
 
 use loci_palace::add::{self, Duplicates};
+use loci_palace::rewrite::{self, Part, Parts};
 use loci_palace::{
-    Batch, DEFAULT_COLLECTION, Detail, MaskTally, MetaValue, Metadata, MetadataPatch, OutcomeKind,
-    Palace, Selection, Warning, clock, forget, merge_masked,
+    DEFAULT_COLLECTION, Detail, MaskTally, MetaValue, Metadata, OutcomeKind, Palace, Selection,
+    clock, forget, merge_masked, update,
 };
 use serde_json::{Value, json};
 
@@ -106,37 +108,25 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
             .0
             .extend(name.map(|name| (key.to_owned(), name.into())));
     }
-    let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, false)?;
-    let collection = memory.collection.as_ref();
-    let (ids, written, gone) = match content {
-        None => {
-            let ids = drawer.ids();
-            let changes = vec![MetadataPatch::from(changes.clone()); ids.len()];
-            let batch = Batch::new(ids.clone()).metadatas(changes);
-            (ids, collection.update(&batch)?, Vec::new())
-        }
-        Some(content) if !drawer.in_parts && fits(content) => {
-            let batch = Batch::new([id])
-                .documents([content])
-                .metadatas([changes.clone()]);
-            (vec![id.to_owned()], collection.update(&batch)?, Vec::new())
-        }
-        Some(content) => {
-            let mut metadata = drawer.first.metadata.clone();
-            metadata.0.extend(changes.0.clone());
-            let records = parts_of(id, content, &metadata);
-            let ids: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
-            let written = collection.upsert(&batch_of(records))?;
-            let mut gone = drawer.ids();
-            gone.extend(drawer.stale.iter().cloned());
-            gone.retain(|old| !ids.contains(old));
-            (ids, written, gone)
-        }
+    let is_one = !drawer.in_parts && content.is_none_or(fits);
+    let (ids, warnings, more_masked) = if is_one {
+        let written = palace.update(&update::Request {
+            id: id.to_owned(),
+            collection: Some(DEFAULT_COLLECTION.to_owned()),
+            text: content.map(str::to_owned),
+            metadata: Some(changes.clone().into()),
+            vector: None,
+        })?;
+        (vec![id.to_owned()], written.warnings, written.masked)
+    } else {
+        let request = rewritten(&drawer, content, &changes);
+        let ids = match &request.parts {
+            Parts::Moved(parts) => parts.iter().map(|part| part.id.clone()).collect(),
+            Parts::Replaced(parts) => parts.iter().map(|(part, _)| part.id.clone()).collect(),
+        };
+        let written = palace.rewrite(&request)?;
+        (ids, written.warnings, written.masked)
     };
-    if !gone.is_empty() {
-        let gone = Selection::ids(gone);
-        palace.forget(&forget::Request::in_collection(DEFAULT_COLLECTION, gone))?;
-    }
     let place = |key: &str| changes.get_str(key).unwrap_or(drawer.said(key)).to_owned();
     let mut answer = json!({
         "success": true,
@@ -148,10 +138,38 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
     if ids.len() > 1 || drawer.in_parts {
         name_parts(&mut answer, &ids);
     }
-    warn(call, &mut answer, &all(warnings, written.warnings));
-    merge_masked(&mut masked, &written.masked);
+    warn(call, &mut answer, &warnings);
+    merge_masked(&mut masked, &more_masked);
     report_masked(&mut answer, &masked);
     Ok(answer)
+}
+
+/// A change of a drawer that is kept in parts, or from now on.
+fn rewritten(drawer: &Drawer, content: Option<&str>, changes: &Metadata) -> rewrite::Request {
+    let Some(content) = content else {
+        let part = |id| Part {
+            id,
+            metadata: changes.clone().into(),
+        };
+        return rewrite::Request::new(Parts::Moved(drawer.ids().into_iter().map(part).collect()));
+    };
+    let mut metadata = drawer.first.metadata.clone();
+    metadata.0.extend(changes.0.clone());
+    let records = parts_of(&drawer.id, content, &metadata);
+    let mut gone = drawer.ids();
+    gone.extend(drawer.stale.iter().cloned());
+    gone.retain(|old| !records.iter().any(|record| record.id == *old));
+    let parts = records.into_iter().map(|record| {
+        let part = Part {
+            id: record.id,
+            metadata: record.metadata.into(),
+        };
+        (part, record.text)
+    });
+    rewrite::Request {
+        gone,
+        ..rewrite::Request::new(Parts::Replaced(parts.collect()))
+    }
 }
 
 pub(super) fn delete_drawer(call: &Call<'_>) -> Outcome<Value> {
@@ -241,13 +259,6 @@ impl Record {
     }
 }
 
-fn batch_of(records: Vec<Record>) -> Batch {
-    let ids = records.iter().map(|record| record.id.clone());
-    let metadatas = records.iter().map(|record| record.metadata.clone());
-    let batch = Batch::new(ids).metadatas(metadatas);
-    batch.documents(records.into_iter().map(|record| record.text))
-}
-
 fn fits(content: &str) -> bool {
     content.chars().count() <= PART
 }
@@ -285,11 +296,6 @@ fn texts(pairs: &[(&str, &str)]) -> Metadata {
 pub(super) fn now() -> String {
     let now = clock::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
-}
-
-fn all(mut warnings: Vec<Warning>, more: Vec<Warning>) -> Vec<Warning> {
-    warnings.extend(more);
-    warnings
 }
 
 #[cfg(test)]

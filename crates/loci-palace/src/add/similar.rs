@@ -2,8 +2,11 @@
 //! text has the same vector, so the nearest vectors are compared, and where vectors are missing the
 //! best matches by words.
 
+use std::collections::BTreeSet;
+
 use loci_core::{
-    Collection, Error, Include, Metadata, Metric, Query, QueryInput, Result, Selection, Warning,
+    Collection, Error, Filter, Include, KeyTest, MetaValue, Metadata, Metric, Query, QueryInput,
+    Result, Selection, Warning,
 };
 use loci_recall::search_words;
 
@@ -12,8 +15,8 @@ use crate::palace::Memory;
 
 /// Similar drawers that an answer lists at most.
 const LISTED: usize = 10;
-/// Drawers looked at when ten say the same and none is the same byte for byte.
-const MANY: usize = 200;
+/// By so much more drawers are looked at whenever all that were seen are the same and none decides.
+const WIDER: usize = 20;
 /// From here on two vectors are those of the same words.
 const SAME: f32 = 0.9999;
 
@@ -28,10 +31,49 @@ pub(crate) struct Candidate {
     pub(crate) room: String,
 }
 
+/// A text that is compared with what a collection holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compared<'a> {
+    pub(crate) text: &'a str,
+    /// Where the text is to go; nothing if it goes nowhere.
+    pub(crate) target: Option<Target<'a>>,
+}
+
+/// The drawer that a text is to become.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// Its wing, or empty.
+    pub(crate) wing: &'a str,
+    /// Its id, if the caller chose one. A drawer of this id is no duplicate of it.
+    pub(crate) id: Option<&'a str>,
+}
+
+/// What is similar to a text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// The most similar drawers of all wings, ten at most. The one of `in_wing` is among them.
+    pub(crate) similar: Vec<Candidate>,
+    /// The drawer of the target's wing that decides: one of the same text, else the most similar.
+    pub(crate) in_wing: Option<Candidate>,
+}
+
+/// The nearest drawers of a text, as far as they were looked at.
+#[derive(Debug, Default)]
+struct Nearest {
+    /// Those that are similar enough.
+    similar: Vec<Candidate>,
+    /// The similarity of the last that was looked at, if there may be more.
+    last: Option<f32>,
+    /// Wings of all that were looked at.
+    wings: BTreeSet<String>,
+}
+
 /// Looks for similar drawers in one collection.
 pub(crate) struct SimilarSearch<'a> {
     collection: &'a dyn Collection,
     threshold: f32,
+    /// Similarity from which a drawer of the target's wing decides.
+    decisive: f32,
     by_vector: bool,
     by_words: bool,
     pub(crate) warnings: Vec<Warning>,
@@ -49,45 +91,118 @@ impl<'a> SimilarSearch<'a> {
         Self {
             collection,
             threshold,
+            decisive: SAME,
             by_vector,
             by_words: drawers > if by_vector { vectors } else { 0 },
             warnings,
         }
     }
 
-    /// The similar drawers of each text, the most similar first. `vectors` are those of the texts,
-    /// where they were made already.
+    /// Lets near duplicates in the target's wing decide, too.
+    pub(crate) fn with_near_duplicates(mut self) -> Self {
+        self.decisive = SAME.min(self.threshold);
+        self
+    }
+
+    /// What is similar to each text. `vectors` are those of the texts, where they were made already.
     pub(crate) fn of(
         &mut self,
-        texts: &[&str],
+        compared: &[Compared<'_>],
         vectors: Option<&[Vec<f32>]>,
-    ) -> Result<Vec<Vec<Candidate>>> {
-        let mut all = if self.by_vector {
-            self.nearest(texts, vectors, LISTED)?
+    ) -> Result<Vec<Found>> {
+        let texts: Vec<&str> = compared.iter().map(|compared| compared.text).collect();
+        let all = if self.by_vector {
+            self.nearest(&texts, vectors, LISTED, &Selection::all())?
         } else {
-            vec![Vec::new(); texts.len()]
+            texts.iter().map(|_| Nearest::default()).collect()
         };
-        for (at, (text, similar)) in texts.iter().zip(&mut all).enumerate() {
-            let crowded = similar.len() == LISTED
-                && similar
-                    .iter()
-                    .all(|drawer| drawer.similarity >= SAME && !drawer.exact);
-            if crowded {
-                let vector = vectors.and_then(|vectors| vectors.get(at..=at));
-                let more = self.nearest(&[text], vector, MANY)?.into_iter().flatten();
-                similar.extend(more.filter(|drawer| drawer.exact));
-            }
-            if self.by_words && !similar.iter().any(|drawer| drawer.exact) {
-                self.add_by_words(text, similar)?;
-            }
-            similar.sort_by(|a, b| {
-                (b.exact, b.similarity)
-                    .partial_cmp(&(a.exact, a.similarity))
-                    .unwrap_or(std::cmp::Ordering::Equal)
-            });
-            similar.truncate(LISTED);
+        let mut answers = Vec::with_capacity(all.len());
+        for (at, (compared, nearest)) in compared.iter().zip(all).enumerate() {
+            let vector = vectors.and_then(|vectors| vectors.get(at..=at));
+            answers.push(self.found(*compared, vector, nearest)?);
         }
-        Ok(all)
+        Ok(answers)
+    }
+
+    /// Looks further where ten drawers are not enough to tell.
+    fn found(
+        &mut self,
+        compared: Compared<'_>,
+        vector: Option<&[Vec<f32>]>,
+        nearest: Nearest,
+    ) -> Result<Found> {
+        let Compared { text, target } = compared;
+        let mut similar = nearest.similar.clone();
+        self.look_further(compared, vector, nearest, &mut similar)?;
+        if self.by_words && !is_decided(&similar, target) {
+            self.add_by_words(text, &Selection::all(), &mut similar)?;
+            if let Some(target) = target.filter(|_| !is_decided(&similar, target)) {
+                let seen = similar.iter().map(|drawer| drawer.wing.clone()).collect();
+                self.add_by_words(text, &of_wing(target.wing, &seen), &mut similar)?;
+            }
+        }
+        similar.sort_by(|a, b| {
+            (b.exact, b.similarity)
+                .partial_cmp(&(a.exact, a.similarity))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        let in_wing = target.and_then(|target| {
+            let at = similar.iter().position(|drawer| target.is_met_by(drawer))?;
+            // The drawer that decides is among those that are listed.
+            if at >= LISTED {
+                similar.swap(LISTED - 1, at);
+            }
+            similar.get(at.min(LISTED - 1)).cloned()
+        });
+        similar.truncate(LISTED);
+        Ok(Found { similar, in_wing })
+    }
+
+    /// The nearest ten may all be of other wings, or say the same in other letters. The target's wing
+    /// is searched by itself then, for as long as there may be a drawer that decides.
+    fn look_further(
+        &mut self,
+        compared: Compared<'_>,
+        vector: Option<&[Vec<f32>]>,
+        mut nearest: Nearest,
+        similar: &mut Vec<Candidate>,
+    ) -> Result<()> {
+        let Compared { text, target } = compared;
+        let (mut k, mut wings) = (LISTED, BTreeSet::new());
+        let mut first = true;
+        while let Some(last) = nearest.last {
+            let in_wing =
+                |drawer: &&Candidate| target.is_none_or(|target| target.is_met_by(drawer));
+            let exact_is_open = last >= SAME && !is_decided(similar, target);
+            let near_is_open = last >= self.decisive && !similar.iter().any(|one| in_wing(&one));
+            if !exact_is_open && !near_is_open {
+                return Ok(());
+            }
+            let known = wings.len();
+            wings.append(&mut nearest.wings);
+            let narrower = match target {
+                // The first look was not limited to the wing.
+                Some(Target { wing, .. }) if !wing.is_empty() => first,
+                Some(_) => wings.len() > known,
+                None => false,
+            };
+            if !narrower {
+                k *= WIDER;
+            }
+            first = false;
+            let selection = match target {
+                Some(target) => of_wing(target.wing, &wings),
+                None => Selection::all(),
+            };
+            let more = self.nearest(&[text], vector, k, &selection)?;
+            nearest = more.into_iter().next().unwrap_or_default();
+            for drawer in &nearest.similar {
+                if !similar.iter().any(|known| known.id == drawer.id) {
+                    similar.push(drawer.clone());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn nearest(
@@ -95,7 +210,8 @@ impl<'a> SimilarSearch<'a> {
         texts: &[&str],
         vectors: Option<&[Vec<f32>]>,
         k: usize,
-    ) -> Result<Vec<Vec<Candidate>>> {
+        selection: &Selection,
+    ) -> Result<Vec<Nearest>> {
         let input = match vectors {
             Some(vectors) => QueryInput::Vectors(vectors.to_vec()),
             None => QueryInput::Texts(texts.iter().map(|text| (*text).to_owned()).collect()),
@@ -103,7 +219,7 @@ impl<'a> SimilarSearch<'a> {
         let query = Query {
             input,
             k,
-            selection: Selection::all(),
+            selection: selection.clone(),
             include: Include::QUERY,
         };
         let found = match self.collection.query(&query) {
@@ -112,7 +228,7 @@ impl<'a> SimilarSearch<'a> {
             Err(Error::EmbedderMismatch { .. }) => {
                 self.warnings
                     .push(Warning::NoNearDuplicates { reembedding: true });
-                return Ok(vec![Vec::new(); texts.len()]);
+                return Ok(texts.iter().map(|_| Nearest::default()).collect());
             }
             Err(error) => return Err(error),
         };
@@ -120,27 +236,43 @@ impl<'a> SimilarSearch<'a> {
         let metric = self.collection.metric();
         let answers = found.ids.into_iter().zip(found.documents);
         let answers = answers.zip(found.metadatas).zip(found.distances);
-        let similar = texts.iter().zip(answers);
-        Ok(similar
+        let answers = texts.iter().zip(answers);
+        Ok(answers
             .map(|(text, (((ids, documents), metadatas), distances))| {
-                let rows = ids.into_iter().zip(documents).zip(metadatas).zip(distances);
-                rows.map(|(((id, document), metadata), distance)| {
-                    let similarity = similarity(metric, distance);
-                    candidate(text, id, document, &metadata, similarity)
-                })
-                .filter(|drawer| {
-                    drawer.exact
-                        || drawer.similarity >= self.threshold
-                        || same_words(text, &drawer.text)
-                })
-                .collect()
+                let is_full = ids.len() == k;
+                let last = distances.last().filter(|_| is_full);
+                let rows = ids.into_iter().zip(documents).zip(metadatas);
+                let similar = rows
+                    .zip(&distances)
+                    .map(|(((id, document), metadata), distance)| {
+                        let similarity = similarity(metric, *distance);
+                        candidate(text, id, document, &metadata, similarity)
+                    })
+                    .collect::<Vec<_>>();
+                Nearest {
+                    last: last.map(|distance| self::similarity(metric, *distance)),
+                    wings: similar.iter().map(|drawer| drawer.wing.clone()).collect(),
+                    similar: similar
+                        .into_iter()
+                        .filter(|drawer| self.is_similar(text, drawer))
+                        .collect(),
+                }
             })
             .collect())
     }
 
+    fn is_similar(&self, text: &str, drawer: &Candidate) -> bool {
+        drawer.exact || drawer.similarity >= self.threshold || same_words(text, &drawer.text)
+    }
+
     /// Drawers of the same words, for those that have no vector.
-    fn add_by_words(&mut self, text: &str, similar: &mut Vec<Candidate>) -> Result<()> {
-        let found = search_words(self.collection, text, LISTED, &Selection::all())?;
+    fn add_by_words(
+        &mut self,
+        text: &str,
+        selection: &Selection,
+        similar: &mut Vec<Candidate>,
+    ) -> Result<()> {
+        let found = search_words(self.collection, text, LISTED, selection)?;
         for hit in found.hits {
             let known = similar.iter().any(|drawer| drawer.id == hit.id);
             if !known && same_words(text, &hit.document) {
@@ -149,6 +281,32 @@ impl<'a> SimilarSearch<'a> {
         }
         Ok(())
     }
+}
+
+impl Target<'_> {
+    /// Whether a drawer is in the wing, and another one.
+    fn is_met_by(&self, drawer: &Candidate) -> bool {
+        drawer.wing == self.wing && self.id != Some(drawer.id.as_str())
+    }
+}
+
+/// Whether one of these has the same text, in the target's wing if there is one.
+fn is_decided(similar: &[Candidate], target: Option<Target<'_>>) -> bool {
+    similar
+        .iter()
+        .any(|drawer| drawer.exact && target.is_none_or(|target| target.is_met_by(drawer)))
+}
+
+/// The drawers of a wing. Those without a wing are the ones outside of the wings that were seen.
+fn of_wing(wing: &str, seen: &BTreeSet<String>) -> Selection {
+    if !wing.is_empty() {
+        return Selection::matching(Filter::eq("wing", wing));
+    }
+    let others = seen.iter().filter(|wing| !wing.is_empty());
+    Selection::matching(Filter::Key {
+        key: "wing".into(),
+        test: KeyTest::NotIn(others.map(|wing| MetaValue::from(wing.as_str())).collect()),
+    })
 }
 
 fn candidate(

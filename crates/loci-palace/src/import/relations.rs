@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use loci_core::{
     Capability, DrawerRef, Error, Fact, FactQuery, Link, LinkEnd, MAX_BATCH_TEXT_BYTES, Related,
-    Relations, Result,
+    Relations, Result, Warning,
 };
 
 use super::{BATCH, Import, Loss, is_of_record};
@@ -50,7 +50,26 @@ pub(super) struct Incoming {
 }
 
 impl Import<'_> {
+    /// Counts a drawer that is left out, and remembers it: its facts and links are left out too.
     pub(super) fn note_forgotten(&mut self, collection: &str, id: Option<&String>) {
+        let counted = self
+            .report
+            .warnings
+            .iter_mut()
+            .find_map(|warning| match warning {
+                Warning::ForgottenLeftOut {
+                    collection: of,
+                    records,
+                } if of == collection => Some(records),
+                _ => None,
+            });
+        match counted {
+            Some(records) => *records += 1,
+            None => self.report.warnings.push(Warning::ForgottenLeftOut {
+                collection: collection.to_owned(),
+                records: 1,
+            }),
+        }
         if let Some(id) = id {
             self.incoming.forgotten.insert(DrawerRef {
                 collection: collection.to_owned(),
@@ -111,7 +130,7 @@ impl Import<'_> {
         self.report.lost.push(Loss {
             line,
             id,
-            reason: "the text of its drawer was forgotten here; `--allow-again` takes both".into(),
+            reason: "the text of its drawer was forgotten here".into(),
         });
     }
 

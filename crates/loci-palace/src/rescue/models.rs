@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_chroma::{Models, RepairOptions};
-use loci_core::{Embedder, Error, Kinship, Result};
+use loci_core::{Advice, Embedder, Error, Kinship, Result};
 use loci_foreign::{ForeignCollection, Kind};
 
 use super::maker::maker_of;
@@ -39,11 +39,12 @@ impl Palace {
     }
 
     fn model_of(&self, collection: &ForeignCollection) -> Result<Arc<dyn Embedder>> {
-        let unavailable = |reason: String| Error::UnsupportedCapability {
-            capability: format!("new vectors for collection `{}`", collection.name),
-            reason: format!(
-                "{reason}; `--set-aside` moves its records without a vector into a file instead"
-            ),
+        let unavailable = |reason: String| {
+            Error::UnsupportedCapability {
+                capability: format!("new vectors for collection `{}`", collection.name),
+                reason,
+            }
+            .advise(Advice::SetRecordsAside)
         };
         let Some(maker) = maker_of(Kind::Chroma, collection, collection.dimension) else {
             return Err(unavailable(

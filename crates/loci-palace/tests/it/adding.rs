@@ -435,3 +435,84 @@ fn a_vector_that_does_not_fit_is_refused_even_if_the_text_is_there() {
     assert_eq!(refused.code(), "dimension_mismatch", "{refused}");
     assert_eq!(count(&palace), 1);
 }
+
+/// Ten similar drawers are listed. When ten other wings held the same text, the one of the same wing
+/// was not among them, and a drawer with an id of its own was added a second time.
+#[test]
+fn an_exact_duplicate_with_its_own_id_is_found_among_thirty_wings_that_hold_the_text() {
+    let (_directory, palace) = palace();
+    let text = "The kettle is on the left shelf.";
+    // The newest wing is looked at last, or first: each wing is asked.
+    let wings: Vec<String> = (0..30).map(|at| format!("wing {at}")).collect();
+    let held: Vec<Drawer> = wings.iter().map(|wing| new(text, wing)).collect();
+    assert_eq!(outcomes(&palace, &held), ["added"; 30]);
+    for (at, wing) in wings.iter().enumerate() {
+        let again = Drawer {
+            id: Some(format!("own {at}")),
+            ..new(text, wing)
+        };
+        let answer = palace.add(&request(&[again])).unwrap();
+        let one = &answer.drawers[0];
+        assert_eq!(one.outcome.as_str(), "duplicate", "{wing}");
+        assert_eq!(one.similar.len(), 10, "{wing}");
+        let named = one.similar.iter().find(|other| other.id == one.id).unwrap();
+        assert_eq!(named.wing.as_deref(), Some(wing.as_str()));
+    }
+    assert_eq!(count(&palace), 30);
+}
+
+#[test]
+fn a_duplicate_without_a_wing_is_found_among_thirty_wings_that_hold_the_text() {
+    let (_directory, palace) = palace();
+    let text = "The kettle is on the left shelf.";
+    let homeless = |id: &str| Drawer {
+        id: Some(id.into()),
+        text: Some(text.into()),
+        ..Drawer::default()
+    };
+    assert_eq!(outcomes(&palace, &[homeless("first")]), ["added"]);
+    let held: Vec<Drawer> = (0..30).map(|at| new(text, &format!("wing {at}"))).collect();
+    assert_eq!(outcomes(&palace, &held), ["added"; 30]);
+    assert_eq!(outcomes(&palace, &[homeless("second")]), ["duplicate"]);
+    assert_eq!(outcomes(&palace, &[homeless("first")]), ["exists"]);
+}
+
+#[test]
+fn a_duplicate_without_a_vector_is_found_among_thirty_wings_that_hold_the_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = OpenOptions {
+        embedder: Some("none".into()),
+        ..OpenOptions::create()
+    };
+    let palace = Palace::open(directory.path().join("palace").as_path(), &options).unwrap();
+    let text = "The kettle is on the left shelf.";
+    let held: Vec<Drawer> = (0..30).map(|at| new(text, &format!("wing {at}"))).collect();
+    assert_eq!(outcomes(&palace, &held), ["added"; 30]);
+    for at in [0, 15, 29] {
+        let again = Drawer {
+            id: Some(format!("own {at}")),
+            ..new(text, &format!("wing {at}"))
+        };
+        assert_eq!(outcomes(&palace, &[again]), ["duplicate"], "wing {at}");
+    }
+}
+
+#[test]
+fn a_near_duplicate_of_its_wing_is_left_out_among_thirty_wings_that_are_nearer() {
+    let (_directory, palace) = palace();
+    let text = "Alice moved to Lyon in May.";
+    assert_eq!(
+        outcomes(&palace, &[new("Alice moved to Lyon in June.", "home")]),
+        ["added"]
+    );
+    let held: Vec<Drawer> = (0..30).map(|at| new(text, &format!("wing {at}"))).collect();
+    assert_eq!(outcomes(&palace, &held), ["added"; 30]);
+    let answer = palace
+        .add(&Request {
+            duplicates: Duplicates::SkipNear,
+            threshold: 0.8,
+            ..request(&[new(text, "home")])
+        })
+        .unwrap();
+    assert_eq!(answer.drawers[0].outcome.as_str(), "near_duplicate");
+}

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use loci_palace::{
-    Batch, Chosen, MetadataPatch, MineOptions, Pace, Palace, Reading, Rules, Swept, Tree, mine,
-    sync, watch,
+    Batch, Chosen, GoneReason, MetadataPatch, MineOptions, Pace, Palace, Reading, Rules, Swept,
+    Tree, mine, sync, watch,
 };
 use serde_json::Value;
 
@@ -145,7 +145,10 @@ fn sync_shows_what_would_go_and_removes_it_only_when_asked() {
         (1, 0, None)
     );
     assert_eq!(looked.gone[0].name, scene.name("b.md"));
-    assert_eq!((looked.gone[0].why, looked.gone[0].drawers), ("deleted", 3));
+    assert_eq!(
+        (looked.gone[0].why, looked.gone[0].drawers),
+        (GoneReason::Deleted, 3)
+    );
     assert_eq!(looked.kept_conversations, 1);
     assert_eq!((scene.seq(), &contents(&palace, DRAWERS)), (seq, &before));
     let swept = sync(&palace, &sync_of(&scene.root));
@@ -178,7 +181,7 @@ fn sync_removes_what_is_ignored_now() {
     scene.mine(&palace);
     scene.write(".lociignore", "drafts/\n");
     let swept = sync(&palace, &sync_of(&scene.root));
-    assert_eq!((swept.gone[0].why, swept.removed), ("ignored", 2));
+    assert_eq!((swept.gone[0].why, swept.removed), (GoneReason::Ignored, 2));
     scene.assert_as_fresh(&palace);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use loci_palace::{
     DrawerRef, Error, Fact, FactQuery, ImportOptions, ImportReport, Link, LinkEnd, Metadata,
-    OnConflict, OpenOptions, Palace, Relations, Selection,
+    OnConflict, OpenOptions, Palace, Relations, Selection, Warning,
 };
 use serde_json::json;
 
@@ -249,6 +249,11 @@ fn what_was_said_of_a_forgotten_drawer_does_not_come_back_by_import() {
     assert_eq!((outcome.forgotten, outcome.facts, outcome.links), (1, 1, 1));
     let report = import(&palace, &lines, &ImportOptions::default());
     assert_eq!((report.added, report.facts, report.links), (0, 0, 0));
+    let left_out = Warning::ForgottenLeftOut {
+        collection: "drawers".into(),
+        records: 1,
+    };
+    assert!(report.warnings.contains(&left_out), "{:?}", report.warnings);
     assert_eq!((all_facts(&palace).len(), all_links(&palace).len()), (4, 1));
     let again = ImportOptions {
         allow_again: true,

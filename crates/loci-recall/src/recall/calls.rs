@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use loci_core::rows::{Row, Rows};
 use loci_core::{
-    Candidates, FacetCounts, Metric, Selection, SourceLimits, Surroundings, TermQuery,
+    Candidates, FacetCounts, Metric, Outside, OutsideQuery, Selection, SourceLimits, Surroundings,
+    TermQuery,
 };
 
 use super::*;
@@ -69,6 +70,10 @@ impl SearchView for Counted<'_> {
     fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>> {
         self.note("facets");
         self.inner.facets(keys, limit)
+    }
+    fn outside(&mut self, query: &OutsideQuery<'_>) -> Result<Outside> {
+        self.note("outside");
+        self.inner.outside(query)
     }
 }
 

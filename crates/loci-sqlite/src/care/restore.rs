@@ -110,11 +110,9 @@ pub(super) fn put_in_place(place: &Place, temporary: &Path) -> Result<Option<Pat
 
 fn taken(place: &Place) -> Error {
     Error::Conflict {
-        what: format!(
-            "there is a palace at `{}`; pass `--replace` to set it aside",
-            place.directory.display()
-        ),
+        what: format!("there is a palace at `{}`", place.directory.display()),
     }
+    .advise(Advice::ReplacePalace)
 }
 
 /// Refuses what is not a backup of a palace this build can read, before anything is touched.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use loci_core::{
-    CandidateQuery, Candidates, Error, FacetCounts, PassageSummary, Recalled, Result, SearchView,
-    SourceLimits, SourcePassages, SpaceVector, Statistics, Surroundings, TermQuery, ViewRequest,
-    Warning,
+    CandidateQuery, Candidates, Error, FacetCounts, Outside, OutsideQuery, PassageSummary,
+    Recalled, Result, SearchView, SourceLimits, SourcePassages, SpaceVector, Statistics,
+    Surroundings, TermQuery, ViewRequest, Warning,
 };
 use loci_index::QueryVector;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -39,6 +39,7 @@ pub(crate) fn with_view(
 }
 
 struct View<'a> {
+    collection: &'a SqliteCollection,
     db: &'a Db,
     row: &'a CollectionRow,
     /// Nothing if the view was opened without vectors.
@@ -79,6 +80,7 @@ impl<'a> View<'a> {
             },
         };
         Ok(Self {
+            collection,
             db,
             row,
             reading,
@@ -107,6 +109,22 @@ impl<'a> View<'a> {
             };
             self.fault.get_or_insert(fault);
             error
+        })
+    }
+
+    fn look_outside(&self, query: &OutsideQuery<'_>) -> Attempt<Outside> {
+        let (db, row) = (self.db, self.row);
+        let facets = query.keys.iter();
+        let mut counts = Vec::with_capacity(query.selections.len());
+        for selection in query.selections {
+            let set = self.collection.evaluator(db, row).selection(selection)?;
+            counts.push(set.map_or(row.drawers, |set| set.len(row.drawers)));
+        }
+        Ok(Outside {
+            facets: facets
+                .map(|key| read::facets(db, row, None, key, query.limit))
+                .collect::<Attempt<_>>()?,
+            counts,
         })
     }
 
@@ -316,6 +334,11 @@ impl SearchView for View<'_> {
         let (db, row, set) = (self.db, self.row, self.set.as_ref());
         let counts = |key: &&str| read::facets(db, row, set, key, limit);
         let found = keys.iter().map(counts).collect();
+        self.keep(found)
+    }
+
+    fn outside(&mut self, query: &OutsideQuery<'_>) -> Result<Outside> {
+        let found = self.look_outside(query);
         self.keep(found)
     }
 }

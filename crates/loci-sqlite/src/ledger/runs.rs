@@ -1,14 +1,12 @@
 //! Recorded runs: begun, ended, listed; what their undo would need.
 
-use loci_core::{Advice, Error, MetadataPatch, Result, RunKind, RunRecord, RunState, SourceRecord};
+use loci_core::ledger::undoing::{KEPT_RUNS, unknown_run};
+use loci_core::{Error, MetadataPatch, Result, RunKind, RunRecord, RunState, SourceRecord};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::collection::SqliteCollection;
 use crate::fault::Attempt;
 use crate::store::{Head, now_ms};
-
-/// Runs with changes that can be undone; what older ones kept is let go.
-pub(super) const KEPT_RUNS: i64 = 50;
 
 pub(super) fn begin(
     collection: &SqliteCollection,
@@ -45,7 +43,7 @@ pub(super) fn end(
             .sql
             .query_row(
                 "SELECT DISTINCT run FROM run_sources ORDER BY run DESC LIMIT 1 OFFSET ?1",
-                [KEPT_RUNS - 1],
+                [KEPT_RUNS as i64 - 1],
                 |row| row.get(0),
             )
             .optional()?;
@@ -98,14 +96,8 @@ pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<Run
             |row| row.get(0),
         )
         .optional()?;
-    state.map(RunState::from).ok_or_else(|| {
-        Error::invalid(
-            format!("run {run}"),
-            "is not a recorded run of this collection",
-        )
-        .advise(Advice::ListRuns)
-        .into()
-    })
+    let state = state.map(RunState::from);
+    Ok(state.ok_or_else(|| unknown_run(run))?)
 }
 
 /// Ends a run whose palace was replaced by one that does not know it.

@@ -6,15 +6,18 @@ mod row_ranges;
 
 use std::collections::HashMap;
 
+use loci_core::ledger::undoing::{
+    KeptDrawer, Obstacles, SourceAfter, WayBack, refuse_undone, removes_added, source_after,
+    way_back,
+};
 use loci_core::{
-    Advice, Error, Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState,
-    SourceRecord, Undone,
+    Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState, SourceRecord, Undone,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use self::row_ranges::RowRanges;
 use super::forgotten::{self, Book};
-use super::runs::{self, KEPT_RUNS};
+use super::runs;
 use super::sources;
 use crate::collection::SqliteCollection;
 use crate::collection::write::{Mode, embed_texts};
@@ -53,9 +56,7 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
     collection.store.write("beginning an undo", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        if runs::require(&db.sql, row.id, run)? == RunState::Undone {
-            return Err(Error::invalid(format!("run {run}"), "is undone already").into());
-        }
+        refuse_undone(run, &runs::require(&db.sql, row.id, run)?)?;
         refuse_if_impossible(&db.sql, run)?;
         undone.sources = db.sql.query_row(
             "SELECT count(DISTINCT source) FROM run_sources WHERE run = ?1",
@@ -67,9 +68,7 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
     let mut checked = None;
     loop {
         let (slice, more) = undo_last_steps(collection, run, &mut checked)?;
-        undone.removed += slice.removed;
-        undone.restored += slice.restored;
-        undone.left += slice.left;
+        undone.add(&slice);
         if !more {
             break;
         }
@@ -91,11 +90,10 @@ fn set_state(db: &Connection, run: u64, state: &RunState) -> Attempt<()> {
     Ok(())
 }
 
-/// A source that a later run changed cannot go back behind that run, and what old runs kept is gone.
 fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
-    let later: Option<(String, i64)> = db
+    let later: Option<(i64, String)> = db
         .query_row(
-            "SELECT coalesce(s.name, json_extract(nullif(later.before, ''), '$.name'), '?'), later.run FROM run_sources later
+            "SELECT later.run, coalesce(s.name, json_extract(nullif(later.before, ''), '$.name'), '?') FROM run_sources later
              LEFT JOIN sources s ON s.id = later.source
              WHERE later.run > ?1 AND later.source IN (SELECT source FROM run_sources WHERE run = ?1)
              ORDER BY later.run DESC LIMIT 1",
@@ -103,30 +101,23 @@ fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
-    if let Some((name, later)) = later {
-        return Err(Error::Conflict {
-            what: format!("run {later} changed `{name}` after run {run}; undo run {later} first"),
-        }
-        .into());
-    }
-    refuse_if_taken(db, run)?;
-    let too_old: bool = db.query_row(
-        "SELECT NOT EXISTS (SELECT 1 FROM run_sources WHERE run = ?1)
-            AND (SELECT count(DISTINCT run) FROM run_sources WHERE run > ?1) >= ?2",
-        params![run as i64, KEPT_RUNS],
-        |row| row.get(0),
+    let (has_steps, newer_runs): (bool, i64) = db.query_row(
+        "SELECT EXISTS (SELECT 1 FROM run_sources WHERE run = ?1),
+                (SELECT count(DISTINCT run) FROM run_sources WHERE run > ?1)",
+        [run as i64],
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    if too_old {
-        let why = format!(
-            "is too long ago: what its undo needs is kept for the last {KEPT_RUNS} runs that changed something"
-        );
-        return Err(Error::invalid(format!("run {run}"), why).into());
-    }
-    Ok(())
+    let obstacles = Obstacles {
+        later: later.map(|(run, name)| (run as u64, name)),
+        taken: taken_name(db, run)?,
+        has_steps,
+        newer_runs: newer_runs as usize,
+    };
+    Ok(obstacles.refuse(run)?)
 }
 
-/// A source that went or was renamed cannot come back while another one has its name.
-fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
+/// The name of a source that the run removed or renamed and that another source has now.
+fn taken_name(db: &Connection, run: u64) -> Attempt<Option<String>> {
     let mut statement = db
         .prepare_cached("SELECT source, before FROM run_sources WHERE run = ?1 AND before <> ''")?;
     let mut rows = statement.query([run as i64])?;
@@ -152,17 +143,10 @@ fn refuse_if_taken(db: &Connection, run: u64) -> Attempt<()> {
                 |row| row.get(0),
             )?;
         if taken {
-            return Err(Error::Conflict {
-                what: format!(
-                    "`{}` was mined again after run {run}; undo that run first",
-                    before.name
-                ),
-            }
-            .advise(Advice::ListRuns)
-            .into());
+            return Ok(Some(before.name));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The state of the palace in which a run was last found possible to undo.
@@ -407,6 +391,15 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
     Ok(())
 }
 
+/// The origin of the drawer that has the number and the id of a kept one now.
+fn origin_of(db: &Connection, kept: &Kept) -> Attempt<Option<u64>> {
+    let origin: Option<i64> = db
+        .prepare_cached("SELECT origin FROM drawers WHERE row = ?1 AND id = ?2")?
+        .query_row(params![kept.row, kept.id], |row| row.get(0))
+        .optional()?;
+    Ok(origin.map(|origin| origin as u64))
+}
+
 /// One transaction of an undo.
 struct Desk<'a> {
     /// What must not come back; loaded for the first drawer that comes back.
@@ -453,13 +446,11 @@ impl Desk<'_> {
             let collection = self.writer.collection();
             sources::distrust_others(self.db, collection, &now.machine, &now.name, revision)?;
         }
-        match &step.before {
-            Some(record) => put_back(self, step.source, record, revision)?,
-            // What is left belongs to nobody's run; the next mine decides about it.
-            None if sources::has_drawers(self.db, step.source)? => {
-                sources::distrust(self.db, step.source)?;
-            }
-            None => sources::remove(self.db, step.source)?,
+        let has_drawers = || sources::has_drawers(self.db, step.source);
+        match source_after(step.before.as_ref(), has_drawers)? {
+            SourceAfter::PutBack(record) => put_back(self, step.source, record, revision)?,
+            SourceAfter::Distrust => sources::distrust(self.db, step.source)?,
+            SourceAfter::Remove => sources::remove(self.db, step.source)?,
         }
         for sql in [
             "DELETE FROM kept_drawers WHERE step = ?1",
@@ -485,10 +476,10 @@ impl Desk<'_> {
         Ok(added.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Removes drawers of the run. One that somebody changed since is theirs.
+    /// Removes drawers of the run.
     fn remove(&mut self, added: &[(i64, i64)]) -> Attempt<()> {
         for (row, origin) in added {
-            if *origin == 0 {
+            if !removes_added(*origin as u64) {
                 self.done.left += 1;
             } else if self.writer.remove(*row as u64)? {
                 self.done.removed += 1;
@@ -525,33 +516,37 @@ impl Desk<'_> {
     }
 
     fn bring_back(&mut self, kept: &Kept) -> Attempt<()> {
-        if let Some(text) = &kept.text {
-            let place = forgotten::place_of_copy(self.db, kept.origin, kept.metadata.as_ref())?;
-            let forgotten = match self.forgotten.take() {
-                Some(loaded) => loaded,
-                None => forgotten::load(self.db, self.writer.collection())?,
-            };
-            let must_not = forgotten.is_in(text, place);
-            self.forgotten = Some(forgotten);
-            if must_not {
-                self.done.left += 1;
-                return Ok(());
-            }
-        }
-        let outcome = match (kept.removed, &kept.metadata, &kept.back) {
-            (true, Some(metadata), _) => self.insert(kept, metadata)?,
-            (false, _, Some(back)) => self.change(kept, back)?,
-            _ => Outcome::Unknown,
+        let what = match (kept.removed, &kept.metadata, &kept.back) {
+            (true, Some(_), _) => KeptDrawer::Removed,
+            (false, _, Some(_)) => KeptDrawer::Changed,
+            _ => KeptDrawer::Unreadable,
         };
-        match outcome {
-            Outcome::Added | Outcome::Updated | Outcome::Unchanged => self.done.restored += 1,
-            Outcome::Exists | Outcome::Unknown | Outcome::DuplicateOf(_) => self.done.left += 1,
-        }
+        let (db, collection) = (self.db, self.writer.collection());
+        let is_forgotten = || {
+            let Some(text) = &kept.text else {
+                return Ok(false);
+            };
+            let place = forgotten::place_of_copy(db, kept.origin, kept.metadata.as_ref())?;
+            let book = match self.forgotten.take() {
+                Some(loaded) => loaded,
+                None => forgotten::load(db, collection)?,
+            };
+            let is_forgotten = book.is_in(text, place);
+            self.forgotten = Some(book);
+            Ok(is_forgotten)
+        };
+        let origin_now = || origin_of(db, kept);
+        let outcome = match way_back(what, is_forgotten, origin_now)? {
+            WayBack::Insert => self.insert(kept)?,
+            WayBack::Change => self.change(kept)?,
+            WayBack::None => Outcome::Unknown,
+        };
+        self.done.count_returned(&outcome);
         Ok(())
     }
 
-    fn insert(&mut self, kept: &Kept, metadata: &Metadata) -> Attempt<Outcome> {
-        let patch = MetadataPatch::from(metadata.clone());
+    fn insert(&mut self, kept: &Kept) -> Attempt<Outcome> {
+        let patch = MetadataPatch::from(kept.metadata.clone().unwrap_or_default());
         let outcome = self.write(kept, &patch, Mode::Add)?;
         if outcome != Outcome::Added {
             return Ok(outcome);
@@ -591,17 +586,9 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Only what the run changed goes back: keys that somebody added since stay.
-    fn change(&mut self, kept: &Kept, back: &MetadataPatch) -> Attempt<Outcome> {
-        let origin: Option<i64> = self
-            .db
-            .prepare_cached("SELECT origin FROM drawers WHERE row = ?1 AND id = ?2")?
-            .query_row(params![kept.row, kept.id], |row| row.get(0))
-            .optional()?;
-        if origin.is_none_or(|origin| origin == 0) {
-            return Ok(Outcome::Unknown);
-        }
-        let outcome = self.write(kept, back, Mode::Upsert)?;
+    fn change(&mut self, kept: &Kept) -> Attempt<Outcome> {
+        let back = kept.back.clone().unwrap_or_default();
+        let outcome = self.write(kept, &back, Mode::Upsert)?;
         self.db
             .prepare_cached("UPDATE drawers SET origin = ?2 WHERE row = ?1")?
             .execute(params![kept.row, kept.origin])?;

@@ -3,6 +3,7 @@
 use std::fs;
 
 use loci_agents::wiring::{Act, plan};
+use loci_palace::Advice;
 use serde_json::{Value, json};
 
 use super::fixtures::FIXTURES;
@@ -271,7 +272,8 @@ fn a_name_that_another_server_has_is_refused() {
         "{\"mcpServers\": {\"loci\": {\"command\": \"other\"}}}",
     );
     let error = scene.try_connect(&scene.asked(&["cursor"])).unwrap_err();
-    assert!(error.to_string().contains("--name"), "{error}");
+    assert!(error.to_string().contains("`loci` is a server"), "{error}");
+    assert_eq!(error.advice(), Some(Advice::NameServer), "{error}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use loci_agents::wiring::{AgentState, Wired, survey_for};
+use loci_agents::wiring::{AgentState, Wired, WiringAdvice, survey_for};
 
 use super::scene::{AGENTS, Scene};
 
@@ -45,12 +45,11 @@ fn an_agent_that_is_not_wired_is_told_how() {
         (state.found, state.server, state.hooks),
         (true, Wired::No, Wired::No)
     );
-    assert!(
-        state
-            .advice
-            .unwrap()
-            .contains("loci connect cursor --hooks")
-    );
+    let advice = WiringAdvice::Connect {
+        agent: "cursor",
+        hooks: true,
+    };
+    assert_eq!(state.advice, Some(advice));
 }
 
 #[test]
@@ -64,7 +63,11 @@ fn an_entry_of_a_program_that_is_gone_or_another_is_outdated() {
         (gone.server, gone.hooks),
         (Wired::Outdated, Wired::Outdated)
     );
-    assert!(gone.advice.unwrap().contains("loci connect cursor --hooks"));
+    let advice = WiringAdvice::ConnectAgain {
+        agent: "cursor",
+        hooks: true,
+    };
+    assert_eq!(gone.advice, Some(advice));
     scene.write("gone/loci", "another program");
     assert_eq!(state(&scene, "cursor").server, Wired::Outdated);
     scene.connect(&["cursor"]);
@@ -106,10 +109,12 @@ fn a_file_that_cannot_be_read_is_named_with_the_place() {
     scene.write(".cursor/mcp.json", "{\n  oops\n}");
     let state = state(&scene, "cursor");
     assert_eq!(state.server, Wired::Unreadable);
-    let advice = state.advice.unwrap();
+    let Some(WiringAdvice::CorrectFile { problem }) = state.advice else {
+        panic!("{:?}", state.advice);
+    };
     assert!(
-        advice.contains("mcp.json") && advice.contains("line 2"),
-        "{advice}"
+        problem.contains("mcp.json") && problem.contains("line 2"),
+        "{problem}"
     );
 }
 
@@ -122,7 +127,8 @@ fn mempalace_beside_loci_is_mentioned() {
     );
     let state = state(&scene, "cursor");
     assert!(state.mempalace);
-    assert!(state.advice.unwrap().contains("--replace-mempalace"));
+    let advice = WiringAdvice::ReplaceMempalace { agent: "cursor" };
+    assert_eq!(state.advice, Some(advice));
 }
 
 #[test]
@@ -179,6 +185,9 @@ fn an_entry_is_shown_with_its_program_and_its_palace() {
 fn hooks_are_not_advised_where_there_are_none() {
     let scene = Scene::new();
     fs::create_dir_all(scene.path(".codeium/windsurf")).unwrap();
-    let advice = state(&scene, "windsurf").advice.unwrap();
-    assert!(!advice.contains("--hooks"), "{advice}");
+    let advice = WiringAdvice::Connect {
+        agent: "windsurf",
+        hooks: false,
+    };
+    assert_eq!(state(&scene, "windsurf").advice, Some(advice));
 }

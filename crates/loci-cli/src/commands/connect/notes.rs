@@ -1,9 +1,12 @@
-//! What people should know besides: agents that were left out, what is there of MemPalace, and how it is undone.
+//! What people should know besides: agents that were left out, what is there of MemPalace, and how
+//! wiring is undone.
 
 use loci_agents::Home;
 use loci_agents::wiring::{self, Act, Connect, Failed, Outcome, Plan};
 use loci_palace::{ForeignKind, recognise, shell_quoted, usual_places};
 use serde_json::{Value, json};
+
+use crate::hint;
 
 /// What was wired, and how that is undone.
 pub(super) fn summary(home: &Home, outcome: &Outcome) -> String {
@@ -26,9 +29,12 @@ pub(super) fn summary(home: &Home, outcome: &Outcome) -> String {
 pub(super) fn failed(failed: &[Failed], command: &str) -> Vec<String> {
     let lines = |failed: &Failed| {
         let agent = failed.agent;
+        let hint = failed.error.advice().as_ref().and_then(hint::words);
+        let help =
+            hint.unwrap_or_else(|| format!("correct that file, then run `loci {command} {agent}`"));
         [
             format!("error: {agent} was left out: {}", message(failed)),
-            format!("help: mend that file, then run `loci {command} {agent}`"),
+            format!("help: {help}"),
         ]
     };
     failed.iter().flat_map(lines).collect()

@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 use loci_agents::hooks::HookRun;
 use loci_agents::wiring::{AgentState, Wired};
 use loci_palace::{Config, shell_quoted};
+use serde_json::Value;
 
 use super::advice::Findings;
 use super::sheet::Section;
+use crate::failure::Result;
+use crate::hint;
+use crate::reply::json_of;
 
 /// The harness of calls that could not be understood. None of them ever works again, so none is more than a note.
 const UNKNOWN: &str = "unknown";
@@ -149,7 +153,7 @@ fn of_palace(agent: &AgentState, palace: &Path, findings: &mut Findings) {
 
 fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
     let advice = |otherwise: &str| match &agent.advice {
-        Some(advice) => advice.clone(),
+        Some(advice) => hint::of_wiring(advice),
         None => otherwise.to_owned(),
     };
     let both = [agent.server, agent.hooks];
@@ -194,6 +198,37 @@ fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
     }
 }
 
+/// The agents for programs: `advice` is in words.
+pub(super) fn wiring_json(agents: &[AgentState]) -> Result<Value> {
+    let mut list = json_of(&agents)?;
+    for (object, agent) in list.as_array_mut().into_iter().flatten().zip(agents) {
+        if let Some(object) = object.as_object_mut() {
+            let advice = agent.advice.as_ref().map(hint::of_wiring);
+            object.insert("advice".into(), advice.into());
+        }
+    }
+    Ok(list)
+}
+
+/// The last calls of hooks for programs: `note` also has in words what can be done.
+pub(super) fn hooks_json(runs: &[HookRun]) -> Result<Value> {
+    let mut list = json_of(&runs)?;
+    for (object, run) in list.as_array_mut().into_iter().flatten().zip(runs) {
+        if let Some(object) = object.as_object_mut() {
+            object.insert("note".into(), noted(run).into());
+        }
+    }
+    Ok(list)
+}
+
+/// What a call did, or why not, with what can be done about it.
+fn noted(run: &HookRun) -> String {
+    match run.advice.as_ref().and_then(hint::words) {
+        Some(hint) => format!("{}; {hint}", run.note),
+        None => run.note.clone(),
+    }
+}
+
 /// The last calls of hooks. One that failed and did not work since is a finding.
 pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
     let mut section = Section::new("hooks");
@@ -203,7 +238,10 @@ pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
             &run.harness,
             format!(
                 "{} at {}, {} ms: {outcome}{}",
-                run.event, run.at, run.milliseconds, run.note
+                run.event,
+                run.at,
+                run.milliseconds,
+                noted(run)
             ),
         );
         if run.ok {
@@ -216,7 +254,10 @@ pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
         });
         let what = format!(
             "the hook {} of {} could not do its work at {}: {}",
-            run.event, run.harness, run.at, run.note
+            run.event,
+            run.harness,
+            run.at,
+            noted(run)
         );
         if works_again {
             findings.note("hook_failed_once", what, "nothing: it has worked since");
@@ -230,7 +271,7 @@ pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
             findings.warn(
                 "hook_failed",
                 what,
-                "mend what it names; this goes away with the next call that works",
+                "solve what it names; this goes away with the next call that works",
             );
         }
     }
@@ -239,7 +280,8 @@ pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use loci_palace::Severity;
+    use loci_agents::wiring::WiringAdvice;
+    use loci_palace::{Advice, Severity};
 
     use super::*;
 
@@ -265,6 +307,7 @@ mod tests {
             at: at.into(),
             ok,
             note: "a reason".into(),
+            advice: None,
             milliseconds: 3,
         }
     }
@@ -317,10 +360,31 @@ mod tests {
     #[test]
     fn what_an_agent_advises_is_the_advice() {
         let mut agent = agent(Wired::Outdated, Wired::Unsupported);
-        agent.advice = Some("do this".into());
+        agent.advice = Some(WiringAdvice::CorrectFile {
+            problem: "line 2".into(),
+        });
         let mut findings = Findings::default();
         wiring(&[agent], &[], None, &mut findings);
-        assert_eq!(findings.sorted()[0].advice, "do this");
+        assert_eq!(
+            findings.sorted()[0].advice,
+            "correct the file by hand: line 2"
+        );
+    }
+
+    #[test]
+    fn the_note_of_a_hook_names_a_command_in_every_answer_and_keeps_its_typed_advice() {
+        let failed = HookRun {
+            advice: Some(Advice::MineAgents),
+            ..run("stop", "2026-01-02T00:00:00Z", false)
+        };
+        let mut findings = Findings::default();
+        hooks(std::slice::from_ref(&failed), &mut findings);
+        let what = findings.sorted()[0].what.clone();
+        assert!(what.contains("a reason; `loci mine --agents`"), "{what}");
+        let json = hooks_json(&[failed]).unwrap();
+        let note = json[0]["note"].as_str().unwrap();
+        assert!(note.contains("a reason; `loci mine --agents`"), "{note}");
+        assert_eq!(json[0]["advice"]["action"], "mine_agents");
     }
 
     #[test]

@@ -148,9 +148,7 @@ fn of_collection(
     section: &mut Section,
     findings: &mut Findings,
 ) -> Value {
-    let pinned = palace
-        .collection(name, false)
-        .and_then(|collection| collection.embedder());
+    let pinned = palace.collection_info(name).map(|info| info.embedder);
     let label = format!("of {name}");
     match pinned {
         Err(error) => {

@@ -1,10 +1,11 @@
-//! Findings in words: what is wrong, what shows it, what comes of it and what mends it.
+//! Findings in words: what is wrong, what shows it, what comes of it and what repairs it.
 
 use std::fmt::Write as _;
 
 use loci_palace::{FindingCode, ForeignFinding, Severity};
 use serde_json::{Map, Value};
 
+use crate::hint;
 use crate::print::Printer;
 
 /// Entries of a list that people see; JSON has more.
@@ -61,7 +62,7 @@ pub(super) fn describe(printer: Printer, finding: &ForeignFinding, text: &mut St
         let _ = writeln!(text, "  then: {}", printer.name(&finding.consequence));
     }
     if let Some(fix) = &finding.fix {
-        let _ = writeln!(text, "  fix: {}", printer.name(fix));
+        let _ = writeln!(text, "  fix: {}", printer.name(&hint::of_fix(fix)));
     }
 }
 

@@ -9,8 +9,9 @@ use loci_palace::{Error, ErrorKind, path_text, shell_quoted};
 use crate::args::RepairArguments;
 use crate::commands::quarantine::{DATABASE, chroma_directory};
 use crate::failure::{Exit, Failure, Result};
+use crate::hint;
 use crate::print::Printer;
-use crate::reply::Reply;
+use crate::reply::{Reply, json_of};
 use crate::session::Session;
 
 /// Ids shown to people; JSON has them all.
@@ -42,7 +43,10 @@ pub(super) fn run(
     spinner.finish_and_clear();
     let answer = answer?;
     let text = lines(session.printer, &answer, copied);
-    Ok(Reply::new(&answer, text)?.exit_if(!answer.ok(), Exit::Nothing))
+    let mut json = json_of(&answer)?;
+    hint::add_fixes(json.get_mut("findings"), &answer.report.findings);
+    hint::add_fixes(json.get_mut("remaining"), &answer.remaining);
+    Ok(Reply::new(&json, text)?.exit_if(!answer.ok(), Exit::Nothing))
 }
 
 /// Repairs with the models that were added on this machine. That needs the settings of a palace, and no palace.

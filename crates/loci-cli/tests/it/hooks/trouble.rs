@@ -152,9 +152,12 @@ fn a_palace_that_does_not_answer_is_given_up_on_in_time() {
     );
     let note = failed(&scene, "claude-code-prompt");
     assert!(
-        note.contains("too long") && note.contains("loci verify"),
+        note.contains("too long") && !note.contains("loci verify"),
         "{note}"
     );
+    let notes = scene.notes();
+    let advice = &notes["claude-code-prompt"]["failed"]["advice"];
+    assert_eq!(advice["action"], "verify", "{advice}");
     drop(sql);
     assert!(scene.prompt("s", QUESTION).is_some());
     let note = scene.notes()["claude-code-prompt"].clone();

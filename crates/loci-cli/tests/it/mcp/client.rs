@@ -37,10 +37,15 @@ impl Client {
 
     /// Starts a server by this command and says nothing.
     pub(crate) fn of(command: &mut Command) -> Self {
+        Self::with_log(command, Stdio::null())
+    }
+
+    /// The same; what the server logs goes to `log`.
+    pub(crate) fn with_log(command: &mut Command, log: Stdio) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use loci_core::ledger::matching::{PieceKey, inverse, match_pieces, patch_to, text_hash};
+use loci_core::ledger::undoing::unknown_run;
 use loci_core::{
     Batch, Counts, EmbedderIdentity, Error, Filed, LEFTOVERS, Metadata, MetadataPatch, Outcome,
     Piece, Result, RunState, SourceChange, SourceRecord,
 };
 
-use super::{Kept, SLICE, no_run};
+use super::{Kept, SLICE};
 use crate::memory::collection::MemoryCollection;
 use crate::memory::state::{Drawer, Palace, State};
 use crate::memory::write::{self, Embedded, Mode};
@@ -398,7 +399,7 @@ pub(super) fn rename(
     let key = palace.forget_key;
     let state = palace.collection_mut(name)?;
     if !state.mined.runs.contains_key(&run) {
-        return Err(no_run(run));
+        return Err(unknown_run(run));
     }
     let rows: Vec<(u64, SourceRecord)> = state
         .mined

@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use loci_core::ledger::forgotten::place_of;
-use loci_core::{Error, LEFTOVERS, Outcome, Result, RunState, Undone};
+use loci_core::ledger::undoing::{
+    KeptDrawer, Obstacles, SourceAfter, WayBack, refuse_undone, removes_added, source_after,
+    unknown_run, way_back,
+};
+use loci_core::{Error, LEFTOVERS, Outcome, Result, RunState, SourceRecord, Undone};
 
 use super::filing::{self, Vectors, patch_of};
-use super::{KEPT_RUNS, Kept, Mined, no_run};
+use super::{Kept, Mined};
 use crate::memory::collection::MemoryCollection;
 use crate::memory::state::Palace;
 use crate::memory::write::Mode;
@@ -48,18 +52,18 @@ pub(super) fn undo(collection: &MemoryCollection, run: u64) -> Result<Undone> {
                 break;
             };
             for record in step.records.0..=step.records.1 {
-                match palace.collection(name)?.drawers.get(&record) {
-                    Some(drawer) if drawer.origin == 0 => undone.left += 1,
-                    Some(_) => undone.removed += u64::from(filing::remove(palace, name, record)?),
+                let drawer = palace.collection(name)?.drawers.get(&record);
+                match drawer.map(|drawer| removes_added(drawer.origin)) {
+                    Some(false) => undone.left += 1,
+                    Some(true) => {
+                        undone.removed += u64::from(filing::remove(palace, name, record)?);
+                    }
                     None => {}
                 }
             }
             for kept in step.kept.iter().rev() {
-                if bring_back(palace, name, kept, &vectors)? {
-                    undone.restored += 1;
-                } else {
-                    undone.left += 1;
-                }
+                let outcome = bring_back(palace, name, kept, &vectors)?;
+                undone.count_returned(&outcome);
             }
             let revision = palace.draw();
             let key = palace.forget_key;
@@ -72,24 +76,21 @@ pub(super) fn undo(collection: &MemoryCollection, run: u64) -> Result<Undone> {
                     mined.rename_forgotten(&key, &before.machine, &now.name, &before.name);
                 }
             }
-            match &step.before {
-                Some(before) => mined.put(step.source, before, revision),
-                None if has_drawers => mined.distrust(step.source),
-                None => {
+            match source_after(step.before.as_ref(), || Ok::<_, Error>(has_drawers))? {
+                SourceAfter::PutBack(before) => {
+                    mined.put(step.source, before, revision);
+                    let mut rows = mined.of_name(&before.machine, &before.name);
+                    let leftovers = rows.find(|(_, row)| row.section == LEFTOVERS);
+                    let leftovers = leftovers.map(|(number, _)| number);
+                    drop(rows);
+                    if let Some(number) = leftovers.filter(|at| state.held_by(*at).is_empty()) {
+                        state.mined.sources.remove(&number);
+                    }
+                }
+                SourceAfter::Distrust => mined.distrust(step.source),
+                SourceAfter::Remove => {
                     mined.sources.remove(&step.source);
                 }
-            }
-            let empty: Vec<u64> = state
-                .mined
-                .sources
-                .iter()
-                .filter(|(number, row)| {
-                    row.section == LEFTOVERS && state.held_by(**number).is_empty()
-                })
-                .map(|(number, _)| *number)
-                .collect();
-            for number in empty {
-                state.mined.sources.remove(&number);
             }
         }
         if let Some(run) = palace.collection_mut(name)?.mined.runs.get_mut(&run) {
@@ -100,68 +101,60 @@ pub(super) fn undo(collection: &MemoryCollection, run: u64) -> Result<Undone> {
 }
 
 fn refuse_if_impossible(mined: &Mined, run: u64) -> Result<()> {
-    let record = mined.runs.get(&run).ok_or_else(|| no_run(run))?;
-    if record.state == RunState::Undone {
-        return Err(Error::invalid(format!("run {run}"), "is undone already"));
-    }
+    let record = mined.runs.get(&run).ok_or_else(|| unknown_run(run))?;
+    refuse_undone(run, &record.state)?;
     let own = || mined.steps.values().filter(|step| step.run == run);
     let sources: BTreeSet<u64> = own().map(|step| step.source).collect();
-    let mut later = mined.steps.values().rev().filter(|step| step.run > run);
-    if let Some(later) = later.find(|step| sources.contains(&step.source)) {
-        let later = later.run;
-        return Err(Error::Conflict {
-            what: format!("run {later} changed a source of run {run}; undo run {later} first"),
-        });
-    }
-    for (source, before) in own().filter_map(|step| Some((step.source, step.before.as_ref()?))) {
-        let mut rows = mined.sources.iter();
-        if rows.any(|(number, row)| {
+    let later = mined.steps.values().filter(|step| step.run > run);
+    let last = later
+        .clone()
+        .filter(|step| sources.contains(&step.source))
+        .max_by_key(|step| step.run);
+    let name_of = |step: &super::Step| {
+        let row = mined.sources.get(&step.source).or(step.before.as_ref());
+        row.map_or_else(|| "?".to_owned(), |row| row.name.clone())
+    };
+    let is_taken = |source: u64, before: &SourceRecord| {
+        mined.sources.iter().any(|(number, row)| {
             *number != source
                 && (&row.name, row.section, &row.machine.id)
                     == (&before.name, before.section, &before.machine.id)
-        }) {
-            return Err(Error::Conflict {
-                what: format!("`{}` was mined again after run {run}", before.name),
-            });
-        }
+        })
+    };
+    let mut changed = own().filter_map(|step| Some((step.source, step.before.as_ref()?)));
+    let taken = changed.find(|(source, before)| is_taken(*source, before));
+    let newer: BTreeSet<u64> = later.map(|step| step.run).collect();
+    Obstacles {
+        later: last.map(|step| (step.run, name_of(step))),
+        taken: taken.map(|(_, before)| before.name.clone()),
+        has_steps: !sources.is_empty(),
+        newer_runs: newer.len(),
     }
-    let newer: BTreeSet<u64> = mined
-        .steps
-        .values()
-        .map(|step| step.run)
-        .filter(|other| *other > run)
-        .collect();
-    if sources.is_empty() && newer.len() >= KEPT_RUNS {
-        return Err(Error::invalid(format!("run {run}"), "is too long ago"));
-    }
-    Ok(())
+    .refuse(run)
 }
 
-/// False for a drawer that was forgotten, changed or deleted since.
-fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -> Result<bool> {
+fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -> Result<Outcome> {
     let key = palace.forget_key;
     let state = palace.collection(name)?;
     let old = &kept.drawer;
     let text = old.document.as_deref().filter(|_| kept.with_text);
-    if let Some(text) = text {
+    let is_forgotten = || {
         let source = state.mined.sources.get(&old.origin);
         let place = place_of(&key, source.map(|row| row.name.as_str()), &old.metadata);
-        if state.mined.book(&key).is_in(text, place) {
-            return Ok(false);
-        }
-    }
-    let (patch, mode) = match &kept.back {
-        None => (patch_of(&old.metadata), Mode::Add),
-        Some(back) => {
-            let now = state
-                .drawers
-                .get(&kept.record)
-                .filter(|now| now.id == old.id);
-            if now.is_none_or(|now| now.origin == 0) {
-                return Ok(false);
-            }
-            (back.clone(), Mode::Upsert)
-        }
+        Ok::<_, Error>(text.is_some_and(|text| state.mined.book(&key).is_in(text, place)))
+    };
+    let origin_now = || {
+        let now = state.drawers.get(&kept.record);
+        Ok(now.filter(|now| now.id == old.id).map(|now| now.origin))
+    };
+    let (what, patch) = match &kept.back {
+        None => (KeptDrawer::Removed, patch_of(&old.metadata)),
+        Some(back) => (KeptDrawer::Changed, back.clone()),
+    };
+    let mode = match way_back(what, is_forgotten, origin_now)? {
+        WayBack::Insert => Mode::Add,
+        WayBack::Change => Mode::Upsert,
+        WayBack::None => return Ok(Outcome::Unknown),
     };
     let outcome = filing::record(palace, name, &old.id, text, patch, vectors, mode)?;
     let state = palace.collection_mut(name)?;
@@ -170,7 +163,7 @@ fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -
         Outcome::Added | Outcome::Updated | Outcome::Unchanged
     );
     let Some(record) = state.record_of(&old.id).filter(|_| written) else {
-        return Ok(false);
+        return Ok(outcome);
     };
     if let Some(drawer) = state.drawers.get_mut(&record) {
         drawer.origin = old.origin;
@@ -202,5 +195,5 @@ fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -
             state.mined.steps.insert(state.mined.last_step, step);
         }
     }
-    Ok(true)
+    Ok(outcome)
 }

@@ -1,0 +1,248 @@
+//! What an undo decides. A backend looks things up and changes them; these rules say whether a run can
+//! be undone, what becomes of each drawer, and what the ledger knows of a source afterwards.
+
+use crate::{Advice, Error, Outcome, Result, RunState, SourceRecord, Undone};
+
+/// What an undo needs is kept for so many runs that changed something.
+pub const KEPT_RUNS: usize = 50;
+
+/// The origin of a drawer that belongs to no source: nobody mined it, or somebody changed it since.
+pub const NO_SOURCE: u64 = 0;
+
+/// The error about a run that is not recorded.
+pub fn unknown_run(run: u64) -> Error {
+    Error::invalid(
+        format!("run {run}"),
+        "is not a recorded run of this collection",
+    )
+    .advise(Advice::ListRuns)
+}
+
+/// Refuses a run that is undone already. One whose undo was interrupted can be undone.
+pub fn refuse_undone(run: u64, state: &RunState) -> Result<()> {
+    if *state == RunState::Undone {
+        return Err(Error::invalid(format!("run {run}"), "is undone already"));
+    }
+    Ok(())
+}
+
+/// What may stand in the way of undoing a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Obstacles {
+    /// The last run after this one that changed one of its sources, and the name of that source.
+    pub later: Option<(u64, String)>,
+    /// The name of a source that this run removed or renamed, if another source has that name now.
+    pub taken: Option<String>,
+    /// Whether something of what the run did is recorded.
+    pub has_steps: bool,
+    /// Later runs of which something is recorded.
+    pub newer_runs: usize,
+}
+
+impl Obstacles {
+    /// Refuses a run that cannot be undone.
+    ///
+    /// A source that a later run changed cannot go back behind that run. A source that went or was
+    /// renamed cannot come back while another one has its name. Of old runs nothing is kept.
+    pub fn refuse(&self, run: u64) -> Result<()> {
+        if let Some((later, name)) = &self.later {
+            return Err(Error::Conflict {
+                what: format!(
+                    "run {later} changed `{name}` after run {run}; undo run {later} first"
+                ),
+            });
+        }
+        if let Some(name) = &self.taken {
+            return Err(Error::Conflict {
+                what: format!("`{name}` was mined again after run {run}; undo that run first"),
+            }
+            .advise(Advice::ListRuns));
+        }
+        if !self.has_steps && self.newer_runs >= KEPT_RUNS {
+            let why = format!(
+                "is too long ago: what its undo needs is kept for the last {KEPT_RUNS} runs that changed something"
+            );
+            return Err(Error::invalid(format!("run {run}"), why));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a drawer that the run added goes. One that somebody changed since is theirs and stays.
+pub fn removes_added(origin: u64) -> bool {
+    origin != NO_SOURCE
+}
+
+/// What was kept of a drawer that a run removed or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptDrawer {
+    /// It was removed, and all of it is kept.
+    Removed,
+    /// It was changed, and what leads back is kept.
+    Changed,
+    /// What was kept cannot be read.
+    Unreadable,
+}
+
+/// How a drawer becomes what it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WayBack {
+    /// It is added again, if its id is free.
+    Insert,
+    /// What the run changed is changed back. Keys that somebody added since stay.
+    Change,
+    /// It stays as it is.
+    None,
+}
+
+/// How a drawer becomes what it was. `is_forgotten` tells whether its text must not come back, and
+/// `origin_now` the origin of the drawer that has its number and its id now, if there is one. Each is
+/// asked only where it decides.
+pub fn way_back<E>(
+    kept: KeptDrawer,
+    is_forgotten: impl FnOnce() -> std::result::Result<bool, E>,
+    origin_now: impl FnOnce() -> std::result::Result<Option<u64>, E>,
+) -> std::result::Result<WayBack, E> {
+    if kept == KeptDrawer::Unreadable || is_forgotten()? {
+        return Ok(WayBack::None);
+    }
+    if kept == KeptDrawer::Removed {
+        return Ok(WayBack::Insert);
+    }
+    let is_mined = origin_now()?.is_some_and(|origin| origin != NO_SOURCE);
+    Ok(if is_mined {
+        WayBack::Change
+    } else {
+        WayBack::None
+    })
+}
+
+/// What the ledger knows of a source once a step of it is undone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SourceAfter<'a> {
+    /// What it knew before the step. Its row of leftovers goes if no drawer is left in it.
+    PutBack(&'a SourceRecord),
+    /// That the source must be read again: drawers are left that belong to no run.
+    Distrust,
+    /// Nothing.
+    Remove,
+}
+
+/// What the ledger knows of a source once a step is undone, before which it knew `before`.
+pub fn source_after<E>(
+    before: Option<&SourceRecord>,
+    has_drawers: impl FnOnce() -> std::result::Result<bool, E>,
+) -> std::result::Result<SourceAfter<'_>, E> {
+    Ok(match before {
+        Some(before) => SourceAfter::PutBack(before),
+        None if has_drawers()? => SourceAfter::Distrust,
+        None => SourceAfter::Remove,
+    })
+}
+
+impl Undone {
+    /// Counts a drawer that was to become what it was.
+    pub fn count_returned(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Added | Outcome::Updated | Outcome::Unchanged => self.restored += 1,
+            Outcome::Exists | Outcome::Unknown | Outcome::DuplicateOf(_) => self.left += 1,
+        }
+    }
+
+    /// Adds what another part of the same undo did to drawers.
+    pub fn add(&mut self, part: &Self) {
+        self.removed += part.removed;
+        self.restored += part.restored;
+        self.left += part.left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::ErrorKind;
+
+    fn way(kept: KeptDrawer, forgotten: bool, origin: Option<u64>) -> WayBack {
+        way_back::<Infallible>(kept, || Ok(forgotten), || Ok(origin)).unwrap()
+    }
+
+    #[test]
+    fn a_forgotten_text_does_not_come_back() {
+        for kept in [KeptDrawer::Removed, KeptDrawer::Changed] {
+            assert_eq!(way(kept, true, Some(7)), WayBack::None);
+        }
+    }
+
+    #[test]
+    fn a_changed_drawer_goes_back_unless_it_is_somebody_elses_now() {
+        assert_eq!(way(KeptDrawer::Changed, false, Some(7)), WayBack::Change);
+        let theirs = Some(NO_SOURCE);
+        assert_eq!(way(KeptDrawer::Changed, false, theirs), WayBack::None);
+        assert_eq!(way(KeptDrawer::Changed, false, None), WayBack::None);
+        assert!(removes_added(7) && !removes_added(NO_SOURCE));
+    }
+
+    #[test]
+    fn a_removed_drawer_comes_back_whatever_has_its_number() {
+        assert_eq!(way(KeptDrawer::Removed, false, None), WayBack::Insert);
+        assert_eq!(way(KeptDrawer::Unreadable, false, Some(7)), WayBack::None);
+    }
+
+    #[test]
+    fn a_source_that_was_new_goes_unless_drawers_are_left_in_it() {
+        let after = |left: bool| source_after::<Infallible>(None, || Ok(left)).unwrap();
+        assert_eq!(after(true), SourceAfter::Distrust);
+        assert_eq!(after(false), SourceAfter::Remove);
+        let before = SourceRecord::default();
+        let after = source_after::<Infallible>(Some(&before), || Ok(false)).unwrap();
+        assert_eq!(after, SourceAfter::PutBack(&before));
+    }
+
+    #[test]
+    fn what_stands_in_the_way_is_named() {
+        let possible = Obstacles {
+            has_steps: true,
+            newer_runs: KEPT_RUNS,
+            ..Obstacles::default()
+        };
+        assert!(possible.refuse(3).is_ok());
+        let later = Obstacles {
+            later: Some((5, "a.md".into())),
+            ..possible.clone()
+        };
+        let error = later.refuse(3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        assert!(error.to_string().contains("undo run 5 first"), "{error}");
+        let taken = Obstacles {
+            taken: Some("b.md".into()),
+            ..possible.clone()
+        };
+        assert!(taken.refuse(3).unwrap_err().to_string().contains("`b.md`"));
+        let old = Obstacles {
+            has_steps: false,
+            ..possible
+        };
+        let error = old.refuse(3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("too long ago"), "{error}");
+        let empty = Obstacles {
+            newer_runs: KEPT_RUNS - 1,
+            ..Obstacles::default()
+        };
+        assert!(empty.refuse(3).is_ok(), "a run that changed nothing");
+        assert!(refuse_undone(3, &RunState::Undoing).is_ok());
+        assert!(refuse_undone(3, &RunState::Undone).is_err());
+    }
+
+    #[test]
+    fn only_drawers_that_were_written_count_as_restored() {
+        let mut undone = Undone::default();
+        for outcome in [Outcome::Added, Outcome::Updated, Outcome::Unchanged] {
+            undone.count_returned(&outcome);
+        }
+        undone.count_returned(&Outcome::Exists);
+        assert_eq!((undone.restored, undone.left), (3, 1));
+    }
+}
