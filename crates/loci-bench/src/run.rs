@@ -10,7 +10,7 @@ use crate::dataset::{self, Case};
 use crate::details::Details;
 use crate::report::{Report, Tally};
 use crate::sample::Sample;
-use crate::store::{Place, bytes_in, fill};
+use crate::store::{PalacesDir, bytes_in, fill};
 
 /// How a data set is run.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ pub fn run(
             embedder: options.embedder.clone(),
             ..OpenOptions::create()
         },
-        place: Place::new(options.keep.as_deref())?,
+        place: PalacesDir::new(options.keep.as_deref())?,
         details: Details::create(options.details.as_deref())?,
         total: sample.wanted(),
         tally: Tally::new(outline.kind),
@@ -74,7 +74,7 @@ pub fn run(
 
 struct Run<'a> {
     open: OpenOptions,
-    place: Place,
+    place: PalacesDir,
     details: Details,
     total: usize,
     tally: Tally,

@@ -12,14 +12,14 @@ use tempfile::TempDir;
 use crate::dataset::Drawer;
 
 /// Where the palaces of a run are.
-pub(crate) enum Place {
+pub(crate) enum PalacesDir {
     /// In a directory that goes with the run.
     Temporary(TempDir),
     /// In a directory that stays.
     Kept(PathBuf),
 }
 
-impl Place {
+impl PalacesDir {
     /// Makes the directory. One to be kept must be empty, or not be there yet.
     pub(crate) fn new(keep: Option<&Path>) -> Result<Self> {
         let Some(keep) = keep else {
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn a_directory_with_something_in_it_is_not_used() {
         let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        assert!(Place::new(Some(directory.path())).is_ok());
+        assert!(PalacesDir::new(Some(directory.path())).is_ok());
         let written = fs::write(directory.path().join("a"), "a");
         assert!(written.is_ok());
-        let refused = Place::new(Some(directory.path())).err();
+        let refused = PalacesDir::new(Some(directory.path())).err();
         assert!(refused.is_some_and(|error| error.to_string().contains("not empty")));
     }
 }

@@ -93,7 +93,7 @@ struct Window {
 
 /// The files with their lengths, as they were found.
 #[derive(Debug)]
-struct Found {
+struct SegmentFiles {
     header: Option<(ForeignFile, u64)>,
     data: (ForeignFile, u64),
     lengths: Option<(ForeignFile, u64)>,
@@ -112,7 +112,7 @@ impl Segment {
         }
         let failed = |source| Error::io("cannot read the segment", directory, source);
         let stamps = stamps(directory).map_err(failed)?;
-        let Some(found) = Found::at(directory).map_err(failed)? else {
+        let Some(found) = SegmentFiles::at(directory).map_err(failed)? else {
             return Ok(None);
         };
         let dimension = dimension.filter(|dimension| *dimension > 0);
@@ -187,7 +187,7 @@ impl Segment {
 
     fn look(
         directory: &Path,
-        mut found: Found,
+        mut found: SegmentFiles,
         stamps: Vec<Option<Stamp>>,
         metric: Metric,
         dimension: Option<usize>,
@@ -235,7 +235,7 @@ impl Segment {
     }
 }
 
-impl Found {
+impl SegmentFiles {
     fn at(directory: &Path) -> io::Result<Option<Self>> {
         let [header, data, lengths, links] = FILES.map(|name| regular(&directory.join(name)));
         let Some(data) = data? else {

@@ -171,13 +171,13 @@ impl Prepared {
         report.changed = !report.changes.is_empty();
         report.candidates = self.directory.candidates()?.len() as u64;
         if dry_run && report.changed {
-            report.changes = self.rehearse()?;
+            report.changes = self.self_test()?;
         }
         Ok(report)
     }
 
     /// Does everything to a private copy of the database.
-    fn rehearse(&self) -> Result<Vec<Change>> {
+    fn self_test(&self) -> Result<Vec<Change>> {
         let database = self.work.path.join(DATABASE);
         if self.is_salvaged() {
             let private = tempfile::tempdir()

@@ -254,7 +254,7 @@ impl Directory {
         for record in &records.stored {
             let origin = match (exact.get(record.id.as_str()), index.get(record.id.as_str())) {
                 (Some(seq), _) => Origin::Queue(*seq),
-                (None, Some(replay::Place::Element(element))) if fits => {
+                (None, Some(replay::VectorSource::Element(element))) if fits => {
                     let disputed = segment
                         .as_ref()
                         .is_some_and(|segment| base.resolved.is_contested(segment, *element));

@@ -22,8 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Embedder,
-    Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded, Rehearsal,
-    Relations, RepairOptions, RepairReport, Result, Selection, VerifyReport,
+    Error, ForgetOutcome, Health, PalaceRef, PalaceState, ReembedProgress, Reembedded, Relations,
+    RepairOptions, RepairReport, Result, Selection, SelfTest, VerifyReport,
     validate_collection_name,
 };
 
@@ -225,7 +225,7 @@ impl Backend for MemoryBackend {
             Capability::Verification,
             Capability::Repair,
             Capability::Reembedding,
-            Capability::Rehearsal,
+            Capability::SelfTest,
         ]
         .into()
     }
@@ -391,9 +391,9 @@ impl Backend for MemoryBackend {
         }
     }
 
-    fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
+    fn self_test(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<SelfTest> {
         self.with(palace, |palace| {
-            Ok(maintenance::rehearse(palace, text, vector))
+            Ok(maintenance::self_test(palace, text, vector))
         })
     }
 

@@ -10,11 +10,11 @@ use serde::{Serialize, Serializer};
 use crate::advice::Advice;
 use crate::capability::{Capabilities, Capability};
 use crate::collection::{Collection, Metric, Selection};
-use crate::embedder::{Embedder, EmbedderIdentity, Kinship};
+use crate::embedder::{Compatibility, Embedder, EmbedderIdentity};
 use crate::error::{Error, Result};
 use crate::maintenance::{
-    ForgetOutcome, PalaceState, ReembedProgress, Reembedded, Rehearsal, RepairOptions,
-    RepairReport, Restored, VerifyReport,
+    ForgetOutcome, PalaceState, ReembedProgress, Reembedded, RepairOptions, RepairReport, Restored,
+    SelfTest, VerifyReport,
 };
 use crate::palace_ref::PalaceRef;
 use crate::relations::Relations;
@@ -81,7 +81,7 @@ impl CollectionInfo {
     pub fn check_embedder(&self, embedder: &dyn Embedder) -> Result<()> {
         let given = embedder.identity();
         match (&self.embedder, self.dimension) {
-            (Some(pinned), _) if embedder.kinship(pinned) == Kinship::Foreign => {
+            (Some(pinned), _) if embedder.compatibility(pinned) == Compatibility::Foreign => {
                 Err(Error::EmbedderMismatch {
                     collection: self.name.clone(),
                     pinned: pinned.to_string(),
@@ -233,9 +233,9 @@ pub trait Backend: Send + Sync {
     }
     /// Writes, reads, finds and forgets a drawer, and leaves no trace. No other drawer should have its
     /// text.
-    fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
+    fn self_test(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<SelfTest> {
         let _ = (palace, text, vector);
-        Err(self.lacks(Capability::Rehearsal))
+        Err(self.lacks(Capability::SelfTest))
     }
 
     /// The error of a call that this backend does not offer. If writing is missing and the format

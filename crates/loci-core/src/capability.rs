@@ -51,8 +51,8 @@ pub enum Capability {
     Backups,
     /// `reembed`.
     Reembedding,
-    /// `rehearse`: a write that leaves no trace.
-    Rehearsal,
+    /// `self_test`: a write that leaves no trace.
+    SelfTest,
 }
 
 impl Capability {
@@ -81,7 +81,7 @@ impl Capability {
             Self::Repair => "repair",
             Self::Backups => "backup and restore",
             Self::Reembedding => "re-embedding",
-            Self::Rehearsal => "the trial write",
+            Self::SelfTest => "the trial write",
         }
     }
 }

@@ -30,7 +30,7 @@ impl fmt::Display for EmbedderIdentity {
 
 /// How the vectors of one embedder relate to those of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kinship {
+pub enum Compatibility {
     /// The same vectors for the same text.
     Same,
     /// Its query vectors find the other's vectors, less well; its own vectors must not be mixed with them.
@@ -47,16 +47,16 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
     /// How its vectors relate to those of `other`.
-    fn kinship(&self, other: &EmbedderIdentity) -> Kinship {
+    fn compatibility(&self, other: &EmbedderIdentity) -> Compatibility {
         if self.identity() == *other {
-            Kinship::Same
+            Compatibility::Same
         } else {
-            Kinship::Foreign
+            Compatibility::Foreign
         }
     }
 
     /// One query vector per text, to search vectors that `space` made. Only called where
-    /// [`Embedder::kinship`] with it is not foreign.
+    /// [`Embedder::compatibility`] with it is not foreign.
     fn embed_queries(&self, texts: &[&str], space: &EmbedderIdentity) -> Result<Vec<Vec<f32>>> {
         let _ = space;
         self.embed(texts)

@@ -54,7 +54,7 @@ pub use batch::{
 };
 pub use capability::{Capabilities, Capability};
 pub use collection::{Collection, Get, Metric, Period, Query, QueryInput, Selection};
-pub use embedder::{Embedder, EmbedderIdentity, Kinship};
+pub use embedder::{Compatibility, Embedder, EmbedderIdentity};
 pub use error::{Advised, Error, ErrorKind, Result};
 pub use filter::{DocumentFilter, Filter, KeyTest, Ordering};
 pub use history::{Existing, History, LeftOut, Origin};
@@ -69,8 +69,8 @@ pub use ledger::{
 pub use maintenance::{
     Durability, Finding, FindingKind, ForgetOutcome, KnownBy, LostDrawer, LostRelation,
     MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, PalaceState,
-    PurgePending, ReembedProgress, Reembedded, Rehearsal, RehearsalStep, RepairOptions,
-    RepairReport, Restored, SalvageReport, VerifyReport,
+    PurgePending, ReembedProgress, Reembedded, RehearsalStep, RepairOptions, RepairReport,
+    Restored, SalvageReport, SelfTest, VerifyReport,
 };
 pub use metadata::{MetaValue, Metadata, MetadataPatch};
 pub use palace_ref::{PalaceRef, PalaceUrl};

@@ -2,8 +2,8 @@
 
 mod forget;
 mod reembed;
-mod rehearsal;
 mod repair;
+mod self_test;
 mod state;
 mod verify;
 
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 
 pub use forget::{ForgetOutcome, PurgePending};
 pub use reembed::{ReembedProgress, Reembedded};
-pub use rehearsal::{Rehearsal, RehearsalStep};
 pub use repair::{KnownBy, LostDrawer, LostRelation, RepairOptions, RepairReport, SalvageReport};
+pub use self_test::{RehearsalStep, SelfTest};
 pub use state::{PalaceState, Restored};
 pub use verify::{Finding, FindingKind, VerifyReport};
 

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Embedder, EmbedderIdentity, Kinship, Result};
+use loci_core::{Compatibility, Embedder, EmbedderIdentity, Result};
 
 use crate::kernels;
 use crate::minilm::MINILM_NAME;
@@ -145,13 +145,13 @@ impl Embedder for StaticEmbedder {
         Ok(texts.iter().map(|text| self.embed_one(text)).collect())
     }
 
-    fn kinship(&self, other: &EmbedderIdentity) -> Kinship {
+    fn compatibility(&self, other: &EmbedderIdentity) -> Compatibility {
         if self.identity() == *other {
-            Kinship::Same
+            Compatibility::Same
         } else if other.name == MINILM_NAME && other.dimension == self.table.dimension() {
-            Kinship::Compatible
+            Compatibility::Compatible
         } else {
-            Kinship::Foreign
+            Compatibility::Foreign
         }
     }
 

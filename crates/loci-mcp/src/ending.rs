@@ -87,7 +87,7 @@ pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Sign
         loci_palace::remove_private_copies();
         return;
     }
-    let Some(palace) = shared.house.if_open() else {
+    let Some(palace) = shared.handle.if_open() else {
         return;
     };
     let closing = tokio::task::spawn_blocking(move || palace.close());

@@ -13,8 +13,8 @@ mod full;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod handle;
 mod hint;
-mod house;
 mod http;
 mod lines;
 mod mempalace;
@@ -91,8 +91,9 @@ impl ToolSet {
 
 impl Settings {
     fn server(&self, closing: tokio_util::sync::CancellationToken) -> server::Server {
-        let house = house::House::new(self.palace.clone(), self.options.clone(), self.guard);
-        server::Server::new(house, self.tools.tools(), self.mine_roots.clone(), closing)
+        let handle =
+            handle::PalaceHandle::new(self.palace.clone(), self.options.clone(), self.guard);
+        server::Server::new(handle, self.tools.tools(), self.mine_roots.clone(), closing)
     }
 }
 

@@ -10,7 +10,7 @@ use rmcp::model::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 
 use crate::arguments::{Arguments, shortened};
 use crate::drawer::{Passage, one_line};
-use crate::house::House;
+use crate::handle::PalaceHandle;
 
 /// Tokens of recalled text in a prompt.
 const BUDGET: usize = 3_000;
@@ -45,20 +45,24 @@ pub(crate) fn listed() -> Vec<Prompt> {
 }
 
 /// A prompt, filled in.
-pub(crate) fn get(house: &House, name: &str, arguments: &Arguments<'_>) -> Result<GetPromptResult> {
+pub(crate) fn get(
+    handle: &PalaceHandle,
+    name: &str,
+    arguments: &Arguments<'_>,
+) -> Result<GetPromptResult> {
     let (about, text) = match name {
         "recap" => {
             arguments.only(&["wing", "since"])?;
             (
                 "What happened lately",
-                recap(&*house.existing()?, arguments)?,
+                recap(&*handle.existing()?, arguments)?,
             )
         }
         "handoff" => {
             arguments.only(&["wing", "agent"])?;
             (
                 "What the next session must know",
-                handoff(&*house.existing()?, arguments)?,
+                handoff(&*handle.existing()?, arguments)?,
             )
         }
         other => {

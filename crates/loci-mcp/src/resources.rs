@@ -6,8 +6,8 @@ use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTempla
 
 use crate::core;
 use crate::drawer::{Passage, parse_uri};
+use crate::handle::PalaceHandle;
 use crate::hint::Tools;
-use crate::house::House;
 use crate::server::message;
 
 const STATUS_URI: &str = "loci://status";
@@ -31,17 +31,17 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// What a name stands for.
-pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
+pub(crate) fn read(handle: &PalaceHandle, uri: &str) -> Result<ReadResourceResult> {
     if uri == STATUS_URI {
-        let status = core::status(&*house.existing()?)?;
-        let status = status.hinted(&house.hints(Tools::Loci));
+        let status = core::status(&*handle.existing()?)?;
+        let status = status.hinted(&handle.hints(Tools::Loci));
         let contents = ResourceContents::text(printable_json(status.structured.to_string()), uri)
             .with_mime_type("application/json");
         return Ok(ReadResourceResult::new(vec![contents]));
     }
     let unknown = || Error::invalid("resource", "names nothing here");
     let (collection, id) = parse_uri(uri).ok_or_else(unknown)?;
-    let palace = house.existing()?;
+    let palace = handle.existing()?;
     let answer = palace.get(&get::Request {
         ids: vec![id],
         collection: Some(collection),
@@ -60,9 +60,9 @@ pub(crate) fn read(house: &House, uri: &str) -> Result<ReadResourceResult> {
 }
 
 /// The error of the protocol for a name that cannot be read.
-pub(crate) fn refused(house: &House, uri: &str, error: &Error) -> ErrorData {
+pub(crate) fn refused(handle: &PalaceHandle, uri: &str, error: &Error) -> ErrorData {
     ErrorData::resource_not_found(
-        format!("cannot read {}: {}", quoted(uri), message(house, error)),
+        format!("cannot read {}: {}", quoted(uri), message(handle, error)),
         None,
     )
 }

@@ -21,8 +21,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Arguments, shortened};
+use crate::handle::PalaceHandle;
 use crate::hint::Tools;
-use crate::house::House;
 use crate::mine_roots::MineRoots;
 use crate::tool::{Answer, Call, Kind, Tool};
 use crate::work::{self, Ticket};
@@ -43,7 +43,7 @@ const READING_INSTRUCTIONS: &str = "Long-term memory that can only be read. Sear
 
 /// What all sessions of a server share.
 pub(crate) struct Shared {
-    pub(crate) house: House,
+    pub(crate) handle: PalaceHandle,
     pub(crate) tools: Vec<Tool>,
     pub(crate) mine_roots: MineRoots,
     /// Cancelled when the server ends: long calls stop.
@@ -59,14 +59,14 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(
-        house: House,
+        handle: PalaceHandle,
         tools: Vec<Tool>,
         mine_roots: MineRoots,
         closing: CancellationToken,
     ) -> Self {
         Self {
             shared: Arc::new(Shared {
-                house,
+                handle,
                 tools,
                 mine_roots,
                 closing,
@@ -88,7 +88,7 @@ impl Server {
 
     /// The tools that can work on this palace, as far as that is known without opening it.
     fn offered_tools(&self) -> Vec<&Tool> {
-        let offered = self.shared.house.offered();
+        let offered = self.shared.handle.offered();
         let able = |tool: &&Tool| {
             let offered = offered.as_ref();
             offered.is_none_or(|offered| tool.needs.iter().all(|need| offered.contains(need)))
@@ -117,7 +117,7 @@ impl ServerHandler for Server {
             .enable_resources()
             .enable_prompts()
             .build();
-        let offered = self.shared.house.offered();
+        let offered = self.shared.handle.offered();
         let writes = offered.is_none_or(|offered| offered.contains(&Capability::Writing));
         let instructions = if writes {
             INSTRUCTIONS
@@ -159,31 +159,31 @@ impl ServerHandler for Server {
             .ok_or_else(|| self.unknown_tool(&request.name))?;
         let arguments = request.arguments.unwrap_or_default();
         let shared = Arc::clone(&self.shared);
-        let answer = work::run(&self.shared.slots, self.ticket(&context), move |desk| {
+        let answer = work::run(&self.shared.slots, self.ticket(&context), move |worker| {
             let tool = shared.tools.get(at).ok_or_else(|| gone("the tool"))?;
             refuse_unknown(tool, &arguments)?;
             let call = Call::new(
                 Arguments::new(&arguments),
-                &shared.house,
+                &shared.handle,
                 &shared.mine_roots,
-                desk.progress,
-                desk.stop,
+                worker.progress,
+                worker.stop,
             );
             // MemPalace's tools answer as MemPalace does: without keys of Loci's, and with their own
             // words for what is refused.
             if !tool.name.starts_with("loci_") {
                 return (tool.run)(&call);
             }
-            shared.house.require(tool.needs)?;
+            shared.handle.require(tool.needs)?;
             let answer = (tool.run)(&call)?;
-            let mut answer = answer.hinted(&shared.house.hints(Tools::Loci));
-            if let Some(path) = shared.house.take_created() {
+            let mut answer = answer.hinted(&shared.handle.hints(Tools::Loci));
+            if let Some(path) = shared.handle.take_created() {
                 answer.note_created_palace(&path);
             }
             Ok(answer)
         })
         .await;
-        Ok(to_result(answer, &self.shared.house).into())
+        Ok(to_result(answer, &self.shared.handle).into())
     }
 
     async fn list_resources(
@@ -222,11 +222,11 @@ impl ServerHandler for Server {
         let shared = Arc::clone(&self.shared);
         let uri = request.uri.clone();
         work::run(&self.shared.slots, self.ticket(&context), move |_| {
-            resources::read(&shared.house, &uri)
+            resources::read(&shared.handle, &uri)
         })
         .await
         .map(ReadResourceResponse::from)
-        .map_err(|error| resources::refused(&self.shared.house, &request.uri, &error))
+        .map_err(|error| resources::refused(&self.shared.handle, &request.uri, &error))
     }
 
     async fn list_prompts(
@@ -251,11 +251,11 @@ impl ServerHandler for Server {
         let shared = Arc::clone(&self.shared);
         work::run(&self.shared.slots, self.ticket(&context), move |_| {
             let arguments: Map<String, Value> = request.arguments.unwrap_or_default();
-            prompts::get(&shared.house, &request.name, &Arguments::new(&arguments))
+            prompts::get(&shared.handle, &request.name, &Arguments::new(&arguments))
         })
         .await
         .map(GetPromptResponse::from)
-        .map_err(|error| ErrorData::invalid_params(message(&self.shared.house, &error), None))
+        .map_err(|error| ErrorData::invalid_params(message(&self.shared.handle, &error), None))
     }
 
     /// What no method fits: a method that does not exist, or one whose parameters have another shape.
@@ -335,11 +335,11 @@ fn refuse_unknown(tool: &Tool, arguments: &Map<String, Value>) -> Result<(), Err
     Arguments::new(arguments).only(&known)
 }
 
-fn to_result(answer: Result<Answer, Error>, house: &House) -> CallToolResult {
+fn to_result(answer: Result<Answer, Error>, handle: &PalaceHandle) -> CallToolResult {
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
-            let message = message(house, &error);
+            let message = message(handle, &error);
             return CallToolResult::error(vec![ContentBlock::text(message)]);
         }
     };
@@ -364,10 +364,10 @@ fn to_result(answer: Result<Answer, Error>, house: &House) -> CallToolResult {
 }
 
 /// An error with its causes and with what can be done.
-pub(crate) fn message(house: &House, error: &Error) -> String {
+pub(crate) fn message(handle: &PalaceHandle, error: &Error) -> String {
     // An error may quote what is stored or what was given: it is one line, whatever that holds.
     let mut message = message_line(&error.to_string());
-    if let Some(help) = house.hints(Tools::Loci).of_error(error) {
+    if let Some(help) = handle.hints(Tools::Loci).of_error(error) {
         message.push_str("\nhelp: ");
         message.push_str(&help);
     }

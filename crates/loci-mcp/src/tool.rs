@@ -10,8 +10,8 @@ use loci_palace::{Capability, Error, Palace, Result, SecretPolicy, Warning};
 use serde_json::Value;
 
 use crate::arguments::Arguments;
+use crate::handle::PalaceHandle;
 use crate::hint::{self, Hints, Tools};
-use crate::house::House;
 use crate::mine_roots::MineRoots;
 
 /// One tool.
@@ -56,7 +56,7 @@ pub(crate) enum Kind {
 pub(crate) struct Call<'a> {
     /// What was given.
     pub(crate) arguments: Arguments<'a>,
-    house: &'a House,
+    handle: &'a PalaceHandle,
     mine_roots: &'a MineRoots,
     progress: &'a (dyn Fn(Progress) + Sync),
     stop: &'a AtomicBool,
@@ -121,14 +121,14 @@ pub(crate) struct DrawerLink {
 impl<'a> Call<'a> {
     pub(crate) fn new(
         arguments: Arguments<'a>,
-        house: &'a House,
+        handle: &'a PalaceHandle,
         mine_roots: &'a MineRoots,
         progress: &'a (dyn Fn(Progress) + Sync),
         stop: &'a AtomicBool,
     ) -> Self {
         Self {
             arguments,
-            house,
+            handle,
             mine_roots,
             progress,
             stop,
@@ -137,27 +137,27 @@ impl<'a> Call<'a> {
 
     /// The palace, for reading; an error if there is none. Creates nothing.
     pub(crate) fn palace(&self) -> Result<Arc<Palace>> {
-        self.house.existing()
+        self.handle.existing()
     }
 
     /// The palace, for writing; made if there is none.
     pub(crate) fn palace_to_write(&self) -> Result<Arc<Palace>> {
-        self.house.created()
+        self.handle.created()
     }
 
     /// What hints for this caller may name.
     pub(crate) fn hints(&self, tools: Tools) -> Hints {
-        self.house.hints(tools)
+        self.handle.hints(tools)
     }
 
     /// What is done with secrets in text that is written. The owner chooses, never the caller.
     pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
-        self.house.secret_policy()
+        self.handle.secret_policy()
     }
 
     /// The palace, opened once more: for a caller that thinks that the one at hand is stale.
     pub(crate) fn reopened(&self) -> Result<Arc<Palace>> {
-        self.house.reopened()
+        self.handle.reopened()
     }
 
     /// What the owner allows clients to have mined.

@@ -23,7 +23,7 @@ pub(crate) struct Ticket {
 }
 
 /// What the work gets.
-pub(crate) struct Desk<'a> {
+pub(crate) struct WorkerContext<'a> {
     /// Takes reports; only the newest is sent.
     pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
     /// Set when the work should stop.
@@ -55,7 +55,7 @@ impl Board {
 pub(crate) async fn run<T, W>(slots: &Semaphore, ticket: Ticket, work: W) -> Result<T>
 where
     T: Send + 'static,
-    W: FnOnce(&Desk<'_>) -> Result<T> + Send + 'static,
+    W: FnOnce(&WorkerContext<'_>) -> Result<T> + Send + 'static,
 {
     let slot = tokio::select! {
         slot = slots.acquire() => slot,
@@ -66,7 +66,7 @@ where
     let board = Arc::new(Board::default());
     let (their_stop, their_board) = (Arc::clone(&stop), Arc::clone(&board));
     let mut task = tokio::task::spawn_blocking(move || {
-        work(&Desk {
+        work(&WorkerContext {
             progress: &|progress| their_board.put(progress),
             stop: &their_stop,
         })

@@ -12,7 +12,7 @@ use loci_core::{
 use loci_secrets::Setting;
 
 use crate::outbox::{Outbox, Shared, file};
-use crate::place::{Located, Place};
+use crate::place::{Located, Placement};
 use crate::source::{Before, Item, Section};
 
 /// The first half of BLAKE3, as everywhere in the ledger.
@@ -74,12 +74,12 @@ impl Intake<'_> {
     }
 
     /// Where the drawers of a source belong: where they are, unless the run was asked to move them.
-    pub fn place(&self, before: &Before, new: Place) -> Place {
+    pub fn place(&self, before: &Before, new: Placement) -> Placement {
         let Some(head) = before.head() else {
             return new;
         };
         let chosen = &self.shared.options.chosen;
-        Place {
+        Placement {
             wing: chosen.wing.clone().unwrap_or_else(|| head.wing.clone()),
             room: chosen.room.clone().unwrap_or_else(|| head.room.clone()),
         }
@@ -87,7 +87,7 @@ impl Intake<'_> {
 
     /// Where the drawers of a source belong. A source that is new goes to the wing of its project, which is claimed if it
     /// was not.
-    pub fn settle(&mut self, before: &Before, located: Located) -> Result<Place> {
+    pub fn settle(&mut self, before: &Before, located: Located) -> Result<Placement> {
         let mut place = located.place;
         if before.head().is_none()
             && let (Some(projects), Some(found)) = (self.shared.projects, &located.project)
@@ -106,7 +106,7 @@ impl Intake<'_> {
     }
 
     /// Whether a source is filed as it is now, at this place.
-    pub fn is_current(&self, before: &Before, hash: &SourceHash, place: &Place) -> bool {
+    pub fn is_current(&self, before: &Before, hash: &SourceHash, place: &Placement) -> bool {
         !self.reads_all()
             && before.is(hash, &self.recipe)
             && before

@@ -36,7 +36,7 @@ const MAX_FOLDERS: usize = 8_192;
 
 /// Where a drawer belongs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// The person or project.
     pub wing: String,
     /// The topic in it.
@@ -47,7 +47,7 @@ pub struct Place {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Located {
     /// The wing is the project's name: the palace may have recorded another one.
-    pub place: Place,
+    pub place: Placement,
     /// Nothing if somebody chose the wing, or if there is no project.
     pub project: Option<Arc<FoundProject>>,
 }
@@ -140,7 +140,7 @@ impl Places {
     }
 
     /// The place of one file by names alone, as in a palace that has recorded no project.
-    pub fn of(&mut self, file: &Path) -> Result<Place> {
+    pub fn of(&mut self, file: &Path) -> Result<Placement> {
         Ok(self.locate(file)?.place)
     }
 
@@ -157,7 +157,7 @@ impl Places {
         let room = chosen(&self.chosen.room, "room")?;
         if let (Some(wing), Some(room)) = (&wing, &room) {
             return Ok(Located {
-                place: Place {
+                place: Placement {
                     wing: wing.clone(),
                     room: room.clone(),
                 },
@@ -186,7 +186,7 @@ impl Places {
             })
             .unwrap_or_else(|| room_below(top, file));
         Ok(Located {
-            place: Place { wing, room },
+            place: Placement { wing, room },
             project,
         })
     }
@@ -268,7 +268,7 @@ fn room_below(top: &Path, file: &Path) -> String {
 }
 
 /// The place of a conversation by names alone, as in a palace that has recorded no project.
-pub fn of_conversation(folder: Option<&str>) -> Place {
+pub fn of_conversation(folder: Option<&str>) -> Placement {
     locate_conversation(folder).place
 }
 
@@ -294,7 +294,7 @@ pub(crate) fn locate_conversation_within(folder: Option<&str>, allowed: &Allowed
     };
     let name = |found: &FoundProject| found.project.name.clone();
     Located {
-        place: Place {
+        place: Placement {
             wing: wing
                 .or_else(|| project.as_ref().map(name))
                 .unwrap_or_else(|| GENERAL.to_owned()),

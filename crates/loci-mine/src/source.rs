@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use loci_core::{Piece, Result, SourceHash, SourceRecord, Stat, Warning};
 
 use crate::intake::Intake;
-use crate::place::Place;
+use crate::place::Placement;
 
 /// What a source is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub struct Section {
     /// `file`, `conversation` or `export`.
     pub kind: &'static str,
     /// Where its drawers belong.
-    pub place: Place,
+    pub place: Placement,
     /// Of its bytes.
     pub hash: SourceHash,
     /// What the source needs to find the section again.

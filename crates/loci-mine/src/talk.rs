@@ -7,7 +7,6 @@
 
 mod aider;
 mod blocks;
-mod books;
 mod chatgpt;
 mod claude_ai;
 mod claude_code;
@@ -19,7 +18,6 @@ mod continue_dev;
 mod cursor;
 mod cut;
 mod database;
-mod desk;
 mod elements;
 mod error;
 mod event;
@@ -37,13 +35,14 @@ mod opencode;
 mod plain;
 mod reader;
 mod recognise;
+mod record_tally;
 mod records;
-mod said;
 mod scalar;
+mod sink;
 mod slack;
 mod turns;
+mod utterance;
 
-pub use books::Tally;
 pub use companions::companions;
 pub(crate) use companions::{companion_places, companions_within};
 pub use error::Error;
@@ -52,3 +51,4 @@ pub use format::Format;
 pub use mark::Mark;
 pub use reader::Reader;
 pub use recognise::recognise;
+pub use record_tally::Tally;

@@ -20,7 +20,7 @@ use loci_core::{Error, MetaValue, Metadata, Result, Warning, quoted_path};
 use crate::allowed::AllowedRoots;
 use crate::document::{self as format, Skip};
 use crate::intake::Intake;
-use crate::place::{Chosen, Located, Place, Places};
+use crate::place::{Chosen, Located, Placement, Places};
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::split::Size;
 use crate::talk;
@@ -423,7 +423,7 @@ fn own_keys() -> Vec<String> {
 }
 
 /// What all drawers of a source say.
-fn base(name: &str, place: &Place) -> Metadata {
+fn base(name: &str, place: &Placement) -> Metadata {
     let mut metadata = Metadata::default();
     set(&mut metadata, "wing", place.wing.as_str());
     set(&mut metadata, "room", place.room.as_str());

@@ -29,7 +29,7 @@ pub(crate) use gate::Gate;
 pub(crate) use links::{Links, Target, target};
 pub(crate) use roots::{Root, Roots, real_path};
 pub(crate) use signs::{LISTS, makes_palace};
-pub(crate) use tour::{Step, Tour};
+pub(crate) use tour::{Tour, Visit};
 
 /// What a walk takes and what it leaves. A root itself is always taken. `.lociignore` is
 /// respected whatever the rules, and what it asks for with `!` is taken even if hidden or
@@ -75,7 +75,7 @@ impl Default for Rules {
 
 /// A file to mine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// Its real path: absolute, without links, UTF-8.
     pub path: PathBuf,
     /// The number of the root that it, or the link to it, was met in: the nearest one.
@@ -94,7 +94,7 @@ pub struct Found {
 #[derive(Debug)]
 pub enum Met {
     /// A file to mine.
-    File(Found),
+    File(FoundFile),
     /// Something that the rules admit and that cannot be mined.
     Skipped {
         /// Where.
@@ -181,17 +181,17 @@ fn walk_roots(
     let mut filled = vec![false; roots.all().len()];
     for (number, root) in roots.each() {
         let before = walked.files;
-        let mut step = |step: Step<'_>| match step {
-            Step::Folder(_) | Step::Back(_) => Continue(()),
-            Step::Left => {
+        let mut step = |step: Visit<'_>| match step {
+            Visit::Folder(_) | Visit::Back(_) => Continue(()),
+            Visit::Left => {
                 walked.ignored_directories += 1;
                 Continue(())
             }
-            Step::Unread => {
+            Visit::Unread => {
                 walked.complete = false;
                 Continue(())
             }
-            Step::Met(met) => {
+            Visit::Met(met) => {
                 walked.files += u64::from(matches!(met, Met::File(_)));
                 each(met)
             }
@@ -206,7 +206,7 @@ fn walk_roots(
             };
             tour.run(root.real.clone(), &mut step)
         } else {
-            step(Step::Met(single(root.real.clone(), number, rules)))
+            step(Visit::Met(single(root.real.clone(), number, rules)))
         };
         if let Some(filled) = filled.get_mut(number) {
             *filled = walked.files > before;
@@ -261,7 +261,7 @@ fn found(path: PathBuf, root: usize, metadata: &Metadata, rules: &Rules) -> Met 
         return tour::skipped(path, reason::PALACE);
     }
     let (modified_ns, changed_ns, file_id) = stamp(metadata);
-    Met::File(Found {
+    Met::File(FoundFile {
         path,
         root,
         size: metadata.len(),

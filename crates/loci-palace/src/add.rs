@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use loci_core::clock::new_id;
 use loci_core::{
-    Batch, Collection, DrawerRef, Error, Fact, Get, Kinship, MAX_BATCH_RECORDS,
+    Batch, Collection, Compatibility, DrawerRef, Error, Fact, Get, MAX_BATCH_RECORDS,
     MAX_BATCH_TEXT_BYTES, Metadata, MetadataPatch, Outcome, OutcomeKind, Result, Selection,
     Warning, WriteResult, validate_collection_name,
 };
@@ -444,7 +444,7 @@ pub(crate) fn embedded(memory: &Memory, texts: &[&str]) -> Result<Option<Vec<Vec
         return Ok(None);
     };
     let pinned = memory.collection.info().embedder.as_ref();
-    if pinned.is_some_and(|pinned| embedder.kinship(pinned) != Kinship::Same) {
+    if pinned.is_some_and(|pinned| embedder.compatibility(pinned) != Compatibility::Same) {
         return Ok(None);
     }
     embedder.embed(texts).map(Some)

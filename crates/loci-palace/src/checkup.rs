@@ -9,7 +9,7 @@ mod whereabouts;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Embedder as _, EmbedderIdentity, Error, PalaceRef, Rehearsal, RehearsalStep, Result,
+    Embedder as _, EmbedderIdentity, Error, PalaceRef, RehearsalStep, Result, SelfTest,
 };
 use loci_embed::{MINILM_NAME, STATIC_NAME, StaticEmbedder};
 use serde::Serialize;
@@ -86,7 +86,7 @@ impl Palace {
         let text = format!("round trip {}", uuid::Uuid::new_v4().simple());
         let vector = StaticEmbedder::builtin().embed(&[&text])?;
         let vector = vector.into_iter().next().unwrap_or_default();
-        let Rehearsal { done, trouble } = self.backend.rehearse(&self.reference, &text, &vector)?;
+        let SelfTest { done, trouble } = self.backend.self_test(&self.reference, &text, &vector)?;
         Ok(RoundTrip {
             done: done.into_iter().map(step_name).collect(),
             trouble,

@@ -100,7 +100,7 @@ pub(crate) fn estimate(value: f32, detail: Detail) -> f32 {
 }
 
 /// Where a drawer belongs, as its metadata tell.
-pub(crate) struct Place {
+pub(crate) struct DrawerLocation {
     pub(crate) wing: Option<String>,
     pub(crate) room: Option<String>,
     pub(crate) source: Option<String>,
@@ -108,7 +108,7 @@ pub(crate) struct Place {
     pub(crate) end_line: Option<MetaValue>,
 }
 
-impl Place {
+impl DrawerLocation {
     pub(crate) fn of(metadata: &Metadata) -> Self {
         let text = |key: &str| metadata.get_str(key).map(str::to_owned);
         Self {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use loci_core::{Advice, Embedder, EmbedderIdentity, Error, Kinship, Result, Warning};
+use loci_core::{Advice, Compatibility, Embedder, EmbedderIdentity, Error, Result, Warning};
 use loci_embed::{
     MINILM_NAME, ModelStore, RemoteEmbedder, RemoteOptions, STATIC_NAME, StaticEmbedder,
 };
@@ -167,7 +167,9 @@ impl Embedders {
                 }
             };
             return match (&embedder, pinned) {
-                (Some(given), Some(pinned)) if given.kinship(pinned) == Kinship::Foreign => {
+                (Some(given), Some(pinned))
+                    if given.compatibility(pinned) == Compatibility::Foreign =>
+                {
                     Err(Error::EmbedderMismatch {
                         collection: collection.into(),
                         pinned: pinned.to_string(),
@@ -210,10 +212,12 @@ impl Embedders {
             }
         };
         match self.open_for(name, purpose) {
-            Ok(Some(embedder)) if embedder.kinship(pinned) == Kinship::Same => Resolved {
-                embedder: Some(embedder),
-                warnings: Vec::new(),
-            },
+            Ok(Some(embedder)) if embedder.compatibility(pinned) == Compatibility::Same => {
+                Resolved {
+                    embedder: Some(embedder),
+                    warnings: Vec::new(),
+                }
+            }
             Ok(_) => {
                 let error = Error::invalid(
                     format!("embedder {pinned}"),
@@ -229,7 +233,7 @@ impl Embedders {
     /// What can stand in for an embedder that cannot be had.
     fn instead(&self, collection: &str, pinned: &EmbedderIdentity, error: &Error) -> Resolved {
         let table = StaticEmbedder::builtin();
-        if table.kinship(pinned) == Kinship::Foreign {
+        if table.compatibility(pinned) == Compatibility::Foreign {
             return without(collection, error);
         }
         Resolved {

@@ -9,7 +9,7 @@ use loci_core::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::detail::{Flag, Moment, Place, flags_of};
+use crate::detail::{DrawerLocation, Flag, Moment, flags_of};
 use crate::palace::Palace;
 
 /// What is asked.
@@ -121,7 +121,7 @@ pub(crate) fn drawers_of(
         .zip(found.documents)
         .zip(found.metadatas)
         .map(|((id, text), metadata)| {
-            let place = Place::of(&metadata);
+            let place = DrawerLocation::of(&metadata);
             Drawer {
                 id,
                 collection: collection.name().to_owned(),

@@ -108,8 +108,8 @@ pub use loci_mine::{
     OtherMachine, Reading, Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
-    ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, Step, TermInfo,
-    Verdict, count_tokens, date_of, search_words,
+    ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, StageNote,
+    TermInfo, Verdict, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
 pub use mine::agent_folders;
@@ -117,8 +117,8 @@ pub use moment::parse_moment;
 pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};
 pub use record::JsonRecord;
 pub use rescue::{
-    Answer as RescueReport, CollectionSummary, Diagnosis, FindingCounts, LostPiece, Phase,
-    RelationsReport, Request as RescueOptions, RescuedCollection, Step as RescueStep,
+    Answer as RescueReport, CollectionSummary, Diagnosis, FindingCounts, ImportProgress,
+    ImportedCollection, LostPiece, Phase, RelationsReport, Request as RescueOptions,
     candidates_file, diagnose,
 };
 pub use secrets::{

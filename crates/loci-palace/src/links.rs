@@ -23,7 +23,7 @@ const PAGE: usize = 1_000;
 /// An end of a link as a request names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Place {
+pub enum LinkPlace {
     /// A drawer, a room or a wing.
     End(LinkEnd),
     /// A name: the drawer of this id if the collection has one, else the room `WING/ROOM`.
@@ -35,7 +35,7 @@ pub enum Place {
     },
 }
 
-impl From<LinkEnd> for Place {
+impl From<LinkEnd> for LinkPlace {
     fn from(end: LinkEnd) -> Self {
         Self::End(end)
     }

@@ -26,7 +26,7 @@ pub use self::doctor::{CollectionSummary, Diagnosis, diagnose};
 use self::drawers::Drawers;
 pub(crate) use self::maker::known_maker;
 pub use self::report::{
-    Answer, FindingCounts, LostPiece, Phase, RelationsReport, RescuedCollection, Step,
+    Answer, FindingCounts, ImportProgress, ImportedCollection, LostPiece, Phase, RelationsReport,
 };
 use crate::secrets::{Tally, merge};
 use crate::{DEFAULT_COLLECTION, OnConflict, Palace};
@@ -90,7 +90,7 @@ impl Palace {
         &self,
         source: &dyn ForeignPalace,
         options: &Request,
-        progress: &mut dyn FnMut(Step<'_>),
+        progress: &mut dyn FnMut(ImportProgress<'_>),
     ) -> Result<Answer> {
         if let Some(name) = &options.collection {
             loci_core::validate_collection_name(name)?;
@@ -121,7 +121,7 @@ struct Rescue<'a> {
 }
 
 impl Rescue<'_> {
-    fn run(&self, progress: &mut dyn FnMut(Step<'_>)) -> Result<Answer> {
+    fn run(&self, progress: &mut dyn FnMut(ImportProgress<'_>)) -> Result<Answer> {
         let mut report = Answer::of(self.source, self.options.dry_run);
         self.keep_candidates(&mut report)?;
         for at in 0..self.source.collections().len() {

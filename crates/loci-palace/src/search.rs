@@ -11,7 +11,7 @@ use loci_recall::{Explanation, FacetQuery, MatchedVia, Parts, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::detail::{Detail, Flag, Moment, Nullable, Place, estimate, flags_of};
+use crate::detail::{Detail, DrawerLocation, Flag, Moment, Nullable, estimate, flags_of};
 use crate::names::{display, nearest_values};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 
@@ -233,7 +233,7 @@ impl Answer {
 impl Hit {
     fn new(hit: loci_recall::Hit, request: &Request) -> Self {
         let detail = request.detail;
-        let place = Place::of(&hit.metadata);
+        let place = DrawerLocation::of(&hit.metadata);
         let authored_at = Moment(hit.authored_at);
         Self {
             id: hit.id,

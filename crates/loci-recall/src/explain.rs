@@ -10,7 +10,7 @@ use crate::score::Parts;
 
 /// One step of a search, for people.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Step {
+pub struct StageNote {
     /// Its name.
     pub stage: &'static str,
     /// What it did.
@@ -57,7 +57,7 @@ pub struct Explanation {
     /// The best after fusion.
     pub fused: Vec<ArmEntry>,
     /// What each stage did.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StageNote>,
 }
 
 /// Entries of an arm that an explanation shows.
@@ -91,11 +91,11 @@ pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]
         .as_ref()
         .map(|When { from, until, .. }| (from.to_string(), until.to_string()));
     let mut steps = vec![
-        Step {
+        StageNote {
             stage: "scope",
             detail: format!("{} drawer(s) are admitted", findings.in_scope),
         },
-        Step {
+        StageNote {
             stage: "lexical",
             detail: format!(
                 "{} term(s); {} candidate(s) named by rank",
@@ -103,21 +103,21 @@ pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]
                 count(|ranked| ranked.lexical_rank.is_some())
             ),
         },
-        Step {
+        StageNote {
             stage: "semantic",
             detail: format!(
                 "{} candidate(s) named by rank",
                 count(|ranked| ranked.semantic_rank.is_some())
             ),
         },
-        Step {
+        StageNote {
             stage: "context",
             detail: format!(
                 "{} candidate(s) came in as neighbours",
                 count(|ranked| ranked.lexical_rank.is_none() && ranked.semantic_rank.is_none())
             ),
         },
-        Step {
+        StageNote {
             stage: "fusion",
             detail: format!(
                 "words + source + meaning + tokens + speaker + date, {} candidate(s)",
@@ -126,7 +126,7 @@ pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]
         },
     ];
     if ranker.too_far > 0 {
-        steps.push(Step {
+        steps.push(StageNote {
             stage: "max_distance",
             detail: format!("{} candidate(s) left out", ranker.too_far),
         });

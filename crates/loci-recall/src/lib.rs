@@ -29,7 +29,7 @@ pub use evidence::{
     Evidence, FacetQuery, Findings, Judge, MAX_DEPTH, Placed, Probe, ProbeVector, ProbedTerm,
     SourceEvidence,
 };
-pub use explain::{ArmEntry, Explanation, Step, TermInfo};
+pub use explain::{ArmEntry, Explanation, StageNote, TermInfo};
 pub use rank::MatchedVia;
 pub use recall::{RecallResult, recall};
 pub use score::{Parts, date_of, start_of, today};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Collection, Embedder, Error, Kinship, Metric, OutsideQuery, Recalled, Result, Warning,
+    Collection, Compatibility, Embedder, Error, Metric, OutsideQuery, Recalled, Result, Warning,
 };
 use loci_embed::{STATIC_NAME, StaticEmbedder};
 use loci_text::{query_terms, when};
@@ -178,9 +178,9 @@ impl<'a> Run<'a> {
         let query = readable(&request.query, &mut warnings);
         let vectors = query_vectors(collection, embedder, query, &mut warnings)?;
         let pinned = collection.info().embedder.as_ref();
-        let stand_in = embedder
-            .zip(pinned)
-            .is_some_and(|(embedder, pinned)| embedder.kinship(pinned) == Kinship::Compatible);
+        let stand_in = embedder.zip(pinned).is_some_and(|(embedder, pinned)| {
+            embedder.compatibility(pinned) == Compatibility::Compatible
+        });
         let model = pinned.map_or_else(|| STATIC_NAME.to_owned(), |pinned| pinned.name.clone());
         Ok(Self {
             query,

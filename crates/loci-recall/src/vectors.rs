@@ -1,6 +1,6 @@
 //! The question as vectors: whose vectors a collection holds decides what it is embedded by and what is said.
 
-use loci_core::{Collection, Embedder, Error, ErrorKind, Kinship, Result, Warning};
+use loci_core::{Collection, Compatibility, Embedder, Error, ErrorKind, Result, Warning};
 
 use crate::evidence::ProbeVector;
 
@@ -46,18 +46,18 @@ fn embed(
         pinned: pinned.clone(),
         vector,
     };
-    let kinship = pinned
+    let compatibility = pinned
         .as_ref()
-        .map_or(Kinship::Same, |pinned| embedder.kinship(pinned));
-    let vectors = match (&pinned, kinship) {
-        (Some(pinned), Kinship::Foreign) => {
+        .map_or(Compatibility::Same, |pinned| embedder.compatibility(pinned));
+    let vectors = match (&pinned, compatibility) {
+        (Some(pinned), Compatibility::Foreign) => {
             return Err(Error::EmbedderMismatch {
                 collection: collection.name().into(),
                 pinned: pinned.to_string(),
                 given: identity.to_string(),
             });
         }
-        (Some(pinned), Kinship::Compatible) => {
+        (Some(pinned), Compatibility::Compatible) => {
             warnings.push(Warning::CompatibleEmbedder {
                 pinned: pinned.clone(),
                 used: identity.clone(),
@@ -72,7 +72,7 @@ fn embed(
             vectors.extend(embedder.embed(&[query])?.into_iter().map(apart));
             vectors
         }
-        (Some(pinned), Kinship::Same) => {
+        (Some(pinned), Compatibility::Same) => {
             let mut vectors: Vec<ProbeVector> = embedder
                 .embed_queries(&[query], pinned)?
                 .into_iter()
@@ -80,7 +80,7 @@ fn embed(
                 .collect();
             // What was added while this embedder was missing has static vectors.
             let fallback = loci_embed::StaticEmbedder::builtin();
-            if fallback.kinship(pinned) == Kinship::Compatible {
+            if fallback.compatibility(pinned) == Compatibility::Compatible {
                 vectors.push(ProbeVector {
                     space: Some(fallback.identity()),
                     pinned: Some(pinned.clone()),

@@ -7,7 +7,7 @@
 //! stay, with the same salts, behind a frame that does not lead to them. Their commit was never
 //! acknowledged. Only the wal-index knows which frames were published.
 
-use crate::wal::{self, Found, Wal};
+use crate::wal::{self, Wal, WalState};
 use crate::wal_index::{WAL_INDEX_HEADER_BYTES, published_frames};
 use loci_files::foreign::{self, ForeignFile};
 use std::io::{self, Seek};
@@ -82,8 +82,8 @@ struct Scan {
 fn look(file: &mut ForeignFile) -> io::Result<Look> {
     file.seek(io::SeekFrom::Start(0))?;
     let scan = match wal::read(file) {
-        Found::Wal(wal) => Some(Scan::of(wal)),
-        Found::Empty | Found::BadHeader => None,
+        WalState::Wal(wal) => Some(Scan::of(wal)),
+        WalState::Empty | WalState::BadHeader => None,
     };
     let metadata = file.metadata()?;
     Ok(Look {

@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::scan::{IndexRecord, Record, Scan, Wanted};
 use crate::schema::SchemaEntry;
 use crate::tree::Forest;
-use crate::wal::{self, Found, Wal};
+use crate::wal::{self, Wal, WalState};
 use crate::whole;
 use loci_files::foreign::ForeignFile;
 use std::ffi::OsString;
@@ -246,12 +246,12 @@ fn open_wal(
         Err(error) => return Err(error),
     };
     Ok(match wal::read(&file) {
-        Found::Empty => None,
-        Found::BadHeader => {
+        WalState::Empty => None,
+        WalState::BadHeader => {
             found.note(0, "WAL header is damaged; none of its frames is applied");
             None
         }
-        Found::Wal(wal) => Some((file, wal)),
+        WalState::Wal(wal) => Some((file, wal)),
     })
 }
 

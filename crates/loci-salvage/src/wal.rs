@@ -36,22 +36,22 @@ pub(crate) struct Wal {
 
 /// What a WAL file turned out to be.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum WalState {
     Empty,
     /// The header does not hold; no frame can be believed.
     BadHeader,
     Wal(Wal),
 }
 
-pub(crate) fn read(file: &ForeignFile) -> Found {
+pub(crate) fn read(file: &ForeignFile) -> WalState {
     let mut reader = BufReader::with_capacity(1 << 17, file);
     let mut header = [0; HEADER_BYTES];
     match reader.read_exact(&mut header) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Found::Empty,
-        Err(_) => return Found::BadHeader,
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return WalState::Empty,
+        Err(_) => return WalState::BadHeader,
     }
-    parse(&header, &mut reader).map_or(Found::BadHeader, Found::Wal)
+    parse(&header, &mut reader).map_or(WalState::BadHeader, WalState::Wal)
 }
 
 fn parse(header: &[u8], reader: &mut impl Read) -> Option<Wal> {

@@ -7,7 +7,7 @@ const MAX_TYPE: usize = 48;
 const MAX_REMARK: usize = 40;
 
 /// A place where the value of a name stands.
-pub(super) struct Place {
+pub(super) struct ValuePosition {
     pub(super) at: usize,
     pub(super) link: Link,
 }
@@ -31,14 +31,14 @@ pub(super) enum Link {
 }
 
 /// Where the value of a name begins, if something is assigned to it.
-pub(super) fn find(scan: &Scan<'_>, name_start: usize, name_end: usize) -> Option<Place> {
+pub(super) fn find(scan: &Scan<'_>, name_start: usize, name_end: usize) -> Option<ValuePosition> {
     let mut at = scan.run(name_end, 4, |byte| byte == b'\\');
     if matches!(scan.at(at), b'"' | b'\'' | b'`') {
         at += 1;
         at = scan.run(at, 1, |byte| byte == b']');
     }
     if let Some(at) = paired(scan, name_start, at) {
-        return Some(Place {
+        return Some(ValuePosition {
             at,
             link: Link::Operator,
         });
@@ -103,7 +103,7 @@ pub(super) fn find(scan: &Scan<'_>, name_start: usize, name_end: usize) -> Optio
         at = next_line(scan, at + 3).unwrap_or(at + 3);
         link = Link::TripleQuote;
     }
-    Some(Place { at, link })
+    Some(ValuePosition { at, link })
 }
 
 /// Where the value stands if the name is itself a value: `name: DB_PASSWORD`, then `value: …`.

@@ -8,19 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use loci_core::{
     Backend, Capabilities, Capability, Collection, CollectionInfo, CollectionOptions, Durability,
     Embedder, Error, ForgetOutcome, Health, MachineSource, PalaceRef, PalaceState, ReembedProgress,
-    Reembedded, Rehearsal, Relations, RepairOptions, RepairReport, Restored, Result, Selection,
+    Reembedded, Relations, RepairOptions, RepairReport, Restored, Result, Selection, SelfTest,
     VerifyReport, Warning, validate_collection_name,
 };
 use rusqlite::params;
 
-use crate::care;
 use crate::collection::SqliteCollection;
 use crate::collection::meta::CollectionRow;
 use crate::collection::rows::{rebuild_postings, take_row};
 use crate::fault::Attempt;
+use crate::maintenance;
 use crate::relations::{SqliteRelations, links};
 use crate::store::connection::Db;
-use crate::store::place::{DATABASE, Place};
+use crate::store::palace_files::{DATABASE, PalaceFiles};
 use crate::store::{Head, Store, read_only};
 
 /// The default backend: one SQLite file per palace.
@@ -309,7 +309,7 @@ impl Backend for SqliteBackend {
             Capability::Repair,
             Capability::Backups,
             Capability::Reembedding,
-            Capability::Rehearsal,
+            Capability::SelfTest,
         ]
         .into()
     }
@@ -426,13 +426,13 @@ impl Backend for SqliteBackend {
     }
 
     fn read_only(&self, palace: &PalaceRef) -> Result<Option<Warning>> {
-        let place = Place::of(palace)?;
+        let place = PalaceFiles::of(palace)?;
         let reason = read_only::reason(&place)?;
         Ok(reason.map(|reason| read_only::warning(&place, &reason)))
     }
 
     fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
-        care::state(self, palace)
+        maintenance::state(self, palace)
     }
 
     fn forget(
@@ -441,23 +441,23 @@ impl Backend for SqliteBackend {
         collection: &str,
         selection: &Selection,
     ) -> Result<ForgetOutcome> {
-        care::forget(self, palace, collection, selection)
+        maintenance::forget(self, palace, collection, selection)
     }
 
     fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
-        care::verify(self, palace, deep)
+        maintenance::verify(self, palace, deep)
     }
 
     fn repair(&self, palace: &PalaceRef, options: RepairOptions) -> Result<RepairReport> {
-        care::repair(self, palace, options)
+        maintenance::repair(self, palace, options)
     }
 
     fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
-        care::backup(self, palace, target)
+        maintenance::backup(self, palace, target)
     }
 
     fn restore(&self, palace: &PalaceRef, backup: &Path, replace: bool) -> Result<Restored> {
-        care::restore(self, palace, backup, replace)
+        maintenance::restore(self, palace, backup, replace)
     }
 
     fn reembed(
@@ -467,11 +467,11 @@ impl Backend for SqliteBackend {
         embedder: &dyn Embedder,
         progress: &mut dyn FnMut(ReembedProgress),
     ) -> Result<Reembedded> {
-        care::reembed(self, palace, collection, embedder, progress)
+        maintenance::reembed(self, palace, collection, embedder, progress)
     }
 
-    fn rehearse(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<Rehearsal> {
-        care::rehearse(self, palace, text, vector)
+    fn self_test(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<SelfTest> {
+        maintenance::self_test(self, palace, text, vector)
     }
 }
 
@@ -481,7 +481,7 @@ impl Drop for SqliteBackend {
     }
 }
 
-impl Place {
+impl PalaceFiles {
     /// The palace that a reference names.
     pub(crate) fn of(palace: &PalaceRef) -> Result<Self> {
         Ok(Self::new(&absolute(palace)?))

@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    Batch, Changes, Collection, CollectionInfo, DeleteResult, Embedder, EmbedderIdentity, Error,
-    Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include, Kinship, Link,
-    MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Query,
+    Batch, Changes, Collection, CollectionInfo, Compatibility, DeleteResult, Embedder,
+    EmbedderIdentity, Error, Existing, FacetCounts, Fact, Get, GetResult, Health, History, Include,
+    Link, MaintenanceKind, MaintenanceResult, MaintenanceState, MaintenanceStatus, Metric, Query,
     QueryResult, Related, Result, SearchView, Selection, ViewRequest, Warning, WriteResult,
     validate_facts, validate_links,
 };
@@ -66,10 +66,10 @@ impl SqliteCollection {
     }
 
     /// How the vectors of this handle's embedder relate to those of the collection.
-    pub(crate) fn kinship(&self, row: &CollectionRow) -> Kinship {
+    pub(crate) fn compatibility(&self, row: &CollectionRow) -> Compatibility {
         match (&self.embedder, &row.embedder) {
-            (Some(given), Some(pinned)) => given.kinship(pinned),
-            _ => Kinship::Same,
+            (Some(given), Some(pinned)) => given.compatibility(pinned),
+            _ => Compatibility::Same,
         }
     }
 
@@ -332,8 +332,8 @@ impl Collection for SqliteCollection {
                 build::join(&self.store);
                 build::build(&self.store, &self.name, When::Now)
             }
-            MaintenanceKind::Analyze => crate::care::tidy::analyze(&self.store),
-            MaintenanceKind::Compact => crate::care::tidy::compact(&self.store),
+            MaintenanceKind::Analyze => crate::maintenance::tidy::analyze(&self.store),
+            MaintenanceKind::Compact => crate::maintenance::tidy::compact(&self.store),
             other => Ok(MaintenanceResult {
                 kind: other,
                 status: MaintenanceStatus::Noop,

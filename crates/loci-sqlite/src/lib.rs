@@ -10,18 +10,18 @@
 #![forbid(unsafe_code)]
 
 mod backend;
-mod care;
 mod collection;
 mod fault;
 mod index;
 mod ledger;
+mod maintenance;
 mod projects;
 mod relations;
 mod store;
 
 pub use backend::SqliteBackend;
-pub use care::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 pub use collection::SqliteCollection;
+pub use maintenance::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 
 /// Name of this backend in the registry.
 pub const BACKEND_NAME: &str = "sqlite";

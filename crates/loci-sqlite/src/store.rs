@@ -14,7 +14,7 @@ pub(crate) mod duplicates;
 pub(crate) mod lock;
 mod log_files;
 pub(crate) mod opening;
-pub(crate) mod place;
+pub(crate) mod palace_files;
 pub(crate) mod read_only;
 mod replaced;
 pub(crate) mod schema;
@@ -34,15 +34,15 @@ use rusqlite::Connection;
 use self::connection::{Db, patience};
 use self::lock::FileLock;
 use self::opening::{Opened, ensure_ready, is_empty, open_named};
-use self::place::{Marks, Place};
+use self::palace_files::{Marks, PalaceFiles};
 use self::read_only::PrivateCopy;
 use self::replaced::give_up_after;
-use crate::care::purge::{Patience, purge};
 use crate::collection::rowset::RowSetCache;
 use crate::collection::usage::{self, Usage};
 use crate::fault::{Attempt, Fault};
 use crate::index::build::{self, When};
 use crate::index::live::Live;
+use crate::maintenance::purge::{Patience, purge};
 
 /// How long a writer waits for others before it answers `Busy`.
 pub(crate) const BUSY_LIMIT: Duration = crate::fault::busy_limit();
@@ -55,7 +55,7 @@ const IDLE_READERS: usize = 4;
 
 /// One palace, shared by all handles of this process.
 pub(crate) struct Store {
-    pub(crate) place: Place,
+    pub(crate) place: PalaceFiles,
     durability: Durability,
     machine: MachineSource,
     closed: AtomicBool,
@@ -124,7 +124,7 @@ impl Store {
         durability: Durability,
         machine: &MachineSource,
     ) -> Result<Self> {
-        let place = Place::new(directory);
+        let place = PalaceFiles::new(directory);
         // Refuses what is no file before anything is opened: a pipe would wait without end.
         place.marks()?;
         let Some(reason) = read_only::reason(&place)? else {
@@ -144,7 +144,7 @@ impl Store {
     }
 
     fn open_place(
-        place: Place,
+        place: PalaceFiles,
         create: bool,
         durability: Durability,
         machine: MachineSource,
@@ -198,7 +198,7 @@ impl Store {
     }
 
     /// The palace that this store is about; `place` may be a private copy of it.
-    pub(crate) fn origin(&self) -> &Place {
+    pub(crate) fn origin(&self) -> &PalaceFiles {
         self.private
             .as_ref()
             .map_or(&self.place, PrivateCopy::origin)

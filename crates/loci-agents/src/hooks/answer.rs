@@ -7,7 +7,7 @@ use super::harness::{Event, Harness};
 
 /// What there is to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum HookOutput {
     /// Nothing.
     Nothing,
     /// For the model.
@@ -16,7 +16,7 @@ pub(super) enum Answer {
     Message(String),
 }
 
-impl Answer {
+impl HookOutput {
     /// The answer as the harness reads it: one line of JSON, or nothing at all.
     pub(super) fn render(&self, harness: Harness, event: Event) -> String {
         let said = match (self, harness, event) {

@@ -4,7 +4,7 @@ use loci_palace::query::Hit;
 use loci_palace::{Result, printable_json, quoted_unless_plain};
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::HookOutput;
 use super::excerpt::floor;
 use super::harness::{Event, Harness};
 use super::input::Input;
@@ -31,8 +31,8 @@ const OUTPUTS: [&str; 8] = [
 /// Fields that hold how a process ended.
 const CODES: [&str; 4] = ["exit_code", "exitCode", "returncode", "code"];
 
-pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
-    let nothing = |note: &str| Ok((Answer::Nothing, Outcome::done(note)));
+pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
+    let nothing = |note: &str| Ok((HookOutput::Nothing, Outcome::done(note)));
     if call.config.failures == Some(false) {
         return nothing("switched off by `failures`");
     }
@@ -48,7 +48,7 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
     };
     let session = Session::of(&call.shelf(), call.harness, input.session());
     let key = signature.key();
-    if session.told().has_failure(&key) {
+    if session.remembered().has_failure(&key) {
         return nothing("told already");
     }
     let Some(palace) = call.existing()? else {
@@ -65,10 +65,10 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         return nothing("the error is not in memory");
     };
     if !session.tell(&[], Some(&key)) {
-        return nothing("what was told could not be noted");
+        return nothing("what was remembered could not be noted");
     }
     Ok((
-        Answer::Context(line(hit, &signature)),
+        HookOutput::Context(line(hit, &signature)),
         Outcome::done("told of an earlier time"),
     ))
 }

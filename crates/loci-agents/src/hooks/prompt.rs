@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use loci_palace::query::Hit;
 use loci_palace::{Fence, Result, count_tokens, instruction_like, quoted};
 
-use super::answer::Answer;
+use super::answer::HookOutput;
 use super::excerpt::{beginning, excerpt};
 use super::harness::Harness;
 use super::input::Input;
 use super::notes::Outcome;
 use super::recall::{day_of, recall};
 use super::run::Call;
-use super::session::{Session, Told};
+use super::session::{Session, SessionMemory};
 
 /// Tokens of all that is told unless the configuration says otherwise, and of one passage.
 const TOKENS: usize = 400;
@@ -36,8 +36,8 @@ const FILLERS: &str = " about again alright also anything because been carry cha
     please proceed really right should show some something still sure tell thank thanks that them then there these they thing \
     things think this those update want well were what when where which will with work works would write yeah your ";
 
-pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
-    let nothing = |note: &str| Ok((Answer::Nothing, Outcome::done(note)));
+pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
+    let nothing = |note: &str| Ok((HookOutput::Nothing, Outcome::done(note)));
     // Cursor's hook may only let a prompt pass.
     if call.harness == Harness::Cursor {
         return nothing("the harness takes no answer");
@@ -62,15 +62,15 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
     let query = most_telling(words.clone(), SEARCHED_WORDS).join(" ");
     let hits = recall(call, &palace, input, &wing, &query)?;
     let session = Session::of(&call.shelf(), call.harness, input.session());
-    let hits = relevant(&hits, &words, &session.told());
-    let Some((text, told)) = compose(&wing, &hits, &words, budget) else {
+    let hits = relevant(&hits, &words, &session.remembered());
+    let Some((text, remembered)) = compose(&wing, &hits, &words, budget) else {
         return nothing("nothing in memory bears on the prompt");
     };
-    if !session.tell(&told, None) {
-        return nothing("what was told could not be noted");
+    if !session.tell(&remembered, None) {
+        return nothing("what was remembered could not be noted");
     }
-    let note = format!("told {} passage(s)", told.len());
-    Ok((Answer::Context(text), Outcome::done(note)))
+    let note = format!("told {} passage(s)", remembered.len());
+    Ok((HookOutput::Context(text), Outcome::done(note)))
 }
 
 /// Words of a prompt that say something, in lower case, each once. Of many, names and long words are kept.
@@ -155,7 +155,7 @@ fn needed(words: usize) -> usize {
 }
 
 /// The hits that are worth telling: those that hold the words, and not much less fitting than the best of them.
-fn relevant<'a>(hits: &'a [Hit], words: &[String], told: &Told) -> Vec<&'a Hit> {
+fn relevant<'a>(hits: &'a [Hit], words: &[String], remembered: &SessionMemory) -> Vec<&'a Hit> {
     let needed = needed(words.len());
     let mut worth: Vec<&Hit> = Vec::new();
     for hit in hits {
@@ -165,7 +165,7 @@ fn relevant<'a>(hits: &'a [Hit], words: &[String], told: &Told) -> Vec<&'a Hit> 
             worth.push(hit);
         }
     }
-    worth.retain(|hit| !told.has_drawer(&hit.id));
+    worth.retain(|hit| !remembered.has_drawer(&hit.id));
     worth.truncate(TOLD);
     worth
 }
@@ -187,7 +187,7 @@ fn compose(
         fence.meaning()
     );
     let mut tokens = count_tokens(&text);
-    let mut told = Vec::new();
+    let mut remembered = Vec::new();
     for hit in hits {
         let empty = count_tokens(&fence.around(&about(hit, true, true), ""));
         let room = budget.saturating_sub(tokens + empty).min(PASSAGE_TOKENS);
@@ -204,9 +204,9 @@ fn compose(
         tokens += cost;
         text.push('\n');
         text.push_str(&fenced);
-        told.push(hit.id.clone());
+        remembered.push(hit.id.clone());
     }
-    (!told.is_empty()).then_some((text, told))
+    (!remembered.is_empty()).then_some((text, remembered))
 }
 
 fn about(hit: &Hit, cut: bool, flagged: bool) -> String {

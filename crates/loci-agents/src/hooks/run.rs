@@ -11,7 +11,7 @@ use loci_palace::{
     PalaceRef, Result, recognise,
 };
 
-use super::answer::Answer;
+use super::answer::HookOutput;
 use super::harness::{Event, Harness};
 use super::input::Input;
 use super::notes::{self, Outcome};
@@ -73,7 +73,7 @@ pub fn refuse(home: &Home, harness: Harness, event: Event, why: &str) -> String 
         &outcome,
         Duration::ZERO,
     );
-    Answer::Nothing.render(harness, event)
+    HookOutput::Nothing.render(harness, event)
 }
 
 /// Does what the event asks for and gives what is to be printed: JSON, or nothing. Takes the time limit at most, whatever
@@ -87,7 +87,7 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
             let result = match Input::read(&mut input) {
                 _ if call.config.enabled == Some(false) => return,
                 Ok(input) => call.work(&input),
-                Err(why) => (Answer::Nothing, Outcome::failed(why)),
+                Err(why) => (HookOutput::Nothing, Outcome::failed(why)),
             };
             let _ = sender.send(result);
         }
@@ -95,9 +95,9 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let (answer, outcome) = match std::thread::Builder::new().spawn(work) {
         Ok(_) => receiver
             .recv_timeout(call.limit())
-            .unwrap_or_else(|error| (Answer::Nothing, broken_off(error))),
+            .unwrap_or_else(|error| (HookOutput::Nothing, broken_off(error))),
         Err(error) => (
-            Answer::Nothing,
+            HookOutput::Nothing,
             Outcome::failed(format!("cannot start a thread: {error}")),
         ),
     };
@@ -120,14 +120,14 @@ fn broken_off(error: mpsc::RecvTimeoutError) -> Outcome {
 }
 
 impl Call {
-    fn work(&self, input: &Input) -> (Answer, Outcome) {
+    fn work(&self, input: &Input) -> (HookOutput, Outcome) {
         let result = match self.event {
             Event::SessionStart => wake::run(self, input),
             Event::Prompt => prompt::run(self, input),
             Event::ToolUse | Event::ToolFailure => failure::run(self, input),
             Event::Stop | Event::SessionEnd | Event::PreCompact => saving::run(self, input),
         };
-        result.unwrap_or_else(|error| (Answer::Nothing, Outcome::error(&error)))
+        result.unwrap_or_else(|error| (HookOutput::Nothing, Outcome::error(&error)))
     }
 
     /// How long the hook may take.

@@ -13,7 +13,7 @@ use loci_palace::{
     secret_policy,
 };
 
-use super::answer::Answer;
+use super::answer::HookOutput;
 use super::background;
 use super::harness::{Event, Harness};
 use super::input::Input;
@@ -50,8 +50,8 @@ pub(super) struct Saved {
     index_due: bool,
 }
 
-pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
-    let nothing = |outcome| Ok((Answer::Nothing, outcome));
+pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
+    let nothing = |outcome| Ok((HookOutput::Nothing, outcome));
     let Some(path) = input.transcript(&call.home.home) else {
         return nothing(Outcome::done("no transcript was named"));
     };
@@ -82,9 +82,9 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         _ => (0, MaskTally::new()),
     };
     let answer = if unsaid > 0 && call.config.message.unwrap_or(true) {
-        Answer::Message(message(unsaid, &masked))
+        HookOutput::Message(message(unsaid, &masked))
     } else {
-        Answer::Nothing
+        HookOutput::Nothing
     };
     Ok((answer, outcome))
 }

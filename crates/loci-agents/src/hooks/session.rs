@@ -11,7 +11,7 @@ const MOST: usize = 500;
 
 /// What one session was told.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct SessionMemory {
     #[serde(default)]
     drawers: Vec<String>,
     #[serde(default)]
@@ -33,7 +33,7 @@ impl Session {
         }
     }
 
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn remembered(&self) -> SessionMemory {
         self.shelf.read(&self.name).unwrap_or_default()
     }
 
@@ -47,22 +47,24 @@ impl Session {
         let Some(_held) = lock::moment(&self.shelf) else {
             return false;
         };
-        let mut told = self.told();
-        told.drawers.extend_from_slice(drawers);
-        told.failures.extend(failure.map(str::to_owned));
-        keep_last(&mut told.drawers);
-        keep_last(&mut told.failures);
-        self.shelf.write(&self.name, &told).is_ok()
+        let mut remembered = self.remembered();
+        remembered.drawers.extend_from_slice(drawers);
+        remembered.failures.extend(failure.map(str::to_owned));
+        keep_last(&mut remembered.drawers);
+        keep_last(&mut remembered.failures);
+        self.shelf.write(&self.name, &remembered).is_ok()
     }
 }
 
-impl Told {
+impl SessionMemory {
     pub(super) fn has_drawer(&self, id: &str) -> bool {
-        self.drawers.iter().any(|told| told == id)
+        self.drawers.iter().any(|remembered| remembered == id)
     }
 
     pub(super) fn has_failure(&self, signature: &str) -> bool {
-        self.failures.iter().any(|told| told == signature)
+        self.failures
+            .iter()
+            .any(|remembered| remembered == signature)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use loci_palace::{Result, wake_up};
 
-use super::answer::Answer;
+use super::answer::HookOutput;
 use super::input::Input;
 use super::notes::Outcome;
 use super::run::Call;
@@ -11,8 +11,8 @@ use super::session::Session;
 /// Tokens of the text unless the configuration says otherwise.
 const TOKENS: usize = 800;
 
-pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
-    let nothing = |note: &str| Ok((Answer::Nothing, Outcome::done(note)));
+pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
+    let nothing = |note: &str| Ok((HookOutput::Nothing, Outcome::done(note)));
     let shelf = call.shelf();
     shelf.tidy();
     let session = Session::of(&shelf, call.harness, input.session());
@@ -42,5 +42,5 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(Answer, Outcome)> {
         woken.drawers.len(),
         woken.tokens
     );
-    Ok((Answer::Context(woken.text), Outcome::done(note)))
+    Ok((HookOutput::Context(woken.text), Outcome::done(note)))
 }

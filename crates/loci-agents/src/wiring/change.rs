@@ -10,7 +10,7 @@ use super::agents::{Agent, Hooks, Servers};
 use super::connect::at;
 use super::document::Document;
 use super::entry::{self, Run, shell_words, words_of_server};
-use super::json_text::{Step, keys};
+use super::json_text::{PathSegment, keys};
 use super::mempalace;
 use super::written::Written;
 
@@ -296,14 +296,14 @@ pub(super) fn wire_hooks(
         let command = wish.instead_of(run).hook(event.name, agent.id);
         if first.command != command {
             let mut steps = vec![
-                Step::Key("hooks"),
-                Step::Key(event.name),
-                Step::Element(first.number),
+                PathSegment::Key("hooks"),
+                PathSegment::Key(event.name),
+                PathSegment::Element(first.number),
             ];
             if let Some(within) = first.within {
-                steps.extend([Step::Key("hooks"), Step::Element(within)]);
+                steps.extend([PathSegment::Key("hooks"), PathSegment::Element(within)]);
             }
-            steps.push(Step::Key("command"));
+            steps.push(PathSegment::Key("command"));
             json.put(&steps, &Written::Text(command));
         }
         for (more, _) in ours.iter().skip(1).rev() {

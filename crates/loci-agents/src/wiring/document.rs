@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::agents::{Format, HookStyle, Servers, Shape};
 use super::entry;
-use super::json_text::{JsonText, Step, keys};
+use super::json_text::{JsonText, PathSegment, keys};
 use super::splice::Edit;
 use super::toml_text::TomlText;
 use super::written::Written;
@@ -210,15 +210,15 @@ impl Document {
             return String::new();
         };
         let mut steps = vec![
-            Step::Key("hooks"),
-            Step::Key(&handler.event),
-            Step::Element(handler.number),
+            PathSegment::Key("hooks"),
+            PathSegment::Key(&handler.event),
+            PathSegment::Element(handler.number),
         ];
         let group = json.get(&steps);
         let raw = match handler.within.filter(|_| !handler.alone) {
             None => json.raw(&steps).unwrap_or_default(),
             Some(within) => {
-                steps.extend([Step::Key("hooks"), Step::Element(within)]);
+                steps.extend([PathSegment::Key("hooks"), PathSegment::Element(within)]);
                 let handler = json.raw(&steps).unwrap_or_default();
                 let matcher = group.as_ref().and_then(|group| group.get("matcher"));
                 let matcher = matcher

@@ -15,13 +15,13 @@ use super::written::{Layout, Written, quoted};
 
 /// What stands before a value: the key of an object, or the number of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub(super) enum PathSegment<'a> {
     Key(&'a str),
     Element(usize),
 }
 
-pub(super) fn keys<'a>(keys: &[&'a str]) -> Vec<Step<'a>> {
-    keys.iter().copied().map(Step::Key).collect()
+pub(super) fn keys<'a>(keys: &[&'a str]) -> Vec<PathSegment<'a>> {
+    keys.iter().copied().map(PathSegment::Key).collect()
 }
 
 /// The text with what was done to it.
@@ -34,7 +34,7 @@ pub(super) struct JsonText {
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Where a value stands, with the children it has.
-struct Place {
+struct ValueSpan {
     range: Range<usize>,
     /// Where its property begins, or the value itself.
     start: usize,
@@ -67,13 +67,13 @@ impl JsonText {
         }
     }
 
-    pub(super) fn get(&self, steps: &[Step<'_>]) -> Option<Value> {
+    pub(super) fn get(&self, steps: &[PathSegment<'_>]) -> Option<Value> {
         let tree = self.tree().ok()??;
         find(&tree, steps).map(|(node, _)| value(node))
     }
 
     /// The text of a value as it stands.
-    pub(super) fn raw(&self, steps: &[Step<'_>]) -> Option<String> {
+    pub(super) fn raw(&self, steps: &[PathSegment<'_>]) -> Option<String> {
         let place = self.place(steps)?;
         Some(within(&self.text, &place.range).to_owned())
     }
@@ -126,14 +126,14 @@ impl JsonText {
     }
 
     /// Puts another value in place of the one at `steps`.
-    pub(super) fn put(&mut self, steps: &[Step<'_>], value: &Written) {
+    pub(super) fn put(&mut self, steps: &[PathSegment<'_>], value: &Written) {
         if let Some(place) = self.place(steps) {
             self.replace(&place, value);
         }
     }
 
     /// Removes what stands at `steps`, with its comma and its line.
-    pub(super) fn remove(&mut self, steps: &[Step<'_>]) {
+    pub(super) fn remove(&mut self, steps: &[PathSegment<'_>]) {
         let Some((last, around)) = steps.split_last() else {
             return;
         };
@@ -142,8 +142,8 @@ impl JsonText {
         };
         let children = parent.children.unwrap_or_default();
         let number = match last {
-            Step::Element(number) => *number,
-            Step::Key(_) => children
+            PathSegment::Element(number) => *number,
+            PathSegment::Key(_) => children
                 .iter()
                 .position(|range| range.start == child.start)
                 .unwrap_or_default(),
@@ -156,7 +156,7 @@ impl JsonText {
         self.edits.extend(apply(&mut self.text, splices));
     }
 
-    fn replace(&mut self, place: &Place, value: &Written) {
+    fn replace(&mut self, place: &ValueSpan, value: &Written) {
         let (indent, own_line) = layout::indent_of(&self.text, place.start);
         let rendered = self.rendered(value, &indent, own_line || place.start == place.range.start);
         self.apply(vec![Splice {
@@ -192,7 +192,7 @@ impl JsonText {
 
     fn add(
         &mut self,
-        around: &[Step<'_>],
+        around: &[PathSegment<'_>],
         key: Option<&str>,
         value: &Written,
     ) -> Result<(), String> {
@@ -243,7 +243,7 @@ impl JsonText {
             .map_or_else(|| "  ".to_owned(), |(indent, _)| indent)
     }
 
-    fn place(&self, steps: &[Step<'_>]) -> Option<Place> {
+    fn place(&self, steps: &[PathSegment<'_>]) -> Option<ValueSpan> {
         let tree = self.tree().ok()??;
         let (node, property) = find(&tree, steps)?;
         let shift = self.mark();
@@ -266,7 +266,7 @@ impl JsonText {
             ),
             _ => None,
         };
-        Some(Place {
+        Some(ValueSpan {
             start: property.map_or(range.start, |property| property.range.start + shift),
             is_object: matches!(node, Node::Object(_)),
             range,
@@ -334,19 +334,19 @@ fn value(node: &Node<'_>) -> Value {
 /// Of two properties of one name the last counts, as in every program that reads JSON.
 fn find<'t, 'a>(
     tree: &'t Node<'a>,
-    steps: &[Step<'_>],
+    steps: &[PathSegment<'_>],
 ) -> Option<(&'t Node<'a>, Option<&'t ObjectProp<'a>>)> {
     let (mut node, mut property) = (tree, None);
     for step in steps {
         match (step, node) {
-            (Step::Key(key), Node::Object(object)) => {
+            (PathSegment::Key(key), Node::Object(object)) => {
                 let found = object
                     .properties
                     .iter()
                     .rfind(|property| property.name.as_str() == *key)?;
                 (node, property) = (&found.value, Some(found));
             }
-            (Step::Element(number), Node::Array(array)) => {
+            (PathSegment::Element(number), Node::Array(array)) => {
                 (node, property) = (array.elements.get(*number)?, None);
             }
             _ => return None,
@@ -362,12 +362,12 @@ fn made(path: &[&str], known: usize) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn name(steps: &[Step<'_>]) -> String {
+fn name(steps: &[PathSegment<'_>]) -> String {
     let names: Vec<String> = steps
         .iter()
         .map(|step| match step {
-            Step::Key(key) => (*key).to_owned(),
-            Step::Element(number) => number.to_string(),
+            PathSegment::Key(key) => (*key).to_owned(),
+            PathSegment::Element(number) => number.to_string(),
         })
         .collect();
     if names.is_empty() {

@@ -29,7 +29,7 @@ impl Key {
 
 /// An entry of the queue that changed a record.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct QueueChange {
     pub(super) seq: u64,
     pub(super) is_add: bool,
 }
@@ -42,7 +42,7 @@ pub(super) struct Missing {
     /// The queue holds the entry that made it.
     pub(super) made: bool,
     /// Entries of the queue that changed it, in order.
-    pub(super) entries: Vec<Step>,
+    pub(super) entries: Vec<QueueChange>,
 }
 
 impl Missing {
@@ -357,7 +357,7 @@ fn replayed(
     for entry in queue.iter().filter(|entry| entry.seq <= watermark) {
         let old = entry.seq <= flushed;
         let state = if old { &mut early } else { &mut places };
-        let step = Step {
+        let step = QueueChange {
             seq: entry.seq,
             is_add: entry.operation == Operation::Add,
         };

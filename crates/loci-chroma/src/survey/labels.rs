@@ -8,14 +8,14 @@ use crate::pickle::LabelMap;
 
 /// Where a record stands among those of its collection: its row number, less the rows of other collections before it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct RowRank {
     pub(crate) row: i64,
 }
 
 /// What is known of the records at the moment the index was written.
 pub(crate) struct AtFlush<'a> {
     /// Ids in the order in which they were first added, each with its place: row numbers less the rows of other collections before.
-    pub(crate) ids: Vec<(&'a str, Place)>,
+    pub(crate) ids: Vec<(&'a str, RowRank)>,
     /// Ids that the index holds and that were deleted since: their places are unknown.
     pub(crate) vanished: HashSet<&'a str>,
     /// Whether labels were given out in that order.
@@ -130,7 +130,7 @@ fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> V
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut open: Vec<(&str, Place)> = Vec::new();
+    let mut open: Vec<(&str, RowRank)> = Vec::new();
     let mut last = None;
     let anchors = at.ids.iter().map(|entry| Some(*entry)).chain([None]);
     for entry in anchors {
@@ -164,7 +164,7 @@ fn by_order<'a>(at: &AtFlush<'a>, known: &HashMap<&str, u64>, free: &[u64]) -> V
 
 /// Row numbers and labels both count what was added. Where nothing else shifted either, they differ by one number throughout; nothing if no
 /// number fits, or more than one.
-fn by_distance<'a>(ids: &[(&'a str, Place)], labels: &[u64]) -> Vec<(&'a str, u64)> {
+fn by_distance<'a>(ids: &[(&'a str, RowRank)], labels: &[u64]) -> Vec<(&'a str, u64)> {
     let set: HashSet<i64> = labels.iter().map(|label| *label as i64).collect();
     let Some((_, first)) = ids.first() else {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::queue::{Entry, Operation};
 
 /// Where the index has the vector of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum VectorSource {
     Element(u32),
     Queue,
 }
@@ -126,7 +126,7 @@ fn at_flush(sight: Sight<'_>) -> AtFlush<'_> {
         .map(|record| {
             let row = record.row.unwrap_or(i64::MAX);
             let before = others.partition_point(|other| *other < row);
-            let place = labels::Place {
+            let place = labels::RowRank {
                 row: row.saturating_sub(before as i64),
             };
             (record.id.as_str(), place)
@@ -196,12 +196,12 @@ pub(crate) fn index_as_chroma_has_it<'a>(
     queue: &'a [Entry],
     watermark: u64,
     dimension: Option<usize>,
-) -> HashMap<&'a str, Place> {
-    let mut index: HashMap<&str, Place> = base
+) -> HashMap<&'a str, VectorSource> {
+    let mut index: HashMap<&str, VectorSource> = base
         .resolved
         .elements
         .iter()
-        .map(|(id, element)| (id.as_str(), Place::Element(*element)))
+        .map(|(id, element)| (id.as_str(), VectorSource::Element(*element)))
         .collect();
     for entry in queue.iter().filter(|entry| entry.seq > watermark) {
         let there = index.contains_key(entry.id.as_str());
@@ -212,7 +212,7 @@ pub(crate) fn index_as_chroma_has_it<'a>(
                 if entry.dimension.is_some()
                     && (dimension.is_none() || entry.dimension == dimension)
                 {
-                    index.insert(&entry.id, Place::Queue);
+                    index.insert(&entry.id, VectorSource::Queue);
                 }
             }
             Operation::Delete => {

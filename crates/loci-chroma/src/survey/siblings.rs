@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::files::IndexFiles;
-use super::labels::{self, AtFlush, Place};
+use super::labels::{self, AtFlush, RowRank};
 use super::{Origin, Survey, live, usable};
 use crate::catalog::CollectionRow;
 use crate::directory::Directory;
@@ -42,7 +42,7 @@ pub(super) fn search(directory: &Directory, row: &CollectionRow, survey: &mut Su
             ids: map
                 .pairs
                 .iter()
-                .map(|(id, _)| (id.as_str(), Place { row: 0 }))
+                .map(|(id, _)| (id.as_str(), RowRank { row: 0 }))
                 .collect(),
             vanished: HashSet::new(),
             ordered: false,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loci_palace::links::{self, Place};
+use loci_palace::links::{self, LinkPlace};
 use loci_palace::{Detail, Link, LinkEnd};
 
 use crate::args::{
@@ -115,7 +115,7 @@ fn tunnels(arguments: &LinksTunnelsArguments, session: &Session<'_>) -> Result<R
 }
 
 /// A place as typed. Without a prefix it is the name of a drawer or of a room.
-fn place_of(typed: &str, collection: &str) -> Result<Place> {
+fn place_of(typed: &str, collection: &str) -> Result<LinkPlace> {
     if let Some(id) = typed.strip_prefix("drawer:") {
         return Ok(LinkEnd::drawer(collection, id).into());
     }
@@ -133,7 +133,7 @@ fn place_of(typed: &str, collection: &str) -> Result<Place> {
             )),
         };
     }
-    Ok(Place::Name {
+    Ok(LinkPlace::Name {
         collection: collection.to_owned(),
         name: typed.to_owned(),
     })

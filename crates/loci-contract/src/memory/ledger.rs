@@ -34,7 +34,7 @@ pub(super) struct Mined {
     last_source: u64,
     runs: BTreeMap<u64, RunRecord>,
     /// By number, in the order done.
-    steps: BTreeMap<u64, Step>,
+    steps: BTreeMap<u64, RunStep>,
     last_step: u64,
     /// By number.
     pub(super) forgotten: BTreeMap<i64, NewRecord>,
@@ -43,7 +43,7 @@ pub(super) struct Mined {
 
 /// What a run did to one source.
 #[derive(Clone)]
-struct Step {
+struct RunStep {
     run: u64,
     source: u64,
     /// The first and the last record that it may have inserted.
@@ -136,7 +136,7 @@ impl Mined {
 
     fn begin_step(&mut self, run: u64, source: u64, first: u64) -> u64 {
         self.last_step += 1;
-        let step = Step {
+        let step = RunStep {
             run,
             source,
             records: (first, 0),

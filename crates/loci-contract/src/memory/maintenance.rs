@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Batch, CollectionOptions, Embedder, EmbedderIdentity, Error, PalaceState, Rehearsal,
-    RehearsalStep, RepairReport, Result, Selection, VerifyReport,
+    Batch, CollectionOptions, Embedder, EmbedderIdentity, Error, PalaceState, RehearsalStep,
+    RepairReport, Result, Selection, SelfTest, VerifyReport,
 };
 
 use super::ledger;
@@ -168,10 +168,10 @@ pub(super) fn switch(palace: &mut Palace, name: &str) -> Result<Option<u64>> {
 }
 
 /// Writes, reads, finds and forgets a drawer on a copy of the palace that is thrown away.
-pub(super) fn rehearse(palace: &Palace, text: &str, vector: &[f32]) -> Rehearsal {
+pub(super) fn self_test(palace: &Palace, text: &str, vector: &[f32]) -> SelfTest {
     let mut done = Vec::new();
     let trouble = act(&mut palace.clone(), text, vector, &mut done).err();
-    Rehearsal { done, trouble }
+    SelfTest { done, trouble }
 }
 
 fn act(

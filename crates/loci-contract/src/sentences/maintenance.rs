@@ -50,8 +50,8 @@ pub fn s20_2_a_call_without_its_capability_is_unsupported(fixture: &dyn Fixture)
                 .reembed(&palace, DRAWERS, &embedder, &mut |_| ())
                 .err()
         }),
-        (Capability::Rehearsal, &|| {
-            backend.rehearse(&palace, "text", &[1.0]).err()
+        (Capability::SelfTest, &|| {
+            backend.self_test(&palace, "text", &[1.0]).err()
         }),
     ];
     for (capability, call) in calls {
@@ -251,7 +251,7 @@ pub fn s20_7_old_vectors_serve_until_all_new_ones_exist(fixture: &dyn Fixture) {
 }
 
 pub fn s20_8_a_trial_write_leaves_no_trace(fixture: &dyn Fixture) {
-    if lacks(fixture, Capability::Rehearsal) {
+    if lacks(fixture, Capability::SelfTest) {
         return;
     }
     let (backend, palace) = (fixture.backend(), fixture.fresh_palace());
@@ -264,7 +264,7 @@ pub fn s20_8_a_trial_write_leaves_no_trace(fixture: &dyn Fixture) {
         backend.list_collections(&palace).unwrap(),
     );
     let trial = backend
-        .rehearse(&palace, "zebra quagga okapi", &[1.0, 0.0])
+        .self_test(&palace, "zebra quagga okapi", &[1.0, 0.0])
         .unwrap();
     assert!(trial.trouble.is_none(), "{:?}", trial.trouble);
     let steps = [

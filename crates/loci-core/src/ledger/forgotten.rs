@@ -45,12 +45,12 @@ pub struct Record {
     /// All its lines in order; empty where they are not known.
     pub sequence: Vec<u64>,
     /// Where the text stood.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// Where a forgotten text stood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     /// [`source_hash`] of the name of its source, 0 if it had none.
     pub source: u64,
     /// Number of its exchange, 0 if it stood in no conversation.
@@ -72,7 +72,7 @@ pub struct NewRecord {
     /// All its lines in order.
     pub sequence: Vec<u64>,
     /// Where the text stood.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 impl Record {
@@ -86,7 +86,7 @@ impl Record {
 }
 
 /// The record of a text that is forgotten; nothing for one without content.
-pub fn record_of(key: &ForgetKey, text: &str, place: Place) -> Option<NewRecord> {
+pub fn record_of(key: &ForgetKey, text: &str, place: TextPosition) -> Option<NewRecord> {
     if text.trim().is_empty() {
         return None;
     }
@@ -103,15 +103,15 @@ pub fn record_of(key: &ForgetKey, text: &str, place: Place) -> Option<NewRecord>
 }
 
 /// Where a drawer of this source stands, without its neighbours.
-pub fn place_of(key: &ForgetKey, source: Option<&str>, metadata: &Metadata) -> Place {
+pub fn place_of(key: &ForgetKey, source: Option<&str>, metadata: &Metadata) -> TextPosition {
     let Some(source) = source else {
-        return Place::default();
+        return TextPosition::default();
     };
     let exchange = match metadata.get("exchange") {
         Some(MetaValue::Int(number)) => u32::try_from(*number).unwrap_or_default(),
         Some(_) | None => 0,
     };
-    Place {
+    TextPosition {
         source: source_hash(key, source),
         exchange,
         before: 0,
@@ -120,7 +120,7 @@ pub fn place_of(key: &ForgetKey, source: Option<&str>, metadata: &Metadata) -> P
 }
 
 /// Whether the neighbours of a drawer are part of its place: in a file, not in a conversation.
-pub fn has_neighbours(place: Place) -> bool {
+pub fn has_neighbours(place: TextPosition) -> bool {
     place.source != 0 && place.exchange == 0
 }
 
@@ -128,10 +128,10 @@ pub fn has_neighbours(place: Place) -> bool {
 /// [`NEIGHBOURS`] drawers on either side, nearest first.
 pub fn with_neighbours(
     key: &ForgetKey,
-    place: Place,
+    place: TextPosition,
     before: &[String],
     after: &[String],
-) -> Place {
+) -> TextPosition {
     let content = |lines: Vec<Line>, last: bool| {
         let mut hashes = lines
             .into_iter()
@@ -154,7 +154,7 @@ pub fn with_neighbours(
     } else {
         0
     };
-    Place {
+    TextPosition {
         before: nearest(before, true).unwrap_or(beginning),
         after: nearest(after, false).unwrap_or(0),
         ..place
@@ -260,7 +260,7 @@ impl Book {
 
     /// Whether a kept copy of a drawer holds a text that was forgotten. Copies serve the undo of a
     /// run alone, so a smaller share of the same source is enough than in a drawer.
-    pub fn is_in(&self, text: &str, origin: Place) -> bool {
+    pub fn is_in(&self, text: &str, origin: TextPosition) -> bool {
         if self.has_text(text) {
             return true;
         }

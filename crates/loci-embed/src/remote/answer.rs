@@ -6,7 +6,7 @@ use serde::Deserialize;
 const MESSAGE_LETTERS: usize = 200;
 
 #[derive(Deserialize)]
-struct Answer {
+struct EmbeddingResponse {
     data: Vec<Item>,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn vectors(
     count: usize,
     dimension: Option<usize>,
 ) -> Result<Vec<Vec<f32>>, String> {
-    let answer: Answer = serde_json::from_slice(body)
+    let answer: EmbeddingResponse = serde_json::from_slice(body)
         .map_err(|error| format!("its answer is not a list of embeddings: {error}"))?;
     if answer.data.len() != count {
         let found = answer.data.len();

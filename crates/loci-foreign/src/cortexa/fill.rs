@@ -9,7 +9,7 @@ use loci_core::Result;
 use super::checkpoint::Checkpoint;
 use super::decode::{Cursor, Entry};
 use super::frames::HEADER;
-use super::replay::{Place, State};
+use super::replay::{EntryBytes, State};
 use super::segments::Reader;
 
 /// Of the bytes of a lost record that shows its id, so many in a hundred may differ from the copy that is taken for it.
@@ -141,7 +141,7 @@ fn written_later(state: &State) -> Option<usize> {
     state.segments.copies.iter().position(|copy| {
         let alive = state.memories.get(&copy.id);
         !before.contains(&copy.id)
-            && alive.is_some_and(|alive| matches!(alive.place, Place::Log(_)))
+            && alive.is_some_and(|alive| matches!(alive.place, EntryBytes::Log(_)))
     })
 }
 

@@ -19,7 +19,7 @@ use super::segments::{self, Reader, Segments, digest};
 
 /// Where the bytes of an entry are.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum EntryBytes {
     Checkpoint(Range<usize>),
     Log(Range<usize>),
     /// Not in one of the files as it is: from a segment, or mended.
@@ -29,7 +29,7 @@ pub(super) enum Place {
 /// A memory that is alive.
 #[derive(Debug, Clone)]
 pub(super) struct Alive {
-    pub(super) place: Place,
+    pub(super) place: EntryBytes,
     /// Where it had to be taken from, if not from where it belongs.
     pub(super) recovered_from: Option<&'static str>,
 }
@@ -109,9 +109,9 @@ impl State {
     /// The bytes of an entry.
     pub(super) fn bytes<'a>(&'a self, alive: &'a Alive) -> &'a [u8] {
         match &alive.place {
-            Place::Checkpoint(range) => self.checkpoint_bytes.get(range.clone()),
-            Place::Log(range) => self.log_bytes.get(range.clone()),
-            Place::Own(bytes) => Some(bytes.as_slice()),
+            EntryBytes::Checkpoint(range) => self.checkpoint_bytes.get(range.clone()),
+            EntryBytes::Log(range) => self.log_bytes.get(range.clone()),
+            EntryBytes::Own(bytes) => Some(bytes.as_slice()),
         }
         .unwrap_or_default()
     }
@@ -126,7 +126,7 @@ impl State {
     fn begin(&mut self, filled: &[(u64, Vec<u8>)]) -> Result<()> {
         for (id, bytes) in filled {
             let alive = Alive {
-                place: Place::Own(bytes.clone()),
+                place: EntryBytes::Own(bytes.clone()),
                 recovered_from: Some("segment"),
             };
             self.memories.insert(*id, alive);
@@ -159,7 +159,7 @@ impl State {
             }
             let unproven = checkpoint.damage.is_some() && known.is_empty();
             let alive = Alive {
-                place: Place::Checkpoint(range.clone()),
+                place: EntryBytes::Checkpoint(range.clone()),
                 recovered_from: unproven.then_some("damaged checkpoint"),
             };
             self.memories.insert(entry.id, alive);
@@ -171,7 +171,7 @@ impl State {
                 continue;
             };
             let alive = Alive {
-                place: Place::Own(reader.bytes(copy)?),
+                place: EntryBytes::Own(reader.bytes(copy)?),
                 recovered_from: Some("segment"),
             };
             self.memories.insert(copy.id, alive);
@@ -196,9 +196,9 @@ impl State {
                 Some(Command::Add(entry, start)) => {
                     let place = match &frame.mended {
                         Some(payload) => {
-                            Place::Own(payload.get(start..).unwrap_or_default().to_vec())
+                            EntryBytes::Own(payload.get(start..).unwrap_or_default().to_vec())
                         }
-                        None => Place::Log(frame.payload.start + start..frame.payload.end),
+                        None => EntryBytes::Log(frame.payload.start + start..frame.payload.end),
                     };
                     if self.deleted.remove(&entry.id) {
                         self.notes.reused.insert(entry.id);
@@ -240,9 +240,9 @@ impl State {
     fn connect(&mut self, offset: usize, log: &[u8], from: u64, to: u64, relation: &str) {
         let collection = |id: u64| {
             let bytes = match &self.memories.get(&id)?.place {
-                Place::Checkpoint(range) => self.checkpoint_bytes.get(range.clone())?,
-                Place::Log(range) => log.get(range.clone())?,
-                Place::Own(bytes) => bytes,
+                EntryBytes::Checkpoint(range) => self.checkpoint_bytes.get(range.clone())?,
+                EntryBytes::Log(range) => log.get(range.clone())?,
+                EntryBytes::Own(bytes) => bytes,
             };
             Some(Entry::exactly(bytes)?.collection)
         };

@@ -14,7 +14,7 @@ use super::frames;
 
 /// One copy of an entry.
 #[derive(Debug, Clone)]
-pub(super) struct Copy {
+pub(super) struct EntryCopy {
     pub(super) id: u64,
     /// Of everything the entry says.
     pub(super) digest: u64,
@@ -24,7 +24,7 @@ pub(super) struct Copy {
     mended: Option<Vec<u8>>,
 }
 
-impl Copy {
+impl EntryCopy {
     /// Bytes of the entry.
     pub(super) fn len(&self) -> usize {
         self.range.len()
@@ -34,7 +34,7 @@ impl Copy {
 /// The copies in the order written, and what could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
-    pub(super) copies: Vec<Copy>,
+    pub(super) copies: Vec<EntryCopy>,
     /// File and offset of stretches that could not be read.
     pub(super) gaps: Vec<(String, usize)>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// The bytes of the entry.
-    pub(super) fn bytes(&mut self, copy: &Copy) -> Result<Vec<u8>> {
+    pub(super) fn bytes(&mut self, copy: &EntryCopy) -> Result<Vec<u8>> {
         if let Some(mended) = &copy.mended {
             return Ok(mended.clone());
         }
@@ -82,7 +82,7 @@ pub(super) fn read(directory: &Path) -> Result<Segments> {
             let Some((entry, start)) = segment_entry(frame.bytes(&file)) else {
                 continue;
             };
-            segments.copies.push(Copy {
+            segments.copies.push(EntryCopy {
                 id: entry.id,
                 digest: digest(&entry),
                 file: path.clone(),

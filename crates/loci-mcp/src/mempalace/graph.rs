@@ -30,7 +30,7 @@ struct Room {
 
 /// A room that a walk reached.
 #[derive(Debug, PartialEq, Eq)]
-struct Step {
+struct ReachedRoom {
     room: String,
     hop: usize,
     /// Wings shared with the room it was reached from.
@@ -51,14 +51,14 @@ fn rooms(places: &Places) -> BTreeMap<String, Room> {
 }
 
 /// Rooms in reach, the nearest first, of these the fullest. Each wing is entered once.
-fn walk(rooms: &BTreeMap<String, Room>, start: &str, max_hops: usize) -> Vec<Step> {
+fn walk(rooms: &BTreeMap<String, Room>, start: &str, max_hops: usize) -> Vec<ReachedRoom> {
     let mut closed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, room) in rooms {
         for wing in &room.wings {
             closed.entry(wing).or_default().push(name);
         }
     }
-    let mut reached = vec![Step {
+    let mut reached = vec![ReachedRoom {
         room: start.to_owned(),
         hop: 0,
         via: Vec::new(),
@@ -77,7 +77,7 @@ fn walk(rooms: &BTreeMap<String, Room>, start: &str, max_hops: usize) -> Vec<Ste
             let Some(room) = rooms.get(name).filter(|_| seen.insert(name)) else {
                 continue;
             };
-            reached.push(Step {
+            reached.push(ReachedRoom {
                 room: name.to_owned(),
                 hop: hop + 1,
                 via: here.wings.intersection(&room.wings).cloned().collect(),
@@ -85,7 +85,7 @@ fn walk(rooms: &BTreeMap<String, Room>, start: &str, max_hops: usize) -> Vec<Ste
             next.push_back((name, hop + 1));
         }
     }
-    let drawers = |step: &Step| rooms.get(&step.room).map_or(0, |room| room.drawers);
+    let drawers = |step: &ReachedRoom| rooms.get(&step.room).map_or(0, |room| room.drawers);
     reached.sort_by_cached_key(|step| (step.hop, Reverse(drawers(step)), step.room.clone()));
     reached.truncate(MOST_ROOMS);
     reached

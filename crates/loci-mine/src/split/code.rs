@@ -8,7 +8,7 @@ use crate::document::Language;
 use super::definition::{Kind, kind};
 use super::outline::{DEEPEST, Outline, bounded};
 use super::rows::{Cut, Row};
-use super::trail::{Ending, Open, Step, Trail};
+use super::trail::{Ending, Open, Trail, TrailHeading};
 
 const LONGEST_SIGNATURE: usize = 100;
 
@@ -133,7 +133,7 @@ impl Reader<'_, '_> {
         }
         self.outline.begin(
             start,
-            Step {
+            TrailHeading {
                 level,
                 column: here.column,
                 title: bounded(signature(line), LONGEST_SIGNATURE),

@@ -7,7 +7,7 @@ use crate::document::Language;
 use super::code::open_after;
 use super::outline::{Outline, bounded};
 use super::rows::{Cut, Row};
-use super::trail::{Open, Step, Trail};
+use super::trail::{Open, Trail, TrailHeading};
 
 const LONGEST_KEY: usize = 100;
 /// Keys nested deeper are not sections.
@@ -44,7 +44,7 @@ fn key_begins(outline: &mut Outline, row: usize, here: Row, key: &str) {
     if level <= DEEPEST_KEY {
         outline.begin(
             row,
-            Step {
+            TrailHeading {
                 level,
                 column: here.column,
                 title: bounded(key, LONGEST_KEY),
@@ -165,7 +165,7 @@ pub(super) fn toml(text: &str, outline: &mut Outline, trail: &Trail) {
             .unwrap_or(name);
         outline.begin(
             start,
-            Step {
+            TrailHeading {
                 level,
                 column: 0,
                 title: bounded(title, LONGEST_KEY),

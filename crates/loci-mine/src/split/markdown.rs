@@ -7,7 +7,7 @@ use super::ends_sentence;
 use super::front;
 use super::outline::{Outline, bounded};
 use super::rows::{Cut, Row};
-use super::trail::{Open, Step, Trail};
+use super::trail::{Open, Trail, TrailHeading};
 
 const LONGEST_TITLE: usize = 200;
 /// More lines than this with an underline are a paragraph and a rule.
@@ -135,7 +135,7 @@ impl<'a> Reader<'a, '_> {
         self.outline.leave(|step| step.level >= level);
         self.outline.begin(
             row,
-            Step {
+            TrailHeading {
                 level,
                 column: 0,
                 title: bounded(title, LONGEST_TITLE),

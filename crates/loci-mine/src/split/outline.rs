@@ -3,7 +3,7 @@
 //! Readers of the formats fill it from top to bottom; it keeps no text of its own but titles.
 
 use super::rows::{Cut, Row};
-use super::trail::{Open, Step, Trail};
+use super::trail::{Open, Trail, TrailHeading};
 
 /// Deepest level that becomes a section of its own.
 pub(super) const DEEPEST: u8 = 8;
@@ -27,7 +27,7 @@ type Node = u32;
 
 #[derive(Debug)]
 struct Entry {
-    step: Step,
+    step: TrailHeading,
     parent: Node,
     /// Number of ancestors.
     depth: u16,
@@ -75,12 +75,12 @@ impl Outline {
     }
 
     /// The innermost heading in force.
-    pub(super) fn top(&self) -> Option<&Step> {
+    pub(super) fn top(&self) -> Option<&TrailHeading> {
         self.entry(self.now).map(|entry| &entry.step)
     }
 
     /// Leaves headings for as long as `leave` says so.
-    pub(super) fn leave(&mut self, mut leave: impl FnMut(&Step) -> bool) {
+    pub(super) fn leave(&mut self, mut leave: impl FnMut(&TrailHeading) -> bool) {
         while let Some(entry) = self.entry(self.now) {
             if !leave(&entry.step) {
                 break;
@@ -89,7 +89,7 @@ impl Outline {
         }
     }
 
-    fn enter(&mut self, step: Step) {
+    fn enter(&mut self, step: TrailHeading) {
         let depth = self.entry(self.now).map_or(0, |entry| entry.depth + 1);
         let parent = self.now;
         self.entries.push(Entry {
@@ -101,7 +101,7 @@ impl Outline {
     }
 
     /// A section under a heading of its own begins at `row`.
-    pub(super) fn begin(&mut self, row: usize, step: Step) {
+    pub(super) fn begin(&mut self, row: usize, step: TrailHeading) {
         let (outer, level) = (self.now, step.level);
         self.enter(step);
         self.start(Section {

@@ -81,7 +81,7 @@ struct Packer<'a> {
 
 /// Where a chunk could end, ordered from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct CutPoint {
     cut: Cut,
     zone: u8,
     order: u64,
@@ -182,7 +182,7 @@ impl Packer<'_> {
             .is_some_and(|section| section.row == from && section.level > 0);
         let start = self.row(from).map_or(0, |row| row.start);
 
-        let mut best: Option<Place> = None;
+        let mut best: Option<CutPoint> = None;
         let mut section = self.section;
         let mut size = 0;
         let mut row = unit;
@@ -208,7 +208,7 @@ impl Packer<'_> {
                 let place = self.place(here, row, size, at_section);
                 if best.is_none_or(|best| place.cut <= best.cut) {
                     let hash = || hash(here.text(self.text));
-                    let place = Place {
+                    let place = CutPoint {
                         order: if place.zone == 0 { hash() } else { place.order },
                         ..place
                     };
@@ -231,7 +231,7 @@ impl Packer<'_> {
     }
 
     /// How good it is to end a chunk of `size` bytes before `row`; the hash is left for later.
-    fn place(&self, here: &Row, row: usize, size: usize, at_section: bool) -> Place {
+    fn place(&self, here: &Row, row: usize, size: usize, at_section: bool) -> CutPoint {
         let Limits {
             target, min, low, ..
         } = self.limits;
@@ -254,7 +254,7 @@ impl Packer<'_> {
             };
             (3, u64::MAX - size as u64)
         };
-        Place {
+        CutPoint {
             cut,
             zone,
             order,

@@ -5,7 +5,7 @@
 
 use super::outline::{DEEPEST, Outline, bounded};
 use super::rows::{Cut, Row};
-use super::trail::Step;
+use super::trail::TrailHeading;
 
 const LONGEST_TITLE: usize = 200;
 const MARKS: &str = "=-~^\"'`*+#<>:._";
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, outline: &mut Outline) {
                 outline.leave(|step| step.level >= level);
                 outline.begin(
                     row,
-                    Step {
+                    TrailHeading {
                         level,
                         column: 0,
                         title: bounded(title, LONGEST_TITLE),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The default is the trail at the start of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trail {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<TrailHeading>,
     pub(super) open: Option<Open>,
     /// Characters of the title styles of reStructuredText in order of first use; a style with an overline has the character twice.
     pub(super) styles: Vec<String>,
@@ -19,7 +19,7 @@ pub struct Trail {
 
 /// One heading or definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Step {
+pub(super) struct TrailHeading {
     /// 1 is outermost.
     pub(super) level: u8,
     /// Indentation, where that decides what is enclosed.

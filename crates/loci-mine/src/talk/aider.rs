@@ -1,9 +1,9 @@
 //! Aider: Markdown in which prompts are headings of level four and what Aider itself says is quoted.
 
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat};
-use super::said::{Place, Said};
+use super::sink::{Misread, ParseSink, RecordFormat};
 use super::turns::Turns;
+use super::utterance::{RecordSpan, Utterance};
 
 pub(super) const SESSION_START: &str = "# aider chat started at ";
 
@@ -13,41 +13,53 @@ pub(super) struct Aider {
 }
 
 impl Aider {
-    fn turn(&mut self, who: &'static str, label: &str, words: &str, place: Place, desk: &mut Desk) {
+    fn turn(
+        &mut self,
+        who: &'static str,
+        label: &str,
+        words: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) {
         if self.turns.speaks(label) {
-            self.turns.add(words, place, desk);
+            self.turns.add(words, place, sink);
         } else if !words.trim().is_empty() {
-            let mut said = Said::new(place, who);
-            said.prompt = who == "user";
-            said.at.clone_from(&desk.state.latest);
-            self.turns.begin(said, label, words, desk);
+            let mut utterance = Utterance::new(place, who);
+            utterance.prompt = who == "user";
+            utterance.at.clone_from(&sink.state.latest);
+            self.turns.begin(utterance, label, words, sink);
         }
     }
 }
 
 impl RecordFormat for Aider {
-    fn record(&mut self, line: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        line: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         if let Some(time) = line.strip_prefix(SESSION_START) {
-            self.turns.end(desk);
-            desk.state.latest = clock::from_text(time);
-            Desk::learn(&mut desk.conversation.started_at, desk.state.latest.clone());
-            desk.books.aside("session start");
+            self.turns.end(sink);
+            sink.state.latest = clock::from_text(time);
+            ParseSink::learn(&mut sink.conversation.started_at, sink.state.latest.clone());
+            sink.record_tally.aside("session start");
         } else if let Some(words) = line.strip_prefix("#### ") {
-            self.turn("user", "User", words, place, desk);
+            self.turn("user", "User", words, place, sink);
         } else if let Some(words) = line.strip_prefix("> ") {
-            self.turn("system", "Aider", words, place, desk);
+            self.turn("system", "Aider", words, place, sink);
         } else if self.turns.speaks("Assistant") {
-            self.turns.add(line, place, desk);
+            self.turns.add(line, place, sink);
         } else if line.trim().is_empty() {
-            self.turns.end(desk);
+            self.turns.end(sink);
         } else {
-            self.turn("assistant", "Assistant", line, place, desk);
+            self.turn("assistant", "Assistant", line, place, sink);
         }
         Ok(())
     }
 
-    fn end(&mut self, desk: &mut Desk) {
-        self.turns.end(desk);
+    fn end(&mut self, sink: &mut ParseSink) {
+        self.turns.end(sink);
     }
 
     fn held(&self) -> u64 {

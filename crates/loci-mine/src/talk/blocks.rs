@@ -1,10 +1,10 @@
 //! The content of a message in the shape of Anthropic's API, which several formats share: a string, or blocks of text,
 //! thinking, tool calls and tool results.
 
-use super::books::Books;
 use super::input;
-use super::said::{Said, output_label};
+use super::record_tally::RecordTally;
 use super::scalar::Scalar;
+use super::utterance::{Utterance, output_label};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -50,13 +50,19 @@ pub(super) type Source<'s> = &'s dyn Fn(usize, Option<usize>) -> Option<String>;
 
 impl Content<'_> {
     /// Adds what the content says to the message; `label` marks its text.
-    pub(super) fn tell(self, label: &str, said: &mut Said, books: &mut Books, source: Source<'_>) {
+    pub(super) fn tell(
+        self,
+        label: &str,
+        utterance: &mut Utterance,
+        record_tally: &mut RecordTally,
+        source: Source<'_>,
+    ) {
         match self {
             Self::Nothing => {}
-            Self::Text(text) => said.push(label.to_owned(), text),
+            Self::Text(text) => utterance.push(label.to_owned(), text),
             Self::Blocks(blocks) => {
                 for (i, block) in blocks.into_iter().enumerate() {
-                    block.tell(label, said, books, &|inner| source(i, inner));
+                    block.tell(label, utterance, record_tally, &|inner| source(i, inner));
                 }
             }
         }
@@ -93,21 +99,21 @@ impl Block<'_> {
     fn tell(
         self,
         label: &str,
-        said: &mut Said,
-        books: &mut Books,
+        utterance: &mut Utterance,
+        record_tally: &mut RecordTally,
         source: &dyn Fn(Option<usize>) -> Option<String>,
     ) {
         match self.kind.str() {
             "text" | "input_text" | "output_text" | "voice_note" => {
-                said.push(label.to_owned(), self.text.into_text().unwrap_or_default());
+                utterance.push(label.to_owned(), self.text.into_text().unwrap_or_default());
             }
             "thinking" => {
                 let thinking = self.thinking.into_text().unwrap_or_default();
-                said.push(format!("{label} (thinking)"), thinking);
+                utterance.push(format!("{label} (thinking)"), thinking);
             }
-            "redacted_thinking" => books.aside("redacted thinking"),
+            "redacted_thinking" => record_tally.aside("redacted thinking"),
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                said.call(
+                utterance.call(
                     self.name.str(),
                     self.input.map(input::render).unwrap_or_default(),
                 );
@@ -116,32 +122,32 @@ impl Block<'_> {
                 let label = output_label(self.is_error.is_true());
                 match self.content {
                     Content::Nothing => {}
-                    Content::Text(text) => said.push(label, text),
+                    Content::Text(text) => utterance.push(label, text),
                     Content::Blocks(blocks) => {
                         for (i, block) in blocks.into_iter().enumerate() {
-                            block.tell(label, said, books, &|_| source(Some(i)));
+                            block.tell(label, utterance, record_tally, &|_| source(Some(i)));
                         }
                     }
                 }
             }
             "web_search_result" => {
                 let text = format!("{}\n{}", self.title.str(), self.url.str());
-                said.push(label.to_owned(), text.trim());
+                utterance.push(label.to_owned(), text.trim());
             }
             "image" | "input_image" => {
-                said.note(label, "[image]");
-                books.aside("image");
+                utterance.note(label, "[image]");
+                record_tally.aside("image");
             }
             "document" => match source(None)
                 .filter(|json| json.len() < 4_000_000 && !json.contains("\"base64\""))
             {
-                Some(json) => said.push(label.to_owned(), format!("[block document]\n{json}")),
+                Some(json) => utterance.push(label.to_owned(), format!("[block document]\n{json}")),
                 None => {
-                    said.note(label, "[document]");
-                    books.aside("document");
+                    utterance.note(label, "[document]");
+                    record_tally.aside("document");
                 }
             },
-            kind => unknown(kind, source(None), label, said, books),
+            kind => unknown(kind, source(None), label, utterance, record_tally),
         }
     }
 }
@@ -151,13 +157,13 @@ pub(super) fn unknown(
     kind: &str,
     json: Option<String>,
     label: &str,
-    said: &mut Said,
-    books: &mut Books,
+    utterance: &mut Utterance,
+    record_tally: &mut RecordTally,
 ) {
     let kind = if kind.is_empty() { "unnamed" } else { kind };
     match json.filter(|json| serde_json::from_str(json).is_ok_and(|value| holds_text(&value))) {
-        Some(json) => said.push(label.to_owned(), format!("[block {kind}]\n{json}")),
-        None => books.aside(&format!("block `{kind}`")),
+        Some(json) => utterance.push(label.to_owned(), format!("[block {kind}]\n{json}")),
+        None => record_tally.aside(&format!("block `{kind}`")),
     }
 }
 

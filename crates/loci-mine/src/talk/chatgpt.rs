@@ -5,10 +5,10 @@
 
 use super::blocks::unknown;
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat, Step};
 use super::event::Conversation;
-use super::said::{Place, Point, Said, one_line};
 use super::scalar::{Scalar, or_default};
+use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
+use super::utterance::{Point, RecordSpan, Utterance, one_line};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -73,11 +73,16 @@ impl ChatGpt {
 }
 
 impl RecordFormat for ChatGpt {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let chat: Chat<'_> = serde_json::from_str(text)?;
         let skip = std::mem::take(&mut self.skip);
         let id = chat.conversation_id.owned().or_else(|| chat.id.owned());
-        desk.steps.push_back(Step::Conversation(Conversation {
+        sink.steps.push_back(ParseEvent::Conversation(Conversation {
             id: id.unwrap_or_default(),
             title: chat.title.owned(),
             started_at: clock::time(&chat.create_time),
@@ -96,17 +101,17 @@ impl RecordFormat for ChatGpt {
             if number <= skip {
                 continue;
             }
-            desk.books.read();
-            let mut said = told(message, place.message(number - 1), desk);
+            sink.record_tally.read();
+            let mut utterance = utterance_of(message, place.message(number - 1), sink);
             if let Some(begins) = turn.branch {
-                said.prompt |= begins;
-                for segment in &mut said.segments {
+                utterance.prompt |= begins;
+                for segment in &mut utterance.segments {
                     segment.label = format!("{} (other branch)", segment.label).into();
                 }
             }
-            desk.say(said);
+            sink.say(utterance);
         }
-        desk.steps.push_back(Step::Over(place.behind()));
+        sink.steps.push_back(ParseEvent::Over(place.behind()));
         Ok(())
     }
 
@@ -187,7 +192,7 @@ fn newest_leaf<'c, 'a>(chat: &'c Chat<'a>) -> Option<(&'c String, &'c Node<'a>)>
         .max_by(|(_, a), (_, b)| time(a).total_cmp(&time(b)))
 }
 
-fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
+fn utterance_of(message: &Message<'_>, place: RecordSpan, sink: &mut ParseSink) -> Utterance {
     let field = |value: &Value, key: &str| {
         value
             .get(key)
@@ -202,10 +207,10 @@ fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
         "tool" => ("tool", "Tool output"),
         _ => ("system", "System"),
     };
-    let mut said = Said::new(place, speaker);
-    said.prompt = role == "user";
-    said.at = clock::time(&message.create_time);
-    said.model = Some(field(&message.metadata, "model_slug"))
+    let mut utterance = Utterance::new(place, speaker);
+    utterance.prompt = role == "user";
+    utterance.at = clock::time(&message.create_time);
+    utterance.model = Some(field(&message.metadata, "model_slug"))
         .filter(|model| role == "assistant" && !model.is_empty());
     let content = &message.content;
     let kind = field(content, "content_type");
@@ -213,10 +218,10 @@ fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
     let is_call = role == "assistant" && !recipient.is_empty() && recipient != "all";
     match kind.as_str() {
         "user_editable_context" => {
-            said.prompt = false;
-            said.speaker = "system".into();
+            utterance.prompt = false;
+            utterance.speaker = "system".into();
             for key in ["user_profile", "user_instructions"] {
-                said.push("Context", field(content, key));
+                utterance.push("Context", field(content, key));
             }
         }
         "thoughts" => {
@@ -226,13 +231,13 @@ fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
                     field(thought, "summary"),
                     field(thought, "content")
                 );
-                said.push(format!("{label} (thinking)"), words.trim());
+                utterance.push(format!("{label} (thinking)"), words.trim());
             }
         }
-        _ if is_call => said.call(recipient, call_words(content)),
+        _ if is_call => utterance.call(recipient, call_words(content)),
         _ => {
             for part in list(content, "parts") {
-                tell_part(part, label, &mut said, desk);
+                tell_part(part, label, &mut utterance, sink);
             }
             for key in [
                 "title",
@@ -244,9 +249,9 @@ fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
                 "model_set_context",
                 "url",
             ] {
-                said.push(label, field(content, key));
+                utterance.push(label, field(content, key));
             }
-            if !said.has_words()
+            if !utterance.has_words()
                 && !kind.is_empty()
                 && list(content, "parts").is_empty()
                 && kind != "text"
@@ -255,8 +260,8 @@ fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
                     &kind,
                     Some(content.to_string()),
                     label,
-                    &mut said,
-                    &mut desk.books,
+                    &mut utterance,
+                    &mut sink.record_tally,
                 );
             }
         }
@@ -264,11 +269,11 @@ fn told(message: &Message<'_>, place: Place, desk: &mut Desk) -> Said {
     for file in list(&message.metadata, "attachments") {
         let name = field(file, "name");
         if !name.is_empty() && !field(file, "mime_type").starts_with("image/") {
-            said.note(label, &format!("[file {}]", one_line(&name)));
-            desk.books.aside("file");
+            utterance.note(label, &format!("[file {}]", one_line(&name)));
+            sink.record_tally.aside("file");
         }
     }
-    said
+    utterance
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
@@ -286,9 +291,9 @@ fn call_words(content: &Value) -> String {
     words.join("\n")
 }
 
-fn tell_part(part: &Value, label: &'static str, said: &mut Said, desk: &mut Desk) {
+fn tell_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink: &mut ParseSink) {
     if let Some(words) = part.as_str() {
-        said.push(label, words);
+        utterance.push(label, words);
         return;
     }
     let kind = part
@@ -296,15 +301,21 @@ fn tell_part(part: &Value, label: &'static str, said: &mut Said, desk: &mut Desk
         .and_then(Value::as_str)
         .unwrap_or_default();
     match (kind, part.get("text").and_then(Value::as_str)) {
-        (_, Some(words)) => said.push(label, words),
+        (_, Some(words)) => utterance.push(label, words),
         ("image_asset_pointer", None) => {
-            said.note(label, "[image]");
-            desk.books.aside("image");
+            utterance.note(label, "[image]");
+            sink.record_tally.aside("image");
         }
         (kind, None) if kind.ends_with("asset_pointer") => {
-            said.note(label, "[audio]");
-            desk.books.aside("audio");
+            utterance.note(label, "[audio]");
+            sink.record_tally.aside("audio");
         }
-        (kind, None) => unknown(kind, Some(part.to_string()), label, said, &mut desk.books),
+        (kind, None) => unknown(
+            kind,
+            Some(part.to_string()),
+            label,
+            utterance,
+            &mut sink.record_tally,
+        ),
     }
 }

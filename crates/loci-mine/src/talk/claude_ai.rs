@@ -2,10 +2,10 @@
 
 use super::blocks::Content;
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat, Step};
 use super::event::Conversation;
-use super::said::{Place, Point, Said, one_line};
 use super::scalar::{Scalar, or_default};
+use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
+use super::utterance::{Point, RecordSpan, Utterance, one_line};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -62,10 +62,15 @@ impl ClaudeAi {
 }
 
 impl RecordFormat for ClaudeAi {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let chat: Chat<'_> = serde_json::from_str(text)?;
         let skip = std::mem::take(&mut self.skip);
-        desk.steps.push_back(Step::Conversation(Conversation {
+        sink.steps.push_back(ParseEvent::Conversation(Conversation {
             id: chat.uuid.str().to_owned(),
             title: chat.name.owned(),
             started_at: clock::time(&chat.created_at),
@@ -75,14 +80,14 @@ impl RecordFormat for ClaudeAi {
             if i < skip {
                 continue;
             }
-            desk.books.read();
+            sink.record_tally.read();
             let place = place.message(i);
             match serde_json::from_str(json.get()) {
-                Ok(said) => message(said, json.get(), place, desk),
-                Err(_) => desk.books.skip("record of an unknown shape"),
+                Ok(utterance) => message(utterance, json.get(), place, sink),
+                Err(_) => sink.record_tally.skip("record of an unknown shape"),
             }
         }
-        desk.steps.push_back(Step::Over(place.behind()));
+        sink.steps.push_back(ParseEvent::Over(place.behind()));
         Ok(())
     }
 
@@ -91,38 +96,38 @@ impl RecordFormat for ClaudeAi {
     }
 }
 
-fn message(message: Message<'_>, json: &str, place: Place, desk: &mut Desk) {
+fn message(message: Message<'_>, json: &str, place: RecordSpan, sink: &mut ParseSink) {
     let is_user = message.sender.str() == "human";
     let (speaker, label) = if is_user {
         ("user", "User")
     } else {
         ("assistant", "Assistant")
     };
-    let mut said = Said::new(place, speaker);
-    said.prompt = is_user;
-    said.at = clock::time(&message.created_at);
+    let mut utterance = Utterance::new(place, speaker);
+    utterance.prompt = is_user;
+    utterance.at = clock::time(&message.created_at);
     let source = |block: usize, inner: Option<usize>| json_of(json, block, inner);
     message
         .content
-        .tell(label, &mut said, &mut desk.books, &source);
-    if !said.has_words() {
-        said.push(label, message.text.str());
+        .tell(label, &mut utterance, &mut sink.record_tally, &source);
+    if !utterance.has_words() {
+        utterance.push(label, message.text.str());
     }
     for attachment in &message.attachments {
         let name = one_line(attachment.file_name.str());
         let words = attachment.extracted_content.str();
         if words.trim().is_empty() {
-            said.note(label, &format!("[attachment {name}]"));
-            desk.books.aside("attachment");
+            utterance.note(label, &format!("[attachment {name}]"));
+            sink.record_tally.aside("attachment");
         } else {
-            said.push(format!("Attachment {name}"), words);
+            utterance.push(format!("Attachment {name}"), words);
         }
     }
     for file in &message.files {
-        said.note(label, &format!("[file {}]", one_line(file.file_name.str())));
-        desk.books.aside("file");
+        utterance.note(label, &format!("[file {}]", one_line(file.file_name.str())));
+        sink.record_tally.aside("file");
     }
-    desk.say(said);
+    sink.say(utterance);
 }
 
 fn json_of(message: &str, block: usize, inner: Option<usize>) -> Option<String> {

@@ -5,9 +5,9 @@
 
 use super::blocks::{Content, Source};
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat};
-use super::said::{Place, Point, Said};
 use super::scalar::Scalar;
+use super::sink::{Misread, ParseSink, RecordFormat};
+use super::utterance::{Point, RecordSpan, Utterance};
 use crate::allowed::AllowedRoots;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -93,17 +93,17 @@ impl ClaudeCode {
         }
     }
 
-    fn learn(&self, record: &Record<'_>, at: Option<&String>, desk: &mut Desk) {
-        let facts = &mut desk.conversation;
-        Desk::learn(&mut facts.folder, record.cwd.owned());
-        Desk::learn(&mut facts.branch, record.git_branch.owned());
-        Desk::learn(&mut facts.started_at, at.cloned());
+    fn learn(&self, record: &Record<'_>, at: Option<&String>, sink: &mut ParseSink) {
+        let facts = &mut sink.conversation;
+        ParseSink::learn(&mut facts.folder, record.cwd.owned());
+        ParseSink::learn(&mut facts.branch, record.git_branch.owned());
+        ParseSink::learn(&mut facts.started_at, at.cloned());
         if facts.id.is_empty() && !record.session_id.str().is_empty() {
             facts.id = self.id(record);
         }
         let kind = record.kind.str();
-        if desk.state.sidechain.is_none() && matches!(kind, "user" | "assistant") {
-            desk.state.sidechain = Some(record.is_sidechain.is_true());
+        if sink.state.sidechain.is_none() && matches!(kind, "user" | "assistant") {
+            sink.state.sidechain = Some(record.is_sidechain.is_true());
         }
     }
 
@@ -120,8 +120,13 @@ impl ClaudeCode {
         }
     }
 
-    fn is_repeated(&mut self, record: &Record<'_>, at: Option<&String>, desk: &mut Desk) -> bool {
-        let latest = &mut desk.state.latest;
+    fn is_repeated(
+        &mut self,
+        record: &Record<'_>,
+        at: Option<&String>,
+        sink: &mut ParseSink,
+    ) -> bool {
+        let latest = &mut sink.state.latest;
         let is_old = at.is_none_or(|at| latest.as_ref().is_some_and(|latest| at <= latest));
         if let Some(at) = at.filter(|_| !is_old) {
             latest.replace(at.clone());
@@ -164,16 +169,21 @@ impl ClaudeCode {
 }
 
 impl RecordFormat for ClaudeCode {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let mut record: Record<'_> = serde_json::from_str(text)?;
         let at = clock::time(&record.timestamp);
-        self.learn(&record, at.as_ref(), desk);
-        if self.is_repeated(&record, at.as_ref(), desk) {
-            desk.books.skip("repeated record");
+        self.learn(&record, at.as_ref(), sink);
+        if self.is_repeated(&record, at.as_ref(), sink) {
+            sink.record_tally.skip("repeated record");
             return Ok(());
         }
         let source: Source<'_> = &|block, inner| json_of(text, block, inner);
-        let is_own = desk.state.sidechain == Some(record.is_sidechain.is_true());
+        let is_own = sink.state.sidechain == Some(record.is_sidechain.is_true());
         let kind = record.kind.into_text().unwrap_or_default();
         match (
             kind.as_ref(),
@@ -192,55 +202,57 @@ impl RecordFormat for ClaudeCode {
                 } else {
                     ("assistant", "Task")
                 };
-                let mut said = Said::new(place, speaker);
+                let mut utterance = Utterance::new(place, speaker);
                 let is_result = !message.content.has_prompt();
-                said.prompt = label == "User" && !is_result;
+                utterance.prompt = label == "User" && !is_result;
                 if is_result && label == "User" {
-                    said.speaker = "tool".into();
+                    utterance.speaker = "tool".into();
                 }
-                said.at = at;
+                utterance.at = at;
                 message
                     .content
-                    .tell(label, &mut said, &mut desk.books, source);
-                desk.say(said);
+                    .tell(label, &mut utterance, &mut sink.record_tally, source);
+                sink.say(utterance);
             }
             ("assistant", Some(message), _) => {
-                let mut said = Said::new(place, "assistant");
-                said.at = at;
-                said.model = message
+                let mut utterance = Utterance::new(place, "assistant");
+                utterance.at = at;
+                utterance.model = message
                     .model
                     .owned()
                     .filter(|model| !model.starts_with('<'));
                 let label = if is_own { "Assistant" } else { "Subagent" };
                 message
                     .content
-                    .tell(label, &mut said, &mut desk.books, source);
-                desk.say(said);
+                    .tell(label, &mut utterance, &mut sink.record_tally, source);
+                sink.say(utterance);
             }
             ("system", _, _) => {
-                let mut said = Said::new(place, "system");
-                said.at = at;
+                let mut utterance = Utterance::new(place, "system");
+                utterance.at = at;
                 record
                     .content
-                    .tell("System", &mut said, &mut desk.books, &|_, _| None);
-                desk.say_or_skip(
-                    said,
+                    .tell("System", &mut utterance, &mut sink.record_tally, &|_, _| {
+                        None
+                    });
+                sink.say_or_skip(
+                    utterance,
                     &format!("record type `system`, `{}`", record.subtype.str()),
                 );
             }
             // What a person typed while the agent worked.
             ("attachment", _, Some(attachment)) if attachment.kind.str() == "queued_command" => {
-                let mut said = Said::new(place, "user");
-                said.at = at;
-                said.prompt = !is_injected(attachment.prompt.first_text());
-                let label = if said.prompt { "User" } else { "Context" };
+                let mut utterance = Utterance::new(place, "user");
+                utterance.at = at;
+                utterance.prompt = !is_injected(attachment.prompt.first_text());
+                let label = if utterance.prompt { "User" } else { "Context" };
                 attachment
                     .prompt
-                    .tell(label, &mut said, &mut desk.books, &|_, _| None);
-                desk.say(said);
+                    .tell(label, &mut utterance, &mut sink.record_tally, &|_, _| None);
+                sink.say(utterance);
             }
             ("attachment", _, Some(attachment)) => {
-                desk.books
+                sink.record_tally
                     .skip(&format!("attachment `{}`", attachment.kind.str()));
             }
             (kind, _, _) => {
@@ -251,9 +263,9 @@ impl RecordFormat for ClaudeCode {
                     _ => None,
                 };
                 if title.is_some() {
-                    desk.conversation.title = title;
+                    sink.conversation.title = title;
                 }
-                desk.skip_kind(kind);
+                sink.skip_kind(kind);
             }
         }
         Ok(())

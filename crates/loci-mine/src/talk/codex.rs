@@ -4,10 +4,10 @@
 
 use super::blocks::{Block, Content};
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat};
 use super::input;
-use super::said::{Place, Said};
 use super::scalar::Scalar;
+use super::sink::{Misread, ParseSink, RecordFormat};
+use super::utterance::{RecordSpan, Utterance};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
@@ -87,15 +87,15 @@ enum Origin {
 }
 
 impl Codex {
-    fn begin(payload: &Payload<'_>, at: Option<String>, desk: &mut Desk) {
-        let facts = &mut desk.conversation;
+    fn begin(payload: &Payload<'_>, at: Option<String>, sink: &mut ParseSink) {
+        let facts = &mut sink.conversation;
         if facts.id.is_empty() {
             facts.id = payload.id.owned().unwrap_or_default();
         }
-        Desk::learn(&mut facts.folder, payload.cwd.owned());
+        ParseSink::learn(&mut facts.folder, payload.cwd.owned());
         let branch = payload.git.as_ref().and_then(|git| git.branch.owned());
-        Desk::learn(&mut facts.branch, branch);
-        Desk::learn(
+        ParseSink::learn(&mut facts.branch, branch);
+        ParseSink::learn(
             &mut facts.started_at,
             clock::time(&payload.timestamp).or(at),
         );
@@ -103,54 +103,62 @@ impl Codex {
 }
 
 impl RecordFormat for Codex {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let line: Line<'_> = serde_json::from_str(text)?;
         let payload: Payload<'_> = serde_json::from_str(line.payload.map_or(text, RawValue::get))?;
         let at = clock::time(&line.timestamp);
-        let mut said = Said::new(place, "assistant");
-        said.at.clone_from(&at);
+        let mut utterance = Utterance::new(place, "assistant");
+        utterance.at.clone_from(&at);
         match line.kind.str() {
             "session_meta" => {
-                Self::begin(&payload, at, desk);
-                said.speaker = "system".into();
-                payload
-                    .base_instructions
-                    .tell("System", &mut said, &mut desk.books, &|_, _| None);
-                said.push("System", payload.instructions.str());
-                desk.say_or_skip(said, "record type `session_meta`");
+                Self::begin(&payload, at, sink);
+                utterance.speaker = "system".into();
+                payload.base_instructions.tell(
+                    "System",
+                    &mut utterance,
+                    &mut sink.record_tally,
+                    &|_, _| None,
+                );
+                utterance.push("System", payload.instructions.str());
+                sink.say_or_skip(utterance, "record type `session_meta`");
             }
             "turn_context" => {
                 if let Some(model) = payload.model.owned() {
-                    desk.state.model = Some(model);
+                    sink.state.model = Some(model);
                 }
-                Desk::learn(&mut desk.conversation.folder, payload.cwd.owned());
-                desk.books.skip("record type `turn_context`");
+                ParseSink::learn(&mut sink.conversation.folder, payload.cwd.owned());
+                sink.record_tally.skip("record type `turn_context`");
             }
             "compacted" => {
-                said.speaker = "system".into();
-                said.push("Summary of the conversation so far", payload.message.str());
-                desk.say_or_skip(said, "record type `compacted`");
+                utterance.speaker = "system".into();
+                utterance.push("Summary of the conversation so far", payload.message.str());
+                sink.say_or_skip(utterance, "record type `compacted`");
             }
-            "event_msg" => event(&payload, said, desk),
-            "response_item" => item(payload, said, desk),
+            "event_msg" => event(&payload, utterance, sink),
+            "response_item" => item(payload, utterance, sink),
             "" if !line.record_type.str().is_empty() => {
-                desk.books
+                sink.record_tally
                     .skip(&format!("record type `{}`", line.record_type.str()));
             }
             "" if !payload.id.str().is_empty() => {
-                Self::begin(&payload, at, desk);
-                said.speaker = "system".into();
-                said.push("System", payload.instructions.str());
-                desk.say_or_skip(said, "record type `session`");
+                Self::begin(&payload, at, sink);
+                utterance.speaker = "system".into();
+                utterance.push("System", payload.instructions.str());
+                sink.say_or_skip(utterance, "record type `session`");
             }
-            _ if line.payload.is_none() => item(payload, said, desk),
-            kind => desk.skip_kind(kind),
+            _ if line.payload.is_none() => item(payload, utterance, sink),
+            kind => sink.skip_kind(kind),
         }
         Ok(())
     }
 }
 
-fn event(payload: &Payload<'_>, mut said: Said, desk: &mut Desk) {
+fn event(payload: &Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) {
     let (label, speaker, words) = match payload.kind.str() {
         "user_message" => ("User", "user", &payload.message),
         "agent_message" => ("Assistant", "assistant", &payload.message),
@@ -158,40 +166,40 @@ fn event(payload: &Payload<'_>, mut said: Said, desk: &mut Desk) {
             ("Assistant (thinking)", "assistant", &payload.text)
         }
         kind => {
-            desk.books.skip(&format!("event `{kind}`"));
+            sink.record_tally.skip(&format!("event `{kind}`"));
             return;
         }
     };
-    if said_before(label, words.str(), Origin::Event, desk) {
-        desk.books.skip("said twice");
+    if said_before(label, words.str(), Origin::Event, sink) {
+        sink.record_tally.skip("said twice");
         return;
     }
     let is_context = speaker == "user" && is_injected(words.str());
-    said.speaker = if is_context { "system" } else { speaker }.into();
-    said.prompt = speaker == "user" && !is_context;
-    said.model = desk.state.model.clone().filter(|_| speaker == "assistant");
-    said.push(if is_context { "Context" } else { label }, words.str());
-    desk.say(said);
+    utterance.speaker = if is_context { "system" } else { speaker }.into();
+    utterance.prompt = speaker == "user" && !is_context;
+    utterance.model = sink.state.model.clone().filter(|_| speaker == "assistant");
+    utterance.push(if is_context { "Context" } else { label }, words.str());
+    sink.say(utterance);
 }
 
-fn item(payload: Payload<'_>, mut said: Said, desk: &mut Desk) {
-    said.model.clone_from(&desk.state.model);
+fn item(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) {
+    utterance.model.clone_from(&sink.state.model);
     let kind = payload.kind.str();
     match kind {
-        "message" => message(payload, said, desk),
+        "message" => message(payload, utterance, sink),
         "reasoning" => {
             let mut twice = false;
             for content in [payload.summary, payload.content] {
                 for text in texts(&content) {
-                    if said_before("Assistant (thinking)", text, Origin::Item, desk) {
+                    if said_before("Assistant (thinking)", text, Origin::Item, sink) {
                         twice = true;
                     } else {
-                        said.push("Assistant (thinking)", text);
+                        utterance.push("Assistant (thinking)", text);
                     }
                 }
             }
-            desk.say_or_skip(
-                said,
+            sink.say_or_skip(
+                utterance,
                 if twice {
                     "said twice"
                 } else {
@@ -201,28 +209,28 @@ fn item(payload: Payload<'_>, mut said: Said, desk: &mut Desk) {
         }
         "function_call" | "custom_tool_call" => {
             let words = payload.arguments.text().or(payload.input.text());
-            said.call(
+            utterance.call(
                 payload.name.str(),
                 words.map(input::render_text).unwrap_or_default(),
             );
-            desk.say(said);
+            sink.say(utterance);
         }
         "local_shell_call" | "web_search_call" => {
             let words = payload.action.map(input::render).unwrap_or_default();
-            said.call(kind.trim_end_matches("_call"), words);
-            desk.say(said);
+            utterance.call(kind.trim_end_matches("_call"), words);
+            sink.say(utterance);
         }
         "function_call_output" | "custom_tool_call_output" => {
-            said.speaker = "tool".into();
-            said.model = None;
-            output(payload.output, &mut said, desk);
-            desk.say(said);
+            utterance.speaker = "tool".into();
+            utterance.model = None;
+            output(payload.output, &mut utterance, sink);
+            sink.say(utterance);
         }
-        _ => desk.books.skip(&format!("item `{kind}`")),
+        _ => sink.record_tally.skip(&format!("item `{kind}`")),
     }
 }
 
-fn message(payload: Payload<'_>, mut said: Said, desk: &mut Desk) {
+fn message(payload: Payload<'_>, mut utterance: Utterance, sink: &mut ParseSink) {
     let whole = texts(&payload.content).join("\n");
     let (speaker, label): (&'static str, &'static str) = match payload.role.str() {
         "user" if is_injected(&whole) => ("system", "Context"),
@@ -232,33 +240,37 @@ fn message(payload: Payload<'_>, mut said: Said, desk: &mut Desk) {
         _ => ("system", "System"),
     };
     let twin = if speaker == "system" { "User" } else { label };
-    if said_before(twin, &whole, Origin::Item, desk) {
+    if said_before(twin, &whole, Origin::Item, sink) {
         // Pictures stand only in the item.
-        let mut pictures = Said::new(said.place, speaker);
+        let mut pictures = Utterance::new(utterance.place, speaker);
         if let Content::Blocks(blocks) = payload.content {
             let pictures_only = blocks
                 .into_iter()
                 .filter(|block| block.kind.str() == "input_image")
                 .collect();
-            Content::Blocks(pictures_only)
-                .tell(label, &mut pictures, &mut desk.books, &|_, _| None);
+            Content::Blocks(pictures_only).tell(
+                label,
+                &mut pictures,
+                &mut sink.record_tally,
+                &|_, _| None,
+            );
         }
-        desk.books.skip("said twice");
+        sink.record_tally.skip("said twice");
         return;
     }
-    said.speaker = speaker.into();
-    said.prompt = speaker == "user";
+    utterance.speaker = speaker.into();
+    utterance.prompt = speaker == "user";
     if speaker != "assistant" {
-        said.model = None;
+        utterance.model = None;
     }
     payload
         .content
-        .tell(label, &mut said, &mut desk.books, &|_, _| None);
-    desk.say(said);
+        .tell(label, &mut utterance, &mut sink.record_tally, &|_, _| None);
+    sink.say(utterance);
 }
 
 /// What a tool gave back: text, blocks, or text and exit code wrapped in JSON.
-fn output(output: Option<&RawValue>, said: &mut Said, desk: &mut Desk) {
+fn output(output: Option<&RawValue>, utterance: &mut Utterance, sink: &mut ParseSink) {
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
     struct Wrapped<'a> {
@@ -280,16 +292,16 @@ fn output(output: Option<&RawValue>, said: &mut Said, desk: &mut Desk) {
     };
     if json.starts_with('{') {
         let Ok(wrapped) = serde_json::from_str::<Wrapped<'_>>(json) else {
-            said.output(false, json);
+            utterance.output(false, json);
             return;
         };
         let error = wrapped.success == Scalar::Bool(false);
         match wrapped.content {
-            Content::Nothing => said.output(error, wrapped.output.text().unwrap_or(json)),
+            Content::Nothing => utterance.output(error, wrapped.output.text().unwrap_or(json)),
             content => content.tell(
-                super::said::output_label(error),
-                said,
-                &mut desk.books,
+                super::utterance::output_label(error),
+                utterance,
+                &mut sink.record_tally,
                 &|_, _| None,
             ),
         }
@@ -302,12 +314,14 @@ fn output(output: Option<&RawValue>, said: &mut Said, desk: &mut Desk) {
                 metadata,
                 ..
             }) => {
-                said.output(metadata.is_some_and(|exit| exit.exit_code != 0.0), words);
+                utterance.output(metadata.is_some_and(|exit| exit.exit_code != 0.0), words);
             }
-            _ => said.output(false, text),
+            _ => utterance.output(false, text),
         },
-        Ok(content) => content.tell("Tool output", said, &mut desk.books, &|_, _| None),
-        Err(_) => said.output(false, json),
+        Ok(content) => content.tell("Tool output", utterance, &mut sink.record_tally, &|_, _| {
+            None
+        }),
+        Err(_) => utterance.output(false, json),
     }
 }
 
@@ -324,21 +338,21 @@ fn texts<'c>(content: &'c Content<'_>) -> Vec<&'c str> {
 }
 
 /// Whether the words were said lately in the other of the two ways.
-fn said_before(label: &str, words: &str, origin: Origin, desk: &mut Desk) -> bool {
+fn said_before(label: &str, words: &str, origin: Origin, sink: &mut ParseSink) -> bool {
     let words = words.trim();
     if words.is_empty() {
         return false;
     }
     let digest = (xxh3_64(format!("{label}\n{words}").as_bytes()) & !1) | origin as u64;
-    let said = &mut desk.state.said;
-    if let Some(at) = said.iter().position(|&known| known == digest ^ 1) {
-        said.remove(at);
+    let utterance = &mut sink.state.utterance;
+    if let Some(at) = utterance.iter().position(|&known| known == digest ^ 1) {
+        utterance.remove(at);
         return true;
     }
-    if said.len() == REMEMBERED {
-        said.remove(0);
+    if utterance.len() == REMEMBERED {
+        utterance.remove(0);
     }
-    said.push(digest);
+    utterance.push(digest);
     false
 }
 

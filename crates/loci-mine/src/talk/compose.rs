@@ -3,10 +3,10 @@
 //! One piece is open at a time and closed when the next words do not fit, so that what a piece holds depends only on
 //! what was said before. Closed pieces wait until their first message can no longer repeat one of them.
 
-use super::books::clip;
 use super::cut::first_part;
 use super::event::Piece;
-use super::said::{MOST_TOOLS, Said, Segment};
+use super::record_tally::clip;
+use super::utterance::{MOST_TOOLS, Segment, Utterance};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -85,11 +85,11 @@ impl Composer {
     }
 
     /// Adds a message to the exchange; gives out what is finished.
-    pub(super) fn add(&mut self, said: &Said, out: &mut Vec<Finished>) {
+    pub(super) fn add(&mut self, utterance: &Utterance, out: &mut Vec<Finished>) {
         self.begun = true;
         self.waiting += 1;
-        for segment in &said.segments {
-            self.segment(said, segment, out);
+        for segment in &utterance.segments {
+            self.segment(utterance, segment, out);
         }
         if let Some(open) = &mut self.open {
             open.messages += 1;
@@ -138,7 +138,7 @@ impl Composer {
         self.exchange = 0;
     }
 
-    fn segment(&mut self, said: &Said, segment: &Segment, out: &mut Vec<Finished>) {
+    fn segment(&mut self, utterance: &Utterance, segment: &Segment, out: &mut Vec<Finished>) {
         let label = segment.label.as_ref();
         let mut rest = segment.text.as_str();
         let whole = label.len() + ":\n".len() + rest.len();
@@ -154,7 +154,7 @@ impl Composer {
         }
         let mut continued = false;
         while !rest.is_empty() {
-            let start = said.place.number;
+            let start = utterance.place.number;
             let same_group = self
                 .group
                 .first()
@@ -166,7 +166,7 @@ impl Composer {
             let length = first_part(rest, room.max(MIN_SLICE_BYTES) + stretch);
             let (slice, tail) = rest.split_at_checked(length).unwrap_or((rest, ""));
             open.piece.text.push_str(slice);
-            open.attribute(said);
+            open.attribute(utterance);
             rest = tail;
             continued = true;
             while !rest.is_empty() && !self.may_close() {
@@ -244,21 +244,21 @@ impl Finished {
         }
     }
 
-    fn attribute(&mut self, said: &Said) {
+    fn attribute(&mut self, utterance: &Utterance) {
         let piece = &mut self.piece;
-        piece.end_line = said.end.unwrap_or(said.place.number);
+        piece.end_line = utterance.end.unwrap_or(utterance.place.number);
         if piece.authored_at.is_none() {
-            piece.authored_at.clone_from(&said.at);
+            piece.authored_at.clone_from(&utterance.at);
         }
-        if said.at.is_some() {
-            piece.ended_at.clone_from(&said.at);
+        if utterance.at.is_some() {
+            piece.ended_at.clone_from(&utterance.at);
         }
-        add_new(&mut piece.speakers, &said.speaker);
-        for tool in &said.tools {
+        add_new(&mut piece.speakers, &utterance.speaker);
+        for tool in &utterance.tools {
             add_new(&mut piece.tools, tool);
         }
         if piece.model.is_none() {
-            piece.model = said
+            piece.model = utterance
                 .model
                 .as_deref()
                 .map(|model| clip(model, MAX_NAME_BYTES).to_owned());

@@ -2,17 +2,22 @@
 
 use super::blocks::unknown;
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat};
 use super::field::{list, word};
 use super::input::render_text;
-use super::said::{Place, Said, one_line};
+use super::sink::{Misread, ParseSink, RecordFormat};
+use super::utterance::{RecordSpan, Utterance, one_line};
 use serde_json::Value;
 
 #[derive(Debug)]
 pub(super) struct Continue;
 
 impl RecordFormat for Continue {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let entry: Value = serde_json::from_str(text)?;
         let message = entry.get("message").unwrap_or(&Value::Null);
         let (speaker, label): (&'static str, &'static str) = match word(message, "role") {
@@ -22,60 +27,60 @@ impl RecordFormat for Continue {
             "tool" => ("tool", "Tool output"),
             _ => ("system", "System"),
         };
-        let mut said = Said::new(place, speaker);
-        said.prompt = speaker == "user";
-        said.at = clock::from_text(word(&entry, "timestamp"));
+        let mut utterance = Utterance::new(place, speaker);
+        utterance.prompt = speaker == "user";
+        utterance.at = clock::from_text(word(&entry, "timestamp"));
         match message.get("content") {
             Some(Value::Array(parts)) => {
                 for part in parts {
                     match word(part, "type") {
-                        "text" => said.push(label, word(part, "text")),
+                        "text" => utterance.push(label, word(part, "text")),
                         "imageUrl" => {
-                            said.note(label, "[image]");
-                            desk.books.aside("image");
+                            utterance.note(label, "[image]");
+                            sink.record_tally.aside("image");
                         }
                         kind => unknown(
                             kind,
                             Some(part.to_string()),
                             label,
-                            &mut said,
-                            &mut desk.books,
+                            &mut utterance,
+                            &mut sink.record_tally,
                         ),
                     }
                 }
             }
-            Some(Value::String(words)) => said.push(label, words.as_str()),
+            Some(Value::String(words)) => utterance.push(label, words.as_str()),
             _ => {}
         }
         for call in list(message, "toolCalls") {
             let function = call.get("function").unwrap_or(&Value::Null);
-            said.call(
+            utterance.call(
                 word(function, "name"),
                 render_text(word(function, "arguments")),
             );
         }
         for item in list(&entry, "contextItems") {
             let name = one_line(word(item, "name"));
-            said.push(format!("Context {name}"), word(item, "content"));
+            utterance.push(format!("Context {name}"), word(item, "content"));
         }
-        desk.say(said);
+        sink.say(utterance);
         Ok(())
     }
 
-    fn frame(&mut self, json: &str, desk: &mut Desk) {
+    fn frame(&mut self, json: &str, sink: &mut ParseSink) {
         let Ok(session) = serde_json::from_str::<Value>(json) else {
             return;
         };
-        let facts = &mut desk.conversation;
+        let facts = &mut sink.conversation;
         if facts.id.is_empty() {
             word(&session, "sessionId").clone_into(&mut facts.id);
         }
-        Desk::learn(&mut facts.title, Some(word(&session, "title").to_owned()));
-        Desk::learn(
+        ParseSink::learn(&mut facts.title, Some(word(&session, "title").to_owned()));
+        ParseSink::learn(
             &mut facts.folder,
             Some(word(&session, "workspaceDirectory").to_owned()),
         );
-        Desk::learn(
+        ParseSink::learn(
             &mut facts.started_at,
             clock::from_text(word(&session, "dateCreated")),
         );

@@ -3,11 +3,11 @@
 
 use super::clock;
 use super::database::{Batch, Entry, Loaded, Row, Table};
-use super::desk::Desk;
 use super::event::Conversation;
 use super::field::{fact, inner, list, time, word};
 use super::input::render_text;
-use super::said::{Place, Said};
+use super::sink::ParseSink;
+use super::utterance::{RecordSpan, Utterance};
 use loci_salvage::DatabaseFile;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -131,7 +131,7 @@ pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
 }
 
 /// Lays down one message.
-pub(super) fn tell(loaded: &Loaded, place: Place, desk: &mut Desk) {
+pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
     let bubble = &loaded.message;
     let is_user = bubble.get("type").and_then(Value::as_u64) == Some(1);
     let (speaker, label) = if is_user {
@@ -139,36 +139,36 @@ pub(super) fn tell(loaded: &Loaded, place: Place, desk: &mut Desk) {
     } else {
         ("assistant", "Assistant")
     };
-    let mut said = Said::new(place, speaker);
-    said.prompt = is_user;
-    said.at = time(bubble, "createdAt").or_else(|| {
+    let mut utterance = Utterance::new(place, speaker);
+    utterance.prompt = is_user;
+    utterance.at = time(bubble, "createdAt").or_else(|| {
         let ended = inner(inner(bubble, "timingInfo"), "clientEndTime").as_f64()?;
         clock::from_number(ended)
     });
-    said.model = fact(inner(bubble, "modelInfo"), "modelName").filter(|_| !is_user);
-    said.push(
+    utterance.model = fact(inner(bubble, "modelInfo"), "modelName").filter(|_| !is_user);
+    utterance.push(
         format!("{label} (thinking)"),
         word(inner(bubble, "thinking"), "text"),
     );
-    said.push(label, word(bubble, "text"));
+    utterance.push(label, word(bubble, "text"));
     if word(bubble, "text").trim().is_empty() {
         for block in list(bubble, "codeBlocks") {
-            said.push(label, word(block, "content"));
+            utterance.push(label, word(block, "content"));
         }
     }
     let tool = inner(bubble, "toolFormerData");
     if let Some(name) = fact(tool, "name") {
         let arguments = [word(tool, "rawArgs"), word(tool, "params")];
         let arguments = arguments.into_iter().find(|words| !words.is_empty());
-        said.call(&name, render_text(arguments.unwrap_or_default()));
-        said.output(
+        utterance.call(&name, render_text(arguments.unwrap_or_default()));
+        utterance.output(
             word(tool, "status") == "error",
             render_text(word(tool, "result")),
         );
     }
     for _ in list(bubble, "images") {
-        said.note(label, "[image]");
-        desk.books.aside("image");
+        utterance.note(label, "[image]");
+        sink.record_tally.aside("image");
     }
-    desk.say(said);
+    sink.say(utterance);
 }

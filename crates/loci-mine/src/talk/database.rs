@@ -4,12 +4,12 @@
 //! batch of them that fits into memory.
 
 use super::clock;
-use super::desk::{Desk, Step};
 use super::error::Error;
 use super::event::Conversation;
 use super::format::Format;
 use super::mark::Mark;
-use super::said::{Place, Point};
+use super::sink::{ParseEvent, ParseSink};
+use super::utterance::{Point, RecordSpan};
 use super::{cursor, opencode};
 use crate::allowed::AllowedRoots;
 use loci_salvage::{DatabaseFile, Value as Cell};
@@ -94,7 +94,7 @@ impl Rows {
     }
 
     /// Reads one conversation into the desk.
-    pub(super) fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+    pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         if self.open.is_none() {
             self.open = Some(self.open()?);
         }
@@ -108,25 +108,25 @@ impl Rows {
             return Ok(false);
         };
         open.next += 1;
-        desk.state.check = follow(desk.state.check, entry);
-        desk.steps
-            .push_back(Step::Conversation(entry.about.clone()));
+        sink.state.check = follow(sink.state.check, entry);
+        sink.steps
+            .push_back(ParseEvent::Conversation(entry.about.clone()));
         let messages = open.messages.remove(&entry.about.id).unwrap_or_default();
         for (i, message) in (0..).zip(&messages) {
-            let place = Place::default().message(i);
-            desk.books.read();
+            let place = RecordSpan::default().message(i);
+            sink.record_tally.read();
             if self.format == Format::Cursor {
-                cursor::tell(message, place, desk);
+                cursor::tell(message, place, sink);
             } else {
-                opencode::tell(message, place, desk);
+                opencode::tell(message, place, sink);
             }
         }
-        desk.steps.push_back(Step::Over(Place {
+        sink.steps.push_back(ParseEvent::Over(RecordSpan {
             to: Some(Point {
                 offset: 0,
                 line: open.next as u64,
             }),
-            ..Place::default()
+            ..RecordSpan::default()
         }));
         Ok(true)
     }

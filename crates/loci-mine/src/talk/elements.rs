@@ -4,7 +4,7 @@
 //! are its frame. Only one element is held. What an element means is not judged here.
 
 use super::records::Next;
-use super::said::{Place, Point};
+use super::utterance::{Point, RecordSpan};
 use std::io::{self, BufRead};
 
 /// A frame that is longer is cut, and then says nothing.
@@ -109,7 +109,7 @@ impl<R: BufRead> Elements<R> {
         Ok(if too_long {
             Next::TooLong
         } else {
-            Next::Record(Place {
+            Next::Record(RecordSpan {
                 number: u32::try_from(self.count).unwrap_or(u32::MAX),
                 from: Some(from),
                 to: Some(self.point()),
@@ -330,7 +330,7 @@ mod tests {
                 break;
             }
         }
-        let place = std::mem::discriminant(&Next::Record(Place::default()));
+        let place = std::mem::discriminant(&Next::Record(RecordSpan::default()));
         let long = std::mem::discriminant(&Next::TooLong);
         assert_eq!(
             steps,

@@ -1,7 +1,6 @@
 //! Where steps come from: the records of a file, the files of a folder, or the rows of a database.
 
 use super::database::Rows;
-use super::desk::{Desk, RecordFormat};
 use super::elements::Elements;
 use super::error::Error;
 use super::format::Format;
@@ -10,6 +9,7 @@ use super::mark::Mark;
 use super::mend::mend;
 use super::opencode::Folder;
 use super::records::{MAX_RECORD_BYTES, Next, Records};
+use super::sink::{ParseSink, RecordFormat};
 use super::{
     aider, chatgpt, claude_ai, claude_code, codex, continue_dev, gemini, gemini_log, plain, slack,
 };
@@ -88,11 +88,11 @@ impl<R: BufRead> Feed<R> {
     }
 
     /// Reads one record into the desk. `false` at the end.
-    pub(super) fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+    pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         match self {
-            Self::Records(feed) => feed.advance(desk),
-            Self::Folder(folder) => folder.advance(desk),
-            Self::Rows(rows) => rows.advance(desk),
+            Self::Records(feed) => feed.advance(sink),
+            Self::Folder(folder) => folder.advance(sink),
+            Self::Rows(rows) => rows.advance(sink),
         }
     }
 
@@ -113,33 +113,33 @@ pub(super) struct RecordFeed<R> {
 }
 
 impl<R: BufRead> RecordFeed<R> {
-    fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+    fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         let next = self.records.next().map_err(|source| Error::Read {
             path: self.path.clone(),
             source,
         })?;
         match next {
             Next::Record(place) | Next::Unfinished(place) => {
-                self.frame_once(desk);
+                self.frame_once(sink);
                 let text = String::from_utf8_lossy(self.records.bytes());
                 let is_json = self.format.counts_records();
                 if is_json && text.trim().is_empty() {
                     return Ok(true);
                 }
                 if is_json && matches!(next, Next::Unfinished(_)) && !is_whole(&text) {
-                    self.format.end(desk);
+                    self.format.end(sink);
                     return Ok(false);
                 }
                 if is_json {
-                    desk.books.read();
+                    sink.record_tally.read();
                 }
-                if self.format.record(&text, place, desk).is_err() {
+                if self.format.record(&text, place, sink).is_err() {
                     let mended = mend(&text).map_or(text, Cow::Owned);
-                    if self.format.record(&mended, place, desk).is_err() {
+                    if self.format.record(&mended, place, sink).is_err() {
                         if !is_json {
-                            desk.books.read();
+                            sink.record_tally.read();
                         }
-                        desk.books.skip(if is_whole(&mended) {
+                        sink.record_tally.skip(if is_whole(&mended) {
                             "record of an unknown shape"
                         } else {
                             "line is not JSON"
@@ -149,7 +149,7 @@ impl<R: BufRead> RecordFeed<R> {
                 Ok(true)
             }
             Next::TooLong => {
-                desk.books.aside(match self.records {
+                sink.record_tally.aside(match self.records {
                     Records::Lines(_) => "line longer than 64 MiB",
                     Records::Elements(_) => "element too long",
                 });
@@ -157,16 +157,16 @@ impl<R: BufRead> RecordFeed<R> {
             }
             Next::Closed => {
                 self.framed = false;
-                self.frame_once(desk);
-                self.format.end(desk);
+                self.frame_once(sink);
+                self.format.end(sink);
                 Ok(false)
             }
             Next::End => {
-                self.format.end(desk);
+                self.format.end(sink);
                 Ok(false)
             }
             Next::Broken(detail) => {
-                self.format.end(desk);
+                self.format.end(sink);
                 Err(Error::Broken {
                     path: self.path.clone(),
                     detail,
@@ -175,12 +175,12 @@ impl<R: BufRead> RecordFeed<R> {
         }
     }
 
-    fn frame_once(&mut self, desk: &mut Desk) {
+    fn frame_once(&mut self, sink: &mut ParseSink) {
         if !self.framed {
             self.framed = true;
             let frame = String::from_utf8_lossy(self.records.frame());
             if !frame.is_empty() {
-                self.format.frame(&frame, desk);
+                self.format.frame(&frame, sink);
             }
         }
     }

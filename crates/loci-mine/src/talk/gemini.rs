@@ -2,11 +2,11 @@
 
 use super::blocks::unknown;
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat, Step};
 use super::event::Conversation;
 use super::field::{fact, list, time, word};
 use super::input::render_value;
-use super::said::{Place, Said, output_label};
+use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
+use super::utterance::{RecordSpan, Utterance, output_label};
 use serde_json::Value;
 
 /// One session; its messages are the records.
@@ -14,16 +14,21 @@ use serde_json::Value;
 pub(super) struct Session;
 
 impl RecordFormat for Session {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let message: Value = serde_json::from_str(text)?;
-        let said = told(&message, place, desk);
-        desk.say(said);
+        let utterance = utterance_of(&message, place, sink);
+        sink.say(utterance);
         Ok(())
     }
 
-    fn frame(&mut self, json: &str, desk: &mut Desk) {
+    fn frame(&mut self, json: &str, sink: &mut ParseSink) {
         if let Ok(session) = serde_json::from_str(json) {
-            learn(&session, desk);
+            learn(&session, sink);
         }
     }
 }
@@ -33,45 +38,50 @@ impl RecordFormat for Session {
 pub(super) struct Prompts;
 
 impl RecordFormat for Prompts {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let prompt: Value = serde_json::from_str(text)?;
         let id = format!("logs/{}", word(&prompt, "sessionId"));
         let at = clock::from_text(word(&prompt, "timestamp"));
-        if desk.conversation.id != id {
-            if !desk.conversation.id.is_empty() {
-                desk.steps.push_back(Step::Over(Place {
+        if sink.conversation.id != id {
+            if !sink.conversation.id.is_empty() {
+                sink.steps.push_back(ParseEvent::Over(RecordSpan {
                     to: place.from,
                     ..place
                 }));
             }
-            desk.conversation = Conversation {
+            sink.conversation = Conversation {
                 id,
                 started_at: at.clone(),
                 ..Conversation::default()
             };
-            desk.steps
-                .push_back(Step::Conversation(desk.conversation.clone()));
+            sink.steps
+                .push_back(ParseEvent::Conversation(sink.conversation.clone()));
         }
         let is_user = matches!(word(&prompt, "type"), "user" | "");
-        let mut said = Said::new(place, if is_user { "user" } else { "assistant" });
-        said.prompt = is_user;
-        said.at = at;
-        said.push(
+        let mut utterance = Utterance::new(place, if is_user { "user" } else { "assistant" });
+        utterance.prompt = is_user;
+        utterance.at = at;
+        utterance.push(
             if is_user { "User" } else { "Assistant" },
             word(&prompt, "message"),
         );
-        desk.say(said);
+        sink.say(utterance);
         Ok(())
     }
 }
 
 /// Takes what a session says of itself.
-pub(super) fn learn(session: &Value, desk: &mut Desk) {
-    let facts = &mut desk.conversation;
+pub(super) fn learn(session: &Value, sink: &mut ParseSink) {
+    let facts = &mut sink.conversation;
     if facts.id.is_empty() {
         word(session, "sessionId").clone_into(&mut facts.id);
     }
-    Desk::learn(
+    ParseSink::learn(
         &mut facts.started_at,
         clock::from_text(word(session, "startTime")),
     );
@@ -79,7 +89,7 @@ pub(super) fn learn(session: &Value, desk: &mut Desk) {
         .get("directories")
         .and_then(|list| list.get(0))
         .and_then(Value::as_str);
-    Desk::learn(&mut facts.folder, folder.map(str::to_owned));
+    ParseSink::learn(&mut facts.folder, folder.map(str::to_owned));
     let title = word(session, "summary");
     if !title.is_empty() {
         facts.title = Some(title.to_owned());
@@ -87,7 +97,7 @@ pub(super) fn learn(session: &Value, desk: &mut Desk) {
 }
 
 /// One message, its thoughts, and the tools that it calls with what they gave back.
-pub(super) fn told(message: &Value, place: Place, desk: &mut Desk) -> Said {
+pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseSink) -> Utterance {
     let kind = word(message, "type");
     let content = message.get("content").unwrap_or(&Value::Null);
     let (speaker, label): (&'static str, &'static str) = match kind {
@@ -99,48 +109,48 @@ pub(super) fn told(message: &Value, place: Place, desk: &mut Desk) -> Said {
         "error" => ("system", "Error"),
         _ => ("system", "System"),
     };
-    let mut said = Said::new(place, speaker);
-    said.prompt = label == "User" && !only_results(content);
-    if label == "User" && !said.prompt {
-        said.speaker = "tool".into();
+    let mut utterance = Utterance::new(place, speaker);
+    utterance.prompt = label == "User" && !only_results(content);
+    if label == "User" && !utterance.prompt {
+        utterance.speaker = "tool".into();
     }
-    said.at = time(message, "timestamp");
-    said.model = fact(message, "model");
+    utterance.at = time(message, "timestamp");
+    utterance.model = fact(message, "model");
     for thought in list(message, "thoughts") {
         let words = format!(
             "{}\n{}",
             word(thought, "subject"),
             word(thought, "description")
         );
-        said.push(format!("{label} (thinking)"), words.trim());
+        utterance.push(format!("{label} (thinking)"), words.trim());
     }
     let calls = list(message, "toolCalls");
-    tell_parts(content, label, calls.is_empty(), &mut said, desk);
+    tell_parts(content, label, calls.is_empty(), &mut utterance, sink);
     for call in calls {
-        said.call(
+        utterance.call(
             word(call, "name"),
             call.get("args").map(render_value).unwrap_or_default(),
         );
         let error = matches!(word(call, "status"), "error" | "cancelled");
-        let before = said.segments.len();
+        let before = utterance.segments.len();
         match call.get("result") {
-            Some(Value::String(text)) => said.output(error, text.as_str()),
-            Some(result) => tell_parts(result, output_label(error), true, &mut said, desk),
+            Some(Value::String(text)) => utterance.output(error, text.as_str()),
+            Some(result) => tell_parts(result, output_label(error), true, &mut utterance, sink),
             None => {}
         }
-        if said.segments.len() == before {
-            said.output(error, word(call, "resultDisplay"));
+        if utterance.segments.len() == before {
+            utterance.output(error, word(call, "resultDisplay"));
         }
     }
-    said
+    utterance
 }
 
 fn tell_parts(
     content: &Value,
     label: &'static str,
     with_calls: bool,
-    said: &mut Said,
-    desk: &mut Desk,
+    utterance: &mut Utterance,
+    sink: &mut ParseSink,
 ) {
     let parts = match content {
         Value::Array(parts) => parts.as_slice(),
@@ -156,13 +166,13 @@ fn tell_parts(
                 .get("thought")
                 .is_some_and(|thought| thought == &Value::Bool(true))
             {
-                said.push(format!("{label} (thinking)"), words);
+                utterance.push(format!("{label} (thinking)"), words);
             } else {
-                said.push(label, words);
+                utterance.push(label, words);
             }
         } else if let Some(call) = part.get("functionCall") {
             if with_calls {
-                said.call(
+                utterance.call(
                     word(call, "name"),
                     call.get("args").map(render_value).unwrap_or_default(),
                 );
@@ -171,7 +181,7 @@ fn tell_parts(
             let response = result.get("response").unwrap_or(&Value::Null);
             let error = response.get("error");
             let words = error.or_else(|| response.get("output")).unwrap_or(response);
-            said.push(
+            utterance.push(
                 output_label(error.is_some() || label.ends_with("(error)")),
                 render_value(words),
             );
@@ -180,14 +190,20 @@ fn tell_parts(
             .or_else(|| part.get("fileData"))
             .is_some()
         {
-            said.note(label, "[image]");
-            desk.books.aside("image");
+            utterance.note(label, "[image]");
+            sink.record_tally.aside("image");
         } else {
             let kind = part
                 .as_object()
                 .and_then(|part| part.keys().next())
                 .map_or("", String::as_str);
-            unknown(kind, Some(part.to_string()), label, said, &mut desk.books);
+            unknown(
+                kind,
+                Some(part.to_string()),
+                label,
+                utterance,
+                &mut sink.record_tally,
+            );
         }
     }
 }

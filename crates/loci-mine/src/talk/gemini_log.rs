@@ -3,10 +3,10 @@
 //! The messages of an exchange are held until the next prompt, so that each is filed once in its last form. What a
 //! rewind takes back was still said, and stays.
 
-use super::desk::{Desk, Misread, RecordFormat};
 use super::field::{list, word};
-use super::gemini::{is_context, learn, told};
-use super::said::{Place, Said};
+use super::gemini::{is_context, learn, utterance_of};
+use super::sink::{Misread, ParseSink, RecordFormat};
+use super::utterance::{RecordSpan, Utterance};
 use serde_json::Value;
 
 /// An exchange that is longer is let go in between; what is written anew later is then filed again.
@@ -16,79 +16,84 @@ const MESSAGE_BYTES: usize = 200;
 
 #[derive(Debug, Default)]
 pub(super) struct GeminiLog {
-    held: Vec<(String, Said)>,
+    held: Vec<(String, Utterance)>,
     bytes: usize,
 }
 
 impl GeminiLog {
-    fn hold(&mut self, message: &Value, place: Place, desk: &mut Desk) {
+    fn hold(&mut self, message: &Value, place: RecordSpan, sink: &mut ParseSink) {
         let id = word(message, "id");
-        let mut said = told(message, Place { to: None, ..place }, desk);
+        let mut utterance = utterance_of(message, RecordSpan { to: None, ..place }, sink);
         if let Some((_, known)) = self.held.iter_mut().find(|(known, _)| known == id) {
-            desk.books.skip("rewritten record");
+            sink.record_tally.skip("rewritten record");
             // What began an exchange goes on to do so, and nothing else does: a mark may stand before it.
-            if said.has_words() || !known.prompt {
-                said.prompt = known.prompt;
-                said.end = Some(place.number);
-                said.place = known.place;
-                *known = said;
+            if utterance.has_words() || !known.prompt {
+                utterance.prompt = known.prompt;
+                utterance.end = Some(place.number);
+                utterance.place = known.place;
+                *known = utterance;
             }
             return;
         }
-        if said.prompt {
-            self.let_go(desk);
+        if utterance.prompt {
+            self.let_go(sink);
         }
-        let words = said.segments.iter().map(|segment| segment.text.len());
+        let words = utterance.segments.iter().map(|segment| segment.text.len());
         self.bytes += MESSAGE_BYTES + words.sum::<usize>();
-        self.held.push((id.to_owned(), said));
+        self.held.push((id.to_owned(), utterance));
         if self.bytes > HOLD_BYTES {
             if let Some((_, last)) = self.held.last_mut() {
                 last.place.to = place.to;
             }
-            self.let_go(desk);
+            self.let_go(sink);
         }
     }
 
-    fn let_go(&mut self, desk: &mut Desk) {
+    fn let_go(&mut self, sink: &mut ParseSink) {
         self.bytes = 0;
-        for (_, said) in self.held.drain(..) {
-            desk.say(said);
+        for (_, utterance) in self.held.drain(..) {
+            sink.say(utterance);
         }
     }
 }
 
 impl RecordFormat for GeminiLog {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let record: Value = serde_json::from_str(text)?;
         if record.get("id").is_some_and(Value::is_string) {
-            self.hold(&record, place, desk);
+            self.hold(&record, place, sink);
         } else if let Some(set) = record.get("$set") {
-            learn(set, desk);
+            learn(set, sink);
             // The context of the model is set anew. Only what is said nowhere else is taken from it.
             for message in list(set, "messages") {
                 if is_context(message) {
-                    desk.books.read();
-                    self.hold(message, place, desk);
+                    sink.record_tally.read();
+                    self.hold(message, place, sink);
                 }
             }
-            desk.books.skip("record `$set`");
+            sink.record_tally.skip("record `$set`");
         } else if record.get("sessionId").is_some() {
-            learn(&record, desk);
+            learn(&record, sink);
             for message in list(&record, "messages") {
-                desk.books.read();
-                self.hold(message, place, desk);
+                sink.record_tally.read();
+                self.hold(message, place, sink);
             }
-            desk.books.skip("record `session`");
+            sink.record_tally.skip("record `session`");
         } else {
             let kind = record.as_object().and_then(|record| record.keys().next());
-            desk.books
+            sink.record_tally
                 .skip(&format!("record `{}`", kind.map_or("", String::as_str)));
         }
         Ok(())
     }
 
-    fn end(&mut self, desk: &mut Desk) {
-        self.let_go(desk);
+    fn end(&mut self, sink: &mut ParseSink) {
+        self.let_go(sink);
     }
 
     fn held(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! A file line by line, with the place of each.
 
 use super::records::{MAX_RECORD_BYTES, Next};
-use super::said::{Place, Point};
+use super::utterance::{Point, RecordSpan};
 use std::io::{self, BufRead, Read};
 
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
@@ -66,7 +66,7 @@ impl<R: BufRead> Lines<R> {
         }
         self.point.offset += length;
         self.point.line += 1;
-        let place = Place {
+        let place = RecordSpan {
             number: u32::try_from(self.point.line).unwrap_or(u32::MAX),
             from: Some(from),
             to: ended.then_some(self.point),

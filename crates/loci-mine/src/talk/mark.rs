@@ -1,8 +1,8 @@
 //! Where reading can go on later, and what must be known to do so.
 
-use super::books::clip;
 use super::event::Conversation;
-use super::said::Point;
+use super::record_tally::clip;
+use super::utterance::Point;
 use serde::{Deserialize, Serialize};
 
 /// Facts that take more as JSON are left out of a mark, so that it stays small; most files tell them again.
@@ -44,7 +44,7 @@ pub(super) struct State {
     pub(super) quotes: Option<bool>,
     /// Digests of what was said once and may be said again in another form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) said: Vec<u64>,
+    pub(super) utterance: Vec<u64>,
     /// Digest of what lies before the mark, where bytes cannot tell.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) check: u64,
@@ -121,7 +121,7 @@ mod tests {
                     latest: Some(fact),
                     sidechain: Some(false),
                     quotes: Some(false),
-                    said: vec![u64::MAX; crate::talk::codex::REMEMBERED],
+                    utterance: vec![u64::MAX; crate::talk::codex::REMEMBERED],
                     check: u64::MAX,
                 };
                 let point = Point {

@@ -4,13 +4,13 @@
 
 use super::blocks::unknown;
 use super::database::{Batch, Entry, Loaded, Table};
-use super::desk::Desk;
 use super::error::Error;
 use super::event::Conversation;
 use super::field::{fact, inner, time, word};
 use super::input::render_value;
 use super::mark::Mark;
-use super::said::{Place, Point, Said, one_line};
+use super::sink::ParseSink;
+use super::utterance::{Point, RecordSpan, Utterance, one_line};
 use crate::allowed::AllowedRoots;
 use loci_salvage::DatabaseFile;
 use serde_json::Value;
@@ -45,38 +45,38 @@ impl Folder {
     }
 
     /// Reads one message into the desk.
-    pub(super) fn advance(&mut self, desk: &mut Desk) -> Result<bool, Error> {
+    pub(super) fn advance(&mut self, sink: &mut ParseSink) -> Result<bool, Error> {
         if self.files.is_none() {
-            let files = self.open(desk)?;
+            let files = self.open(sink)?;
             self.files = Some(files.into_iter());
         }
         let Some(file) = self.files.as_mut().and_then(Iterator::next) else {
             return Ok(false);
         };
-        let start = Place {
+        let start = RecordSpan {
             from: Some(Point::default()),
-            ..Place::default()
+            ..RecordSpan::default()
         };
         let place = start.message(self.number);
         self.number += 1;
-        desk.state.check = follow(desk.state.check, &file);
-        desk.books.read();
+        sink.state.check = follow(sink.state.check, &file);
+        sink.record_tally.read();
         match read(&self.path, &file, &self.allowed) {
             Some(message) => {
                 let parts = parts_of(&self.path, &file, &self.allowed)
                     .iter()
                     .filter_map(|part| read(&self.path, part, &self.allowed))
                     .collect::<Vec<_>>();
-                let said = told(&message, &parts, place, desk);
-                desk.say(said);
+                let utterance = utterance_of(&message, &parts, place, sink);
+                sink.say(utterance);
             }
-            None => desk.books.skip("unreadable message"),
+            None => sink.record_tally.skip("unreadable message"),
         }
         Ok(true)
     }
 
     /// Learns what the session says of itself; gives the messages that are still to be read.
-    fn open(&mut self, desk: &mut Desk) -> Result<Vec<PathBuf>, Error> {
+    fn open(&mut self, sink: &mut ParseSink) -> Result<Vec<PathBuf>, Error> {
         let bytes =
             below_storage(&self.path, &self.path, &self.allowed).map_err(|source| Error::Read {
                 path: self.path.clone(),
@@ -88,7 +88,7 @@ impl Folder {
                 detail: "the session is not JSON",
             });
         };
-        desk.conversation = conversation(&session, word(&session, "id"));
+        sink.conversation = conversation(&session, word(&session, "id"));
         let mut files = messages_of(&self.path, &self.allowed);
         let (read, check) = self.mark;
         let read = usize::try_from(read).unwrap_or(usize::MAX);
@@ -191,54 +191,59 @@ fn conversation(session: &Value, id: &str) -> Conversation {
     }
 }
 
-fn told(message: &Value, parts: &[Value], place: Place, desk: &mut Desk) -> Said {
+fn utterance_of(
+    message: &Value,
+    parts: &[Value],
+    place: RecordSpan,
+    sink: &mut ParseSink,
+) -> Utterance {
     let is_user = word(message, "role") == "user";
     let (speaker, label) = if is_user {
         ("user", "User")
     } else {
         ("assistant", "Assistant")
     };
-    let mut said = Said::new(place, speaker);
-    said.at = time(inner(message, "time"), "created");
-    said.model = fact(message, "modelID").filter(|_| !is_user);
+    let mut utterance = Utterance::new(place, speaker);
+    utterance.at = time(inner(message, "time"), "created");
+    utterance.model = fact(message, "modelID").filter(|_| !is_user);
     for part in parts {
         let words = word(part, "text");
         match word(part, "type") {
             "text" if part.get("synthetic") == Some(&Value::Bool(true)) => {
-                said.push("Context", words);
+                utterance.push("Context", words);
             }
             "text" => {
-                said.prompt |= is_user && !words.trim().is_empty();
-                said.push(label, words);
+                utterance.prompt |= is_user && !words.trim().is_empty();
+                utterance.push(label, words);
             }
-            "reasoning" => said.push(format!("{label} (thinking)"), words),
+            "reasoning" => utterance.push(format!("{label} (thinking)"), words),
             "tool" => {
                 let state = inner(part, "state");
-                said.call(word(part, "tool"), render_value(inner(state, "input")));
-                said.output(false, render_value(inner(state, "output")));
-                said.output(true, render_value(inner(state, "error")));
+                utterance.call(word(part, "tool"), render_value(inner(state, "input")));
+                utterance.output(false, render_value(inner(state, "output")));
+                utterance.output(true, render_value(inner(state, "error")));
             }
             "file" => {
-                said.prompt |= is_user;
-                said.note(
+                utterance.prompt |= is_user;
+                utterance.note(
                     label,
                     &format!("[file {}]", one_line(word(part, "filename"))),
                 );
-                desk.books.aside("file");
+                sink.record_tally.aside("file");
             }
             "step-start" | "step-finish" | "snapshot" | "patch" | "compaction" => {}
             kind => unknown(
                 kind,
                 Some(part.to_string()),
                 label,
-                &mut said,
-                &mut desk.books,
+                &mut utterance,
+                &mut sink.record_tally,
             ),
         }
     }
     let error = inner(inner(message, "error"), "data");
-    said.push("Error", word(error, "message"));
-    said
+    utterance.push("Error", word(error, "message"));
+    utterance
 }
 
 /// The sessions of a database, by age.
@@ -319,7 +324,7 @@ pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
 }
 
 /// Lays down one message of a database.
-pub(super) fn tell(loaded: &Loaded, place: Place, desk: &mut Desk) {
-    let said = told(&loaded.message, &loaded.parts, place, desk);
-    desk.say(said);
+pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
+    let utterance = utterance_of(&loaded.message, &loaded.parts, place, sink);
+    sink.say(utterance);
 }

@@ -1,8 +1,8 @@
 //! Plain text in which each turn begins with the speaker: `User:` and `Assistant:`, or `> ` before a prompt.
 
-use super::desk::{Desk, Misread, RecordFormat};
-use super::said::{Place, Said};
+use super::sink::{Misread, ParseSink, RecordFormat};
 use super::turns::Turns;
+use super::utterance::{RecordSpan, Utterance};
 
 /// Recognition looks no further than this.
 const HEAD_BYTES: usize = 8 * 1_024;
@@ -41,7 +41,7 @@ fn quoted(line: &str) -> Option<&str> {
 /// Whether the text is a conversation: at least two turns each of two speakers, in turn, near its start. A text that
 /// has headings must show twice as many, and quoted prompts count only if the text begins with one.
 pub(super) fn is_conversation(head: &str, is_markdown: bool) -> bool {
-    let head = super::books::clip(head, HEAD_BYTES);
+    let head = super::record_tally::clip(head, HEAD_BYTES);
     let mut turns: Vec<&str> = Vec::new();
     let mut has_headings = false;
     for line in head.lines() {
@@ -76,39 +76,45 @@ pub(super) fn is_conversation(head: &str, is_markdown: bool) -> bool {
 }
 
 impl RecordFormat for Plain {
-    fn record(&mut self, line: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        line: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         // A file of quoted prompts begins with one.
-        if desk.state.quotes.is_none() && !line.trim().is_empty() {
-            desk.state.quotes = Some(quoted(line).is_some());
+        if sink.state.quotes.is_none() && !line.trim().is_empty() {
+            sink.state.quotes = Some(quoted(line).is_some());
         }
-        let quotes = desk.state.quotes == Some(true);
+        let quotes = sink.state.quotes == Some(true);
         if let Some((name, who, words)) = speaker(line).filter(|_| !quotes) {
-            let mut said = Said::new(place, who);
-            said.prompt = who == "user";
-            self.turns.begin(said, name, words, desk);
+            let mut utterance = Utterance::new(place, who);
+            utterance.prompt = who == "user";
+            self.turns.begin(utterance, name, words, sink);
         } else if let Some(words) = quoted(line).filter(|_| quotes) {
             if self.turns.speaks("User") {
-                self.turns.add(words, place, desk);
+                self.turns.add(words, place, sink);
             } else {
-                let mut said = Said::new(place, "user");
-                said.prompt = true;
-                self.turns.begin(said, "User", words, desk);
+                let mut utterance = Utterance::new(place, "user");
+                utterance.prompt = true;
+                self.turns.begin(utterance, "User", words, sink);
             }
         } else if self.turns.is_open() && !(quotes && self.turns.speaks("User")) {
-            self.turns.add(line, place, desk);
+            self.turns.add(line, place, sink);
         } else if !line.trim().is_empty() {
             let (who, label) = if quotes {
                 ("assistant", "Assistant")
             } else {
                 ("system", "Note")
             };
-            self.turns.begin(Said::new(place, who), label, line, desk);
+            self.turns
+                .begin(Utterance::new(place, who), label, line, sink);
         }
         Ok(())
     }
 
-    fn end(&mut self, desk: &mut Desk) {
-        self.turns.end(desk);
+    fn end(&mut self, sink: &mut ParseSink) {
+        self.turns.end(sink);
     }
 
     fn held(&self) -> u64 {

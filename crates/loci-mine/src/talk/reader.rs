@@ -1,14 +1,14 @@
 //! Reads one source of conversations, event by event.
 
-use super::books::Tally;
 use super::compose::{Composer, Finished};
-use super::desk::{Desk, Step};
 use super::error::Error;
 use super::event::{Conversation, Event};
 use super::feed::Feed;
 use super::format::Format;
 use super::mark::{Mark, State};
-use super::said::{Point, Said};
+use super::record_tally::Tally;
+use super::sink::{ParseEvent, ParseSink};
+use super::utterance::{Point, Utterance};
 use crate::allowed::{AllowedRoots, EVERYTHING};
 use std::collections::VecDeque;
 use std::io::BufRead;
@@ -35,7 +35,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Reader<R: BufRead> {
     feed: Feed<R>,
-    desk: Desk,
+    sink: ParseSink,
     /// What the format remembered before the record that is on the desk.
     before: State,
     composer: Composer,
@@ -80,10 +80,10 @@ impl<R: BufRead> Reader<R> {
     ) -> Self {
         Self {
             feed: Feed::new(format, input, path, mark, allowed),
-            desk: Desk {
+            sink: ParseSink {
                 conversation: mark.conversation.clone(),
                 state: mark.state.clone(),
-                ..Desk::default()
+                ..ParseSink::default()
             },
             before: mark.state.clone(),
             composer: Composer::resume(mark.exchange, mark.part),
@@ -110,20 +110,20 @@ impl<R: BufRead> Reader<R> {
         loop {
             if let Some((event, messages)) = self.queue.pop_front() {
                 self.queued -= u64::from(messages);
-                self.desk.books.file(messages);
+                self.sink.record_tally.file(messages);
                 self.settle();
                 return Ok(Some(event));
             }
-            if let Some(step) = self.desk.steps.pop_front() {
+            if let Some(step) = self.sink.steps.pop_front() {
                 self.take(step);
                 continue;
             }
             match &mut self.stage {
                 Stage::Reading => {
-                    if self.before != self.desk.state {
-                        self.before.clone_from(&self.desk.state);
+                    if self.before != self.sink.state {
+                        self.before.clone_from(&self.sink.state);
                     }
-                    match self.feed.advance(&mut self.desk) {
+                    match self.feed.advance(&mut self.sink) {
                         Ok(true) => {}
                         Ok(false) => self.stage = Stage::Ending(None),
                         Err(error) => self.stage = Stage::Ending(Some(error)),
@@ -153,22 +153,22 @@ impl<R: BufRead> Reader<R> {
 
     /// The count so far. It holds after every event, and says the whole at the end.
     pub fn tally(&self) -> &Tally {
-        self.desk.books.tally()
+        self.sink.record_tally.tally()
     }
 
     /// What is known of the conversation so far. A title may be found later than the first piece.
     pub fn conversation(&self) -> &Conversation {
-        self.current.as_ref().unwrap_or(&self.desk.conversation)
+        self.current.as_ref().unwrap_or(&self.sink.conversation)
     }
 
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: ParseEvent) {
         let mut out = Vec::new();
         match step {
-            Step::Said(said) => {
-                self.desk.waiting -= 1;
-                self.say(&said);
+            ParseEvent::Utterance(utterance) => {
+                self.sink.waiting -= 1;
+                self.say(&utterance);
             }
-            Step::Conversation(conversation) => {
+            ParseEvent::Conversation(conversation) => {
                 // A resumed reader stands inside the conversation that it finds again.
                 if self.conversation().id != conversation.id {
                     self.composer.finish_conversation(&mut out);
@@ -177,35 +177,35 @@ impl<R: BufRead> Reader<R> {
                 }
                 self.current = Some(conversation);
             }
-            Step::Over(place) => {
+            ParseEvent::Over(place) => {
                 self.composer.finish_conversation(&mut out);
                 self.hand_out(out);
                 self.announced = false;
                 if let Some(point) = place.to {
                     self.current = Some(Conversation::default());
-                    self.rest(point, &self.desk.state.clone());
+                    self.rest(point, &self.sink.state.clone());
                 }
             }
         }
     }
 
-    fn say(&mut self, said: &Said) {
+    fn say(&mut self, utterance: &Utterance) {
         let mut out = Vec::new();
-        if said.prompt && self.composer.has_words() {
+        if utterance.prompt && self.composer.has_words() {
             self.composer.finish(&mut out);
             self.hand_out(std::mem::take(&mut out));
-            if let Some(point) = said.place.from {
+            if let Some(point) = utterance.place.from {
                 self.rest(point, &self.before.clone());
             }
         }
-        self.composer.add(said, &mut out);
+        self.composer.add(utterance, &mut out);
         self.hand_out(std::mem::take(&mut out));
         if self.composer.is_long()
-            && let Some(point) = said.place.to
+            && let Some(point) = utterance.place.to
         {
             self.composer.rest(&mut out);
             self.hand_out(out);
-            self.rest(point, &self.desk.state.clone());
+            self.rest(point, &self.sink.state.clone());
         }
     }
 
@@ -216,8 +216,8 @@ impl<R: BufRead> Reader<R> {
         {
             if !self.announced {
                 self.announced = true;
-                if self.current.is_none() && self.desk.conversation.id.is_empty() {
-                    self.desk.conversation.id.clone_from(&self.name);
+                if self.current.is_none() && self.sink.conversation.id.is_empty() {
+                    self.sink.conversation.id.clone_from(&self.name);
                 }
                 let conversation = self.conversation().clone();
                 self.queue.push_back((Event::Conversation(conversation), 0));
@@ -234,7 +234,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn settle(&mut self) {
-        let waiting = self.composer.waiting() + self.queued + self.feed.held() + self.desk.waiting;
-        self.desk.books.settle(waiting);
+        let waiting = self.composer.waiting() + self.queued + self.feed.held() + self.sink.waiting;
+        self.sink.record_tally.settle(waiting);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::elements::Elements;
 use super::lines::Lines;
-use super::said::Place;
+use super::utterance::RecordSpan;
 use std::io::{self, BufRead};
 
 /// A longer line is skipped and counted.
@@ -11,9 +11,9 @@ pub(super) const MAX_RECORD_BYTES: usize = 64 << 20;
 /// What reading a record came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    Record(Place),
+    Record(RecordSpan),
     /// A last line without a line end.
-    Unfinished(Place),
+    Unfinished(RecordSpan),
     TooLong,
     /// The array ended; there may be something behind it.
     Closed,

@@ -4,9 +4,9 @@
 
 use super::blocks::unknown;
 use super::clock;
-use super::desk::{Desk, Misread, RecordFormat};
 use super::field::{list, word};
-use super::said::{Place, Said, one_line};
+use super::sink::{Misread, ParseSink, RecordFormat};
+use super::utterance::{RecordSpan, Utterance, one_line};
 use crate::allowed::AllowedRoots;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -62,23 +62,28 @@ impl Slack {
 }
 
 impl RecordFormat for Slack {
-    fn record(&mut self, text: &str, place: Place, desk: &mut Desk) -> Result<(), Misread> {
+    fn record(
+        &mut self,
+        text: &str,
+        place: RecordSpan,
+        sink: &mut ParseSink,
+    ) -> Result<(), Misread> {
         let message: Value = serde_json::from_str(text)?;
-        let facts = &mut desk.conversation;
+        let facts = &mut sink.conversation;
         if facts.id.is_empty() {
             facts.id = format!("{}/{}", self.channel, self.day);
             facts.title = Some(format!("#{} {}", self.channel, self.day));
         }
         let stamp = word(&message, "ts");
         let at = clock::from_text(stamp);
-        Desk::learn(&mut facts.started_at, at.clone());
+        ParseSink::learn(&mut facts.started_at, at.clone());
         let seconds = |stamp: &str| stamp.parse::<f64>().ok();
-        let last = desk.state.latest.as_deref().and_then(seconds);
+        let last = sink.state.latest.as_deref().and_then(seconds);
         let silence = seconds(stamp)
             .zip(last)
             .map_or(0.0, |(now, last)| now - last);
         if !stamp.is_empty() {
-            desk.state.latest = Some(stamp.to_owned());
+            sink.state.latest = Some(stamp.to_owned());
         }
         let name = self.name(&message);
         let thread = word(&message, "thread_ts");
@@ -87,32 +92,32 @@ impl RecordFormat for Slack {
         } else {
             format!("{name} (in thread)")
         };
-        let mut said = Said::new(place, name);
-        said.at = at;
-        said.prompt = silence > SILENCE_SECONDS;
-        said.push(label.clone(), word(&message, "text"));
+        let mut utterance = Utterance::new(place, name);
+        utterance.at = at;
+        utterance.prompt = silence > SILENCE_SECONDS;
+        utterance.push(label.clone(), word(&message, "text"));
         for attachment in list(&message, "attachments") {
             for key in ["pretext", "title", "text"] {
-                said.push(label.clone(), word(attachment, key));
+                utterance.push(label.clone(), word(attachment, key));
             }
             if word(attachment, "text").is_empty() {
-                said.push(label.clone(), word(attachment, "fallback"));
+                utterance.push(label.clone(), word(attachment, "fallback"));
             }
         }
-        if let Some(blocks) = message.get("blocks").filter(|_| !said.has_words()) {
+        if let Some(blocks) = message.get("blocks").filter(|_| !utterance.has_words()) {
             unknown(
                 "blocks",
                 Some(blocks.to_string()),
                 &label,
-                &mut said,
-                &mut desk.books,
+                &mut utterance,
+                &mut sink.record_tally,
             );
         }
         for file in list(&message, "files") {
-            said.note(&label, &format!("[file {}]", one_line(word(file, "name"))));
-            desk.books.aside("file");
+            utterance.note(&label, &format!("[file {}]", one_line(word(file, "name"))));
+            sink.record_tally.aside("file");
         }
-        desk.say(said);
+        sink.say(utterance);
         Ok(())
     }
 }

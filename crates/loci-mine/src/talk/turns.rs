@@ -1,7 +1,7 @@
 //! Messages that span lines of text: gathers lines until another speaker begins.
 
-use super::desk::Desk;
-use super::said::{Place, Said};
+use super::sink::ParseSink;
+use super::utterance::{RecordSpan, Utterance};
 
 /// A longer message is let go in between and goes on as another.
 const HOLD_BYTES: usize = 1 << 20;
@@ -13,7 +13,7 @@ pub(super) struct Turns {
 
 #[derive(Debug)]
 struct Open {
-    said: Said,
+    utterance: Utterance,
     label: String,
     text: String,
 }
@@ -33,55 +33,61 @@ impl Turns {
     }
 
     /// Ends the open message, which ends before `place`, and begins another.
-    pub(super) fn begin(&mut self, mut said: Said, label: &str, text: &str, desk: &mut Desk) {
-        self.end(desk);
-        desk.books.read();
-        said.end = Some(said.place.number);
+    pub(super) fn begin(
+        &mut self,
+        mut utterance: Utterance,
+        label: &str,
+        text: &str,
+        sink: &mut ParseSink,
+    ) {
+        self.end(sink);
+        sink.record_tally.read();
+        utterance.end = Some(utterance.place.number);
         self.open = Some(Open {
-            said,
+            utterance,
             label: label.to_owned(),
             text: text.to_owned(),
         });
     }
 
     /// Adds a line to the open message.
-    pub(super) fn add(&mut self, line: &str, place: Place, desk: &mut Desk) {
+    pub(super) fn add(&mut self, line: &str, place: RecordSpan, sink: &mut ParseSink) {
         let Some(open) = &mut self.open else {
             return;
         };
         open.text.push('\n');
         open.text.push_str(line);
         if !line.trim().is_empty() {
-            open.said.end = Some(place.number);
+            open.utterance.end = Some(place.number);
         }
-        open.said.place.to = place.to;
+        open.utterance.place.to = place.to;
         if open.text.len() > HOLD_BYTES {
-            let mut next = Said::new(
-                Place {
+            let mut next = Utterance::new(
+                RecordSpan {
                     from: None,
                     ..place
                 },
-                open.said.speaker.clone(),
+                open.utterance.speaker.clone(),
             );
-            next.at.clone_from(&open.said.at);
+            next.at.clone_from(&open.utterance.at);
             let label = open.label.trim_end_matches(" (continued)").to_owned() + " (continued)";
-            self.begin(next, &label, "", desk);
+            self.begin(next, &label, "", sink);
         }
     }
 
-    pub(super) fn end(&mut self, desk: &mut Desk) {
+    pub(super) fn end(&mut self, sink: &mut ParseSink) {
         if let Some(Open {
-            mut said,
+            mut utterance,
             label,
             text,
         }) = self.open.take()
         {
             // A blank line before the next speaker is not said.
-            said.push(
+            utterance.push(
                 label,
                 text.trim_end_matches(['\n', '\r']).trim_start_matches('\n'),
             );
-            desk.say(said);
+            sink.say(utterance);
         }
     }
 }

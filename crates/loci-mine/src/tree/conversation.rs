@@ -18,7 +18,7 @@ use super::{
     CONVERSATION, EXPORT, Manner, Reading, Tree, WHOLE_BYTES, base, own_keys, set, set_lines,
 };
 use crate::intake::{Intake, first_half, hash_of, without_lines};
-use crate::place::{self, Located, Place};
+use crate::place::{self, Located, Placement};
 use crate::source::{Before, Item, Read, Section};
 use crate::talk::{self, Conversation, Event, Format, Reader};
 use crate::walk::reason;
@@ -97,7 +97,7 @@ pub(super) fn read(
     if let Some(head) = before.head() {
         let place = intake.place(
             &before,
-            Place {
+            Placement {
                 wing: head.wing.clone(),
                 room: head.room.clone(),
             },
@@ -158,7 +158,7 @@ fn count_outside(
 /// Whether drawers are asked to go elsewhere: then no section stays as it is.
 fn moves(intake: &Intake<'_>, before: &Before) -> bool {
     before.head().is_some_and(|head| {
-        let here = Place {
+        let here = Placement {
             wing: head.wing.clone(),
             room: head.room.clone(),
         };
@@ -185,7 +185,7 @@ fn with_companions(tree: &Tree, format: Format, path: &Path, whole: SourceHash) 
     first_half(&hasher.finalize())
 }
 
-fn section_of(name: &str, place: &Place, hash: SourceHash) -> Section {
+fn section_of(name: &str, place: &Placement, hash: SourceHash) -> Section {
     Section {
         name: name.to_owned(),
         kind: CONVERSATION,
@@ -523,7 +523,7 @@ impl Talk<'_> {
     fn pieces(
         &self,
         name: &str,
-        place: &Place,
+        place: &Placement,
         conversation: &Conversation,
         found: Vec<talk::Piece>,
         intake: &mut Intake<'_>,

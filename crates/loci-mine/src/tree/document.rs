@@ -10,7 +10,7 @@ use super::stat::Opened;
 use super::{FILE, Manner, Tree, base, is_reserved, own_keys, set, set_lines};
 use crate::document::{self, Format};
 use crate::intake::{Intake, hash_of, without_lines};
-use crate::place::Place;
+use crate::place::Placement;
 use crate::source::{Before, Item, Read, Section};
 use crate::split::{self, Chunk, FrontValue, Split, Trail};
 
@@ -109,7 +109,7 @@ pub(super) fn leave_out(item: &Item, reason: String, intake: &mut Intake<'_>) ->
     let section = Section {
         name: item.name.clone(),
         kind: FILE,
-        place: Place {
+        place: Placement {
             wing: head.wing.clone(),
             room: head.room.clone(),
         },

@@ -11,7 +11,7 @@ use loci_files::foreign::ForeignFile;
 
 use crate::allowed::AllowedRoots;
 use crate::talk::{self, Format};
-use crate::walk::{Found, Met, Reach, Rules};
+use crate::walk::{FoundFile, Met, Reach, Rules};
 
 /// A file that is being read, with its figures from before the first byte was read.
 pub(super) struct Opened {
@@ -59,7 +59,7 @@ pub(super) fn is_part_of_conversation(path: &Path) -> bool {
         })
 }
 
-pub(super) fn of_found(found: &Found, allowed: &AllowedRoots) -> Stat {
+pub(super) fn of_found(found: &FoundFile, allowed: &AllowedRoots) -> Stat {
     let stat = Stat {
         size: found.size,
         modified_ns: found.modified_ns,

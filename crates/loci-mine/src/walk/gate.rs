@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 
 use super::Rules;
-use super::lists::{List, Lists, Said, global, matched};
+use super::lists::{List, ListVerdict, Lists, global, matched};
 use super::signs::{Signs, is_vendored_by_name, is_version_control};
 use crate::allowed::{AllowedRoots, EVERYTHING};
 use crate::place::repository;
@@ -124,10 +124,10 @@ impl Gate {
             return Verdict::Leave;
         }
         match self.listed(path, is_folder) {
-            (Said::Leave, _) => return Verdict::Leave,
-            (Said::Keep, List::Loci | List::Plain) => return Verdict::Asked,
+            (ListVerdict::Leave, _) => return Verdict::Leave,
+            (ListVerdict::Keep, List::Loci | List::Plain) => return Verdict::Asked,
             // Git keeps many files that nobody wants to read: its word does not uncover them.
-            (Said::Keep | Said::Nothing, _) => {}
+            (ListVerdict::Keep | ListVerdict::Nothing, _) => {}
         }
         let left = (!self.rules.hidden && name.starts_with('.'))
             || (is_folder && !self.rules.vendored && is_vendored_by_name(path, name));
@@ -151,21 +151,21 @@ impl Gate {
 
     /// The strongest list that says something. Of two lists of one kind the nearer one is
     /// stronger; git's end at the top of their repository.
-    fn listed(&self, path: &Path, is_folder: bool) -> (Said, List) {
+    fn listed(&self, path: &Path, is_folder: bool) -> (ListVerdict, List) {
         for list in [List::Loci, List::Plain] {
             for lists in self.lists.iter().rev() {
                 let said = lists.say(list, path, is_folder);
-                if said != Said::Nothing {
+                if said != ListVerdict::Nothing {
                     return (said, list);
                 }
             }
         }
         for lists in self.lists.iter().rev() {
             let mut said = lists.say(List::Git, path, is_folder);
-            if said == Said::Nothing && lists.repository {
+            if said == ListVerdict::Nothing && lists.repository {
                 said = lists.say(List::Exclude, path, is_folder);
             }
-            if said != Said::Nothing {
+            if said != ListVerdict::Nothing {
                 return (said, List::Git);
             }
             if lists.repository {

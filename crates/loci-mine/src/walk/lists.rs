@@ -15,7 +15,7 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// What a list says of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ListVerdict {
     Nothing,
     Leave,
     Keep,
@@ -79,7 +79,7 @@ impl Lists {
         }
     }
 
-    pub(super) fn say(&self, list: List, path: &Path, is_folder: bool) -> Said {
+    pub(super) fn say(&self, list: List, path: &Path, is_folder: bool) -> ListVerdict {
         let [loci, plain, git] = &self.own;
         let list = match list {
             List::Loci => loci,
@@ -88,15 +88,15 @@ impl Lists {
             List::Exclude => &self.exclude,
         };
         list.as_ref()
-            .map_or(Said::Nothing, |list| matched(list, path, is_folder))
+            .map_or(ListVerdict::Nothing, |list| matched(list, path, is_folder))
     }
 }
 
-pub(super) fn matched(list: &Gitignore, path: &Path, is_folder: bool) -> Said {
+pub(super) fn matched(list: &Gitignore, path: &Path, is_folder: bool) -> ListVerdict {
     match list.matched(path, is_folder) {
-        Match::None => Said::Nothing,
-        Match::Ignore(_) => Said::Leave,
-        Match::Whitelist(_) => Said::Keep,
+        Match::None => ListVerdict::Nothing,
+        Match::Ignore(_) => ListVerdict::Leave,
+        Match::Whitelist(_) => ListVerdict::Keep,
     }
 }
 

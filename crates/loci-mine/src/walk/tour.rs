@@ -16,7 +16,7 @@ use super::{Met, found};
 use crate::allowed::is_outside;
 
 /// What a tour comes to.
-pub(crate) enum Step<'a> {
+pub(crate) enum Visit<'a> {
     /// A folder, before its names are read.
     Folder(&'a Path),
     /// The folder told last is not entered, because of what is in it.
@@ -61,7 +61,7 @@ impl Tour<'_> {
     pub(crate) fn run(
         &mut self,
         folder: PathBuf,
-        each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
+        each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut way: Vec<Open> = Vec::new();
         way.extend(self.open(folder, Verdict::Admit, each)?);
@@ -76,7 +76,7 @@ impl Tour<'_> {
             let verdict = self.gate.judge(&path, &entry.name, is_folder);
             if verdict == Verdict::Leave {
                 if is_folder && !super::signs::is_version_control(&entry.name) {
-                    each(Step::Left)?;
+                    each(Visit::Left)?;
                 }
             } else if self.roots.is_another(&path) {
                 // It has its own tour.
@@ -99,9 +99,9 @@ impl Tour<'_> {
         &mut self,
         folder: PathBuf,
         verdict: Verdict,
-        each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>,
+        each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<(), Option<Open>> {
-        each(Step::Folder(&folder))?;
+        each(Visit::Folder(&folder))?;
         let mut entries = Vec::new();
         let mut signs = Signs::default();
         let mut odd = Vec::new();
@@ -115,19 +115,19 @@ impl Tour<'_> {
         match self.gate.judge_inside(&folder, signs, verdict) {
             Inside::Enter => {}
             Inside::Palace => {
-                each(Step::Back(&folder))?;
-                each(Step::Met(skipped(folder, reason::PALACE)))?;
+                each(Visit::Back(&folder))?;
+                each(Visit::Met(skipped(folder, reason::PALACE)))?;
                 return Continue(None);
             }
             Inside::Leave => {
-                each(Step::Back(&folder))?;
-                each(Step::Left)?;
+                each(Visit::Back(&folder))?;
+                each(Visit::Left)?;
                 return Continue(None);
             }
         }
         if self.links.is_some() {
             for path in odd {
-                each(Step::Met(skipped(path, reason::NOT_UTF8)))?;
+                each(Visit::Met(skipped(path, reason::NOT_UTF8)))?;
             }
         }
         entries.sort_unstable_by(|a: &Entry, b| a.name.cmp(&b.name));
@@ -136,7 +136,7 @@ impl Tour<'_> {
             unreadable.push(failed(path, error));
         });
         for met in unreadable {
-            each(Step::Met(met))?;
+            each(Visit::Met(met))?;
         }
         Continue(Some(Open {
             folder,
@@ -156,7 +156,7 @@ impl Tour<'_> {
     }
 }
 
-fn tell(met: Option<Met>, each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+fn tell(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
     let Some(met) = met else {
         return Continue(());
     };
@@ -165,9 +165,9 @@ fn tell(met: Option<Met>, each: &mut dyn FnMut(Step<'_>) -> ControlFlow<()>) -> 
         Met::Skipped { reason, .. } => *reason == reason::NO_PERMISSION,
         Met::Failed { .. } => true,
     };
-    each(Step::Met(met))?;
+    each(Visit::Met(met))?;
     if unread {
-        each(Step::Unread)
+        each(Visit::Unread)
     } else {
         Continue(())
     }

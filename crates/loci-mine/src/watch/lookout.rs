@@ -15,7 +15,7 @@ use super::poll::Poll;
 use super::{Pace, Stir};
 use crate::place::SETTINGS_FILE;
 use crate::walk::{
-    Gate, LISTS, Links, Met, Root, Roots, Rules, Step, Target, Tour, makes_palace, target,
+    Gate, LISTS, Links, Met, Root, Roots, Rules, Target, Tour, Visit, makes_palace, target,
 };
 
 /// How changes are seen.
@@ -150,13 +150,13 @@ impl<'a> Lookout<'a> {
             let mut full = None;
             let _ = tour.run(root.real.clone(), &mut |step| {
                 let added = match step {
-                    Step::Folder(folder) if folder == root.real => nest.add_root(folder),
-                    Step::Folder(folder) => nest.add(folder),
-                    Step::Back(folder) => {
+                    Visit::Folder(folder) if folder == root.real => nest.add_root(folder),
+                    Visit::Folder(folder) => nest.add(folder),
+                    Visit::Back(folder) => {
                         nest.remove(folder);
                         Ok(())
                     }
-                    Step::Met(_) | Step::Left | Step::Unread => Ok(()),
+                    Visit::Met(_) | Visit::Left | Visit::Unread => Ok(()),
                 };
                 full = added.err();
                 if full.is_some() || self.stop.load(Ordering::Relaxed) {
@@ -292,12 +292,12 @@ impl<'a> Lookout<'a> {
         let mut full = false;
         let _ = tour.run(folder.to_path_buf(), &mut |step| {
             match step {
-                Step::Folder(folder) => full = nest.add(folder).is_err(),
-                Step::Back(folder) => {
+                Visit::Folder(folder) => full = nest.add(folder).is_err(),
+                Visit::Back(folder) => {
                     nest.remove(folder);
                 }
-                Step::Met(Met::File(found)) => debounce.note(found.path, Instant::now()),
-                Step::Met(_) | Step::Left | Step::Unread => {}
+                Visit::Met(Met::File(found)) => debounce.note(found.path, Instant::now()),
+                Visit::Met(_) | Visit::Left | Visit::Unread => {}
             }
             if full || self.stop.load(Ordering::Relaxed) {
                 return Break(());

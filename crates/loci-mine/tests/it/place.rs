@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use loci_mine::place::{Chosen, Place, Places, of_conversation};
+use loci_mine::place::{Chosen, Placement, Places, of_conversation};
 
 use crate::tree::Tree;
 
-fn place(wing: &str, room: &str) -> Place {
-    Place {
+fn place(wing: &str, room: &str) -> Placement {
+    Placement {
         wing: wing.to_owned(),
         room: room.to_owned(),
     }
 }
 
-fn of(tree: &Tree, root: &str, file: &str) -> Place {
+fn of(tree: &Tree, root: &str, file: &str) -> Placement {
     Places::new(&tree.at(root), Chosen::default())
         .of(&tree.at(file))
         .unwrap()

@@ -8,13 +8,15 @@ use std::fs;
 use std::ops::ControlFlow::{Break, Continue};
 use std::path::{Path, PathBuf};
 
-use loci_mine::walk::{FollowLinks, Found, Met, Reach, Rules, Walked, reason, walk, would_meet};
+use loci_mine::walk::{
+    FollowLinks, FoundFile, Met, Reach, Rules, Walked, reason, walk, would_meet,
+};
 use proptest::prelude::*;
 
 use crate::tree::Tree;
 
 struct Seen {
-    files: Vec<Found>,
+    files: Vec<FoundFile>,
     skipped: Vec<(PathBuf, &'static str)>,
     failed: Vec<PathBuf>,
     walked: Walked,
@@ -52,7 +54,7 @@ fn names(tree: &Tree, rules: &Rules) -> Vec<String> {
     relative(tree, &seen.files)
 }
 
-fn relative(tree: &Tree, files: &[Found]) -> Vec<String> {
+fn relative(tree: &Tree, files: &[FoundFile]) -> Vec<String> {
     files
         .iter()
         .map(|found| {

@@ -6,7 +6,7 @@ use loci_recall::{date_of, start_of, today};
 
 /// A date that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct ParsedDate {
     /// As a fact keeps it: a year, month or day as written, or a moment.
     pub(super) written: String,
     /// What it spans.
@@ -15,7 +15,7 @@ pub(super) struct Given {
 
 /// Reads a date: a year, month, day or moment, or words such as `yesterday`, which are kept as
 /// their first day.
-pub(super) fn read(what: &str, text: &str) -> Result<Given> {
+pub(super) fn read(what: &str, text: &str) -> Result<ParsedDate> {
     let text = text.trim();
     let read = match text {
         "now" => Some(now()),
@@ -33,9 +33,9 @@ pub(super) fn read(what: &str, text: &str) -> Result<Given> {
 }
 
 /// The moment, to the second.
-pub(super) fn now() -> Given {
+pub(super) fn now() -> ParsedDate {
     let moment = now_ms() / 1000 * 1000;
-    Given {
+    ParsedDate {
         written: date_of(moment),
         span: DateSpan {
             first: moment,
@@ -62,11 +62,11 @@ pub(super) fn check_order(fact: &Fact, until: DateSpan) -> Result<()> {
 }
 
 /// A year, month, day or moment.
-fn kept(text: &str) -> Option<Given> {
+fn kept(text: &str) -> Option<ParsedDate> {
     let span = DateSpan::parse(text)?;
     let bytes = text.as_bytes();
     let is_plain = matches!(bytes.get(4), None | Some(b'-')) && !text.contains(' ');
-    Some(Given {
+    Some(ParsedDate {
         written: if is_plain {
             text.to_owned()
         } else {
@@ -77,14 +77,14 @@ fn kept(text: &str) -> Option<Given> {
 }
 
 /// Words that mean some days.
-fn named(text: &str) -> Option<Given> {
+fn named(text: &str) -> Option<ParsedDate> {
     let find = |text: &str| {
         let when = loci_text::when::find(text, today())?;
         (when.phrase.len() == text.len()).then_some(when)
     };
     let when = find(text).or_else(|| find(&format!("last {text}")))?;
     let (first, end) = (start_of(when.from)?, start_of(when.until)?);
-    Some(Given {
+    Some(ParsedDate {
         written: date_of(first).split('T').next()?.to_owned(),
         span: DateSpan {
             first,

@@ -17,7 +17,7 @@ impl Matching {
     pub(super) fn find(
         relations: &dyn Relations,
         selector: &Selector,
-        date: &dates::Given,
+        date: &dates::ParsedDate,
     ) -> Result<Self> {
         let now = now_ms();
         let as_of = match &selector.as_of {
@@ -41,7 +41,7 @@ impl Matching {
     }
 
     /// Refuses an end before the beginning, where that is all there is.
-    pub(super) fn refuse_later(&self, date: &dates::Given) -> Result<()> {
+    pub(super) fn refuse_later(&self, date: &dates::ParsedDate) -> Result<()> {
         match &self.later {
             Some(later) if self.open.is_empty() => dates::check_order(
                 &Fact {

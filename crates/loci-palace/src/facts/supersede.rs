@@ -68,7 +68,7 @@ pub(super) fn supersede(
 fn successor(
     old: &Fact,
     new: &Fact,
-    date: &dates::Given,
+    date: &dates::ParsedDate,
     (policy, masked): (Policy, &mut Tally),
 ) -> Result<Fact> {
     let or_old = |new: &str, old: &str| {

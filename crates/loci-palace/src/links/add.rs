@@ -4,7 +4,7 @@ use loci_core::{Link, Metadata, Related, Result, validate_links};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::LinkPlace;
 use crate::detail::Detail;
 use crate::palace::Palace;
 use crate::secrets::{Tally, mask_link};
@@ -13,9 +13,9 @@ use crate::secrets::{Tally, mask_link};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Where it starts.
-    pub from: Place,
+    pub from: LinkPlace,
     /// Where it leads.
-    pub to: Place,
+    pub to: LinkPlace,
     /// What the one is to the other; may be empty.
     #[serde(default)]
     pub label: String,

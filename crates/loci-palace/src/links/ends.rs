@@ -4,7 +4,7 @@ use loci_core::{
     Advice, Error, Filter, Get, Include, LinkEnd, Result, Selection, quoted, quoted_list,
 };
 
-use super::Place;
+use super::LinkPlace;
 use crate::palace::Palace;
 
 /// Names that an error lists.
@@ -12,10 +12,10 @@ const LISTED: usize = 5;
 
 impl Palace {
     /// The end that a request means.
-    pub(super) fn end_of(&self, place: &Place) -> Result<LinkEnd> {
+    pub(super) fn end_of(&self, place: &LinkPlace) -> Result<LinkEnd> {
         let (collection, name) = match place {
-            Place::End(end) => return Ok(end.clone()),
-            Place::Name { collection, name } => (collection, name),
+            LinkPlace::End(end) => return Ok(end.clone()),
+            LinkPlace::Name { collection, name } => (collection, name),
         };
         if !name.is_empty()
             && let Some(kept) = self.kept(collection)?

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::taxonomy::drawers_at;
-use super::{PAGE, Place, Taxonomy};
+use super::{LinkPlace, PAGE, Taxonomy};
 use crate::palace::Palace;
 
 /// Hops and places at most, whatever is asked for.
@@ -21,7 +21,7 @@ const PLACES: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Where it starts.
-    pub place: Place,
+    pub place: LinkPlace,
     /// Hops at most; ten in any case.
     pub max_hops: usize,
     /// Places at most; 0 means 100.

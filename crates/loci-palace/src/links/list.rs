@@ -4,7 +4,7 @@ use loci_core::{Link, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::LinkPlace;
 use crate::detail::{Flag, flags_of};
 use crate::palace::Palace;
 
@@ -13,7 +13,7 @@ use crate::palace::Palace;
 #[serde(default)]
 pub struct Request {
     /// Links that start or end here; all if absent.
-    pub place: Option<Place>,
+    pub place: Option<LinkPlace>,
     /// At most so many.
     pub limit: usize,
     /// Leave out so many first.

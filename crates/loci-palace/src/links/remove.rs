@@ -4,7 +4,7 @@ use loci_core::{Link, Metadata, Result, validate_links};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::LinkPlace;
 use crate::detail::Detail;
 use crate::palace::Palace;
 
@@ -12,9 +12,9 @@ use crate::palace::Palace;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Where it starts.
-    pub from: Place,
+    pub from: LinkPlace,
     /// Where it leads.
-    pub to: Place,
+    pub to: LinkPlace,
     /// Its label.
     #[serde(default)]
     pub label: String,

@@ -4,7 +4,7 @@ use loci_core::{DrawerRef, Error, Result, Warning};
 use loci_foreign::{ForeignCollection, ForeignRecord, Readout};
 
 use super::intake::Intake;
-use super::report::{Answer, Phase, RescuedCollection, Step};
+use super::report::{Answer, ImportProgress, ImportedCollection, Phase};
 use super::target::Target;
 use super::{Rescue, stream};
 
@@ -20,7 +20,7 @@ impl<'a> Drawers<'a> {
         Self { rescue, at, report }
     }
 
-    pub(super) fn run(mut self, progress: &mut dyn FnMut(Step<'_>)) -> Result<()> {
+    pub(super) fn run(mut self, progress: &mut dyn FnMut(ImportProgress<'_>)) -> Result<()> {
         let Some(from) = self.rescue.source.collections().get(self.at) else {
             return Ok(());
         };
@@ -41,7 +41,7 @@ impl<'a> Drawers<'a> {
                     for record in records {
                         intake.take(record, report)?;
                     }
-                    progress(Step {
+                    progress(ImportProgress {
                         phase: Phase::Records,
                         collection: &from.name,
                         done: intake.report.records,
@@ -81,7 +81,7 @@ impl<'a> Drawers<'a> {
         from: &ForeignCollection,
         intake: Intake<'_>,
         readout: Readout,
-        progress: &mut dyn FnMut(Step<'_>),
+        progress: &mut dyn FnMut(ImportProgress<'_>),
     ) -> Result<()> {
         let Intake {
             mut report,
@@ -111,7 +111,7 @@ impl<'a> Drawers<'a> {
         report.digest_source = proof.source_digest();
         if let (Some(collection), false) = (&target.plain, self.rescue.options.dry_run) {
             proof.compare(collection.as_ref(), &mut report, &mut |done, total| {
-                progress(Step {
+                progress(ImportProgress {
                     phase: Phase::Proof,
                     collection: &from.name,
                     done,
@@ -124,7 +124,7 @@ impl<'a> Drawers<'a> {
         Ok(())
     }
 
-    fn say(&mut self, collection: &RescuedCollection, warnings: Vec<Warning>) {
+    fn say(&mut self, collection: &ImportedCollection, warnings: Vec<Warning>) {
         for warning in warnings {
             // What concerns only texts without a vector need not be said when there are none.
             let idle = collection.stand_in + collection.without_vector == 0;
@@ -186,10 +186,10 @@ fn open<'a>(
         from.dimension.or(seen),
         rescue.options.dry_run,
     )?;
-    let report = RescuedCollection {
+    let report = ImportedCollection {
         name: from.name.clone(),
         target: name,
-        ..RescuedCollection::default()
+        ..ImportedCollection::default()
     };
     Ok(Intake::new(rescue.palace, rescue.options, target, report))
 }

@@ -11,7 +11,7 @@ use loci_foreign::{ForeignRecord, VectorOrigin};
 
 use super::fitting::{columns_of, pieces_of, refused_keys};
 use super::proof::{Proof, hash, hash_of};
-use super::report::{Answer, LISTED, RescuedCollection, count, origin_name};
+use super::report::{Answer, ImportedCollection, LISTED, count, origin_name};
 use super::target::{Makes, Target};
 use super::twins::{Places, tell_apart};
 use super::{Request, is_of_record};
@@ -25,7 +25,7 @@ pub(super) struct Intake<'a> {
     palace: &'a Palace,
     options: &'a Request,
     pub(super) target: Target,
-    pub(super) report: RescuedCollection,
+    pub(super) report: ImportedCollection,
     pub(super) proof: Proof,
     /// What a dry run would have written.
     places: Places,
@@ -44,7 +44,7 @@ impl<'a> Intake<'a> {
         palace: &'a Palace,
         options: &'a Request,
         target: Target,
-        report: RescuedCollection,
+        report: ImportedCollection,
     ) -> Self {
         Self {
             palace,

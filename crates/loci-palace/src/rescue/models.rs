@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_chroma::{Models, RepairOptions};
-use loci_core::{Advice, Embedder, Error, Kinship, Result};
+use loci_core::{Advice, Compatibility, Embedder, Error, Result};
 use loci_foreign::{ForeignCollection, Kind};
 
 use super::maker::maker_of;
@@ -58,7 +58,7 @@ impl Palace {
             ))
         })?;
         model
-            .filter(|model| model.kinship(&maker) == Kinship::Same)
+            .filter(|model| model.compatibility(&maker) == Compatibility::Same)
             .ok_or_else(|| unavailable(format!("its model is `{maker}`, and that is not at hand")))
     }
 }

@@ -6,7 +6,7 @@ use loci_core::{Collection, Get, Include, Metadata, Result, Selection};
 use loci_foreign::ForeignRecord;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::report::{RescuedCollection, count};
+use super::report::{ImportedCollection, count};
 use super::twins::as_it_was;
 
 /// Drawers that are read back at a time.
@@ -85,7 +85,7 @@ impl Proof {
     pub(super) fn compare(
         mut self,
         collection: &dyn Collection,
-        report: &mut RescuedCollection,
+        report: &mut ImportedCollection,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<()> {
         // Sorted by id, a page is looked up by halving and a second record of one id stands beside the first.

@@ -3,7 +3,7 @@
 use loci_core::{Fact, Link, LinkEnd, Related, Relations, Result, Warning};
 use loci_foreign::{Readout, Take};
 
-use super::report::{Answer, Phase, RelationsReport, Step};
+use super::report::{Answer, ImportProgress, Phase, RelationsReport};
 use super::{Rescue, is_of_record, stream};
 use crate::secrets::{Tally, mask_fact, mask_link, merge};
 
@@ -11,7 +11,7 @@ impl Rescue<'_> {
     pub(super) fn bring_relations(
         &self,
         report: &mut Answer,
-        progress: &mut dyn FnMut(Step<'_>),
+        progress: &mut dyn FnMut(ImportProgress<'_>),
     ) -> Result<()> {
         let kept = self.palace.relations()?;
         let keeper = kept.as_deref();
@@ -156,13 +156,13 @@ impl<T> Kind<'_, T> {
         &mut self,
         read: impl FnOnce(Take<'_, T>) -> Result<Readout>,
         report: &mut Answer,
-        progress: &mut dyn FnMut(Step<'_>),
+        progress: &mut dyn FnMut(ImportProgress<'_>),
     ) -> Result<RelationsReport> {
         let mut counts = RelationsReport::default();
         let (readout, failed) = stream(read, |batch: Vec<T>| {
             counts.read += batch.len() as u64;
             self.write(&batch, &mut counts, report)?;
-            progress(Step {
+            progress(ImportProgress {
                 phase: self.phase,
                 collection: "",
                 done: counts.read,

@@ -73,7 +73,7 @@ pub enum Phase {
 
 /// How far an import is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step<'a> {
+pub struct ImportProgress<'a> {
     /// What it is doing.
     pub phase: Phase,
     /// The collection there; empty for facts and links.
@@ -98,7 +98,7 @@ pub struct Answer {
     /// What is wrong with the source, counted.
     pub findings: FindingCounts,
     /// Each collection.
-    pub collections: Vec<RescuedCollection>,
+    pub collections: Vec<ImportedCollection>,
     /// Facts.
     pub facts: RelationsReport,
     /// Links.
@@ -132,7 +132,7 @@ pub struct FindingCounts {
 
 /// What became of one collection. `added + updated + known + forgotten + failed` is `records`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RescuedCollection {
+pub struct ImportedCollection {
     /// Its name there.
     pub name: String,
     /// Its name here.

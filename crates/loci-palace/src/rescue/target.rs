@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Collection, CollectionOptions, EmbedderIdentity, ErrorKind, Kinship, Result, Warning,
+    Collection, CollectionOptions, Compatibility, EmbedderIdentity, ErrorKind, Result, Warning,
 };
 use loci_foreign::{ForeignCollection, Kind};
 
@@ -126,10 +126,10 @@ impl Target {
         let Some(embedder) = resolved.embedder else {
             return Ok(());
         };
-        self.makes = match pinned.map(|pinned| embedder.kinship(pinned)) {
-            None | Some(Kinship::Same) => Makes::Own,
-            Some(Kinship::Compatible) => Makes::StandIn,
-            Some(Kinship::Foreign) => return Ok(()),
+        self.makes = match pinned.map(|pinned| embedder.compatibility(pinned)) {
+            None | Some(Compatibility::Same) => Makes::Own,
+            Some(Compatibility::Compatible) => Makes::StandIn,
+            Some(Compatibility::Foreign) => return Ok(()),
         };
         if self.plain.is_some() {
             let options = CollectionOptions {

@@ -112,7 +112,7 @@ fn a_link_to_what_is_not_there_is_refused_with_what_is() {
 #[test]
 fn a_name_is_the_drawer_of_that_id_before_it_is_a_room() {
     let (_directory, palace) = palace(&[("w/r", "w", "r"), ("b", "other", "r")]);
-    let named = |name: &str| links::Place::Name {
+    let named = |name: &str| links::LinkPlace::Name {
         collection: "drawers".into(),
         name: name.into(),
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use loci_mine::place::Place;
+use loci_mine::place::Placement;
 use loci_mine::{Description, Intake, Item, Listed, Read, Section, Since, Source, hash_of};
 use std::sync::atomic::AtomicBool;
 
@@ -494,7 +494,7 @@ impl Source for Letters {
             self.letters.lock().unwrap()[item.name.strip_prefix("letter:").unwrap()].clone();
         let hash = hash_of(pieces.concat().as_bytes());
         let before = intake.before(&item.name)?;
-        let wanted = Place {
+        let wanted = Placement {
             wing: "ada".into(),
             room: "letters".into(),
         };

@@ -28,7 +28,7 @@ struct Scope {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum Operation {
     Add(Vec<Record>),
     Upsert(Vec<Record>),
     Update(Vec<Record>),
@@ -94,7 +94,7 @@ fn scope() -> impl Strategy<Value = Scope> {
         })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = Operation> {
     let records = |most: usize| {
         prop::collection::vec(record(), 1..most).prop_map(|mut records| {
             records.sort_by_key(|record| record.0);
@@ -107,21 +107,21 @@ fn step() -> impl Strategy<Value = Step> {
     let vector = prop::collection::vec(-3_i8..4, 4)
         .prop_map(|numbers| numbers.into_iter().map(f32::from).collect::<Vec<f32>>());
     prop_oneof![
-        4 => records(6).prop_map(Step::Add),
-        4 => records(4).prop_map(Step::Upsert),
-        4 => records(3).prop_map(Step::Update),
-        2 => scope().prop_map(Step::Delete),
-        5 => (vector, 1_usize..8, scope()).prop_map(|(v, k, s)| Step::Query(v, k, s)),
-        3 => (0_usize..3, prop::option::of(0_usize..6), scope()).prop_map(|(o, l, s)| Step::Get(o, l, s)),
-        2 => (0_usize..6, scope()).prop_map(|(l, s)| Step::Recent(l, s)),
-        2 => (words, scope()).prop_map(|(w, s)| Step::Words(w.into(), s)),
-        2 => (prop::sample::select(&["wing", "n", "tags", "o'dd.key"][..]), scope()).prop_map(|(k, s)| Step::Facets(k.into(), s)),
-        2 => (0_usize..40, 1_usize..30).prop_map(|(back, limit)| Step::Changes(back, limit)),
-        1 => Just(Step::Reopen),
-        1 => Just(Step::Second),
-        2 => Just(Step::Reindex),
-        1 => Just(Step::LoseIndex),
-        1 => Just(Step::Compact),
+        4 => records(6).prop_map(Operation::Add),
+        4 => records(4).prop_map(Operation::Upsert),
+        4 => records(3).prop_map(Operation::Update),
+        2 => scope().prop_map(Operation::Delete),
+        5 => (vector, 1_usize..8, scope()).prop_map(|(v, k, s)| Operation::Query(v, k, s)),
+        3 => (0_usize..3, prop::option::of(0_usize..6), scope()).prop_map(|(o, l, s)| Operation::Get(o, l, s)),
+        2 => (0_usize..6, scope()).prop_map(|(l, s)| Operation::Recent(l, s)),
+        2 => (words, scope()).prop_map(|(w, s)| Operation::Words(w.into(), s)),
+        2 => (prop::sample::select(&["wing", "n", "tags", "o'dd.key"][..]), scope()).prop_map(|(k, s)| Operation::Facets(k.into(), s)),
+        2 => (0_usize..40, 1_usize..30).prop_map(|(back, limit)| Operation::Changes(back, limit)),
+        1 => Just(Operation::Reopen),
+        1 => Just(Operation::Second),
+        2 => Just(Operation::Reindex),
+        1 => Just(Operation::LoseIndex),
+        1 => Just(Operation::Compact),
     ]
 }
 
@@ -193,24 +193,24 @@ impl World {
         }
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Operation) {
         let (reference, sqlite) = (
             Arc::clone(&self.reference),
             Arc::clone(&self.instances[self.current]),
         );
         match step {
-            Step::Add(records) => {
+            Operation::Add(records) => {
                 self.write(reference.add(&batch(records)), sqlite.add(&batch(records)));
             }
-            Step::Upsert(records) => self.write(
+            Operation::Upsert(records) => self.write(
                 reference.upsert(&batch(records)),
                 sqlite.upsert(&batch(records)),
             ),
-            Step::Update(records) => self.write(
+            Operation::Update(records) => self.write(
                 reference.update(&batch(records)),
                 sqlite.update(&batch(records)),
             ),
-            Step::Delete(scope) => {
+            Operation::Delete(scope) => {
                 let selection = selection(scope);
                 match (reference.delete(&selection), sqlite.delete(&selection)) {
                     (Ok(a), Ok(b)) => {
@@ -220,8 +220,8 @@ impl World {
                     (a, b) => assert_eq!(a.unwrap_err().kind(), b.unwrap_err().kind()),
                 }
             }
-            Step::Query(vector, k, scope) => self.query(vector, *k, scope),
-            Step::Get(offset, limit, scope) => {
+            Operation::Query(vector, k, scope) => self.query(vector, *k, scope),
+            Operation::Get(offset, limit, scope) => {
                 let get = Get {
                     selection: selection(scope),
                     limit: *limit,
@@ -233,7 +233,7 @@ impl World {
                 };
                 assert_eq!(sqlite.get(&get).unwrap(), reference.get(&get).unwrap());
             }
-            Step::Recent(limit, scope) => {
+            Operation::Recent(limit, scope) => {
                 let selection = selection(scope);
                 assert_eq!(
                     sqlite.get_recent(*limit, &selection, Include::GET).unwrap(),
@@ -242,7 +242,7 @@ impl World {
                         .unwrap()
                 );
             }
-            Step::Words(words, scope) => {
+            Operation::Words(words, scope) => {
                 let find = |collection: &dyn Collection| {
                     let found =
                         loci_palace::search_words(collection, words, 100, &selection(scope))
@@ -253,26 +253,26 @@ impl World {
                 };
                 assert_eq!(find(sqlite.as_ref()), find(reference.as_ref()));
             }
-            Step::Facets(key, scope) => {
+            Operation::Facets(key, scope) => {
                 facets(reference.as_ref(), sqlite.as_ref(), key, &selection(scope));
             }
-            Step::Changes(back, limit) => self.changes(*back, *limit),
-            Step::Reopen => self.open(self.current),
-            Step::Second => {
+            Operation::Changes(back, limit) => self.changes(*back, *limit),
+            Operation::Reopen => self.open(self.current),
+            Operation::Second => {
                 if self.instances.len() < 2 {
                     self.open(1);
                 }
                 self.current = 1 - self.current;
             }
-            Step::Reindex => {
+            Operation::Reindex => {
                 sqlite.run_maintenance(MaintenanceKind::Reindex).unwrap();
             }
-            Step::LoseIndex => {
+            Operation::LoseIndex => {
                 for file in snapshots(&self.path) {
                     std::fs::remove_file(file).unwrap();
                 }
             }
-            Step::Compact => {
+            Operation::Compact => {
                 sqlite.run_maintenance(MaintenanceKind::Compact).unwrap();
             }
         }

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 
 use loci_palace::{
     Batch, Collection, Diagnosis, EmbedderIdentity, Error, Fact, FactQuery, ForeignFinding,
-    ForeignRecord, Get, Include, Link, LinkEnd, LostRecord, MINILM_NAME, MetaValue, Metadata,
-    Metric, OnConflict, Palace, Readout, RescueOptions, RescueReport, RescuedCollection, Selection,
-    Severity, VectorOrigin, search,
+    ForeignRecord, Get, ImportedCollection, Include, Link, LinkEnd, LostRecord, MINILM_NAME,
+    MetaValue, Metadata, Metric, OnConflict, Palace, Readout, RescueOptions, RescueReport,
+    Selection, Severity, VectorOrigin, search,
 };
 use serde_json::json;
 
@@ -93,11 +93,11 @@ fn codes(report: &RescueReport) -> Vec<&str> {
 }
 
 /// Added, known, updated, failed.
-fn counts(of: &RescuedCollection) -> [u64; 4] {
+fn counts(of: &ImportedCollection) -> [u64; 4] {
     [of.added, of.known, of.updated, of.failed]
 }
 
-fn first(report: &RescueReport) -> &RescuedCollection {
+fn first(report: &RescueReport) -> &ImportedCollection {
     &report.collections[0]
 }
 
@@ -709,7 +709,7 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
     let foreseen = scene.import_with(&source, &dry);
     assert_eq!(scene.palace.collections().unwrap(), []);
     let report = scene.import(&source);
-    let of = |report: &RescueReport| RescuedCollection {
+    let of = |report: &RescueReport| ImportedCollection {
         digest_palace: None,
         verified: None,
         ..first(report).clone()
@@ -762,7 +762,7 @@ fn steps_tell_how_far_it_is() {
     let mut source = Foreign::mempalace(450);
     source.collections[0].records = 450;
     let mut steps = Vec::new();
-    let mut note = |step: loci_palace::RescueStep<'_>| {
+    let mut note = |step: loci_palace::ImportProgress<'_>| {
         steps.push((format!("{:?}", step.phase), step.done, step.total));
     };
     scene

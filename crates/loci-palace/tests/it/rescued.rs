@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use loci_palace::{
-    ForeignKind as Kind, Get, Include, Palace, Query, RescueOptions, RescueReport,
-    RescuedCollection, Selection, open_foreign, search,
+    ForeignKind as Kind, Get, ImportedCollection, Include, Palace, Query, RescueOptions,
+    RescueReport, Selection, open_foreign, search,
 };
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ impl Imported {
     }
 
     /// What became of a collection.
-    fn of(&self, name: &str) -> &RescuedCollection {
+    fn of(&self, name: &str) -> &ImportedCollection {
         let mut collections = self.report.collections.iter();
         collections.find(|of| of.name == name).unwrap()
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use loci_palace::{
-    Batch, Collection, CollectionOptions, Embedder, EmbedderIdentity, Error, Fact, Filter, Get,
-    Include, Kinship, Link, LinkEnd, MaintenanceKind, Metadata, MetadataPatch, Meter, MineOptions,
-    Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree, mine, search, undo,
+    Batch, Collection, CollectionOptions, Compatibility, Embedder, EmbedderIdentity, Error, Fact,
+    Filter, Get, Include, Link, LinkEnd, MaintenanceKind, Metadata, MetadataPatch, Meter,
+    MineOptions, Palace, Period, Query, Reading, RepairOptions, Result, Selection, Tree, mine,
+    search, undo,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -433,11 +434,11 @@ impl Embedder for Fake {
         Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 
-    fn kinship(&self, other: &EmbedderIdentity) -> Kinship {
+    fn compatibility(&self, other: &EmbedderIdentity) -> Compatibility {
         if self.0 == *other {
-            Kinship::Same
+            Compatibility::Same
         } else {
-            Kinship::Foreign
+            Compatibility::Foreign
         }
     }
 }

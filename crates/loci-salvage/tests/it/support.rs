@@ -19,13 +19,13 @@ pub(crate) struct Store {
 
 /// Where one row lives.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct RowPages {
     pub(crate) rowid: i64,
     pub(crate) leaf: u32,
     pub(crate) overflow: Vec<u32>,
 }
 
-impl Place {
+impl RowPages {
     pub(crate) fn touches(&self, lost: &dyn Fn(u32) -> bool) -> bool {
         lost(self.leaf) || self.overflow.iter().any(|&page| lost(page))
     }
@@ -116,7 +116,7 @@ impl Store {
     }
 
     /// From SQLite's own page statistics: leaves in key order, their cells, and each cell's chain.
-    pub(crate) fn places(&self, table: &str) -> Vec<Place> {
+    pub(crate) fn places(&self, table: &str) -> Vec<RowPages> {
         let stat = self.stat(table);
         let rowids: Vec<i64> = self
             .sql
@@ -132,7 +132,7 @@ impl Store {
             for cell in 0..*cells {
                 let prefix = format!("{path}{cell:03x}+");
                 let chain = stat.iter().filter(|(path, ..)| path.starts_with(&prefix));
-                places.push(Place {
+                places.push(RowPages {
                     rowid: rowids.next().unwrap(),
                     leaf: *leaf,
                     overflow: chain.map(|(_, page, ..)| *page).collect(),
@@ -216,7 +216,7 @@ pub(crate) fn page_range(page: u32, page_size: u32) -> Range<usize> {
 /// Asserts that the rows whose pages are all sound came back unchanged, whatever else did.
 pub(crate) fn assert_survivors(
     records: &[Record],
-    places: &[Place],
+    places: &[RowPages],
     rows: &Rows,
     lost: &dyn Fn(u32) -> bool,
 ) -> usize {

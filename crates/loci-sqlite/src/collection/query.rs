@@ -6,7 +6,7 @@
 use std::sync::PoisonError;
 
 use loci_core::{
-    EmbedderIdentity, Error, Kinship, MAX_RESULTS, Query, QueryInput, QueryResult, Warning,
+    Compatibility, EmbedderIdentity, Error, MAX_RESULTS, Query, QueryInput, QueryResult, Warning,
     validate_vector,
 };
 use loci_index::{QueryVector, SlotSet, TopK, VectorIndex};
@@ -202,7 +202,7 @@ fn vectors_of(
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let pinned = loci_core::Collection::embedder(collection)?;
     let vectors = match &pinned {
-        Some(pinned) if embedder.kinship(pinned) == Kinship::Foreign => {
+        Some(pinned) if embedder.compatibility(pinned) == Compatibility::Foreign => {
             return Err(Error::EmbedderMismatch {
                 collection: collection.name.clone(),
                 pinned: pinned.to_string(),

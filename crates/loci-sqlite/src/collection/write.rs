@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use loci_core::{
-    Batch, DrawerRef, Embedder, EmbedderIdentity, Error, History, Kinship, LinkEnd, Metadata,
+    Batch, Compatibility, DrawerRef, Embedder, EmbedderIdentity, Error, History, LinkEnd, Metadata,
     Outcome, Related, WriteResult,
 };
 use rusqlite::{Connection, params};
@@ -247,12 +247,12 @@ fn apply(
     if let Some(dimension) = batch.dimension() {
         row.check_dimension(dimension)?;
     }
-    let kinship = collection.kinship(&row);
+    let compatibility = collection.compatibility(&row);
     let identity = collection.embedder.as_ref().map(|given| given.identity());
     if let (Some(vector), Some(identity)) = (embedded.values().next(), &identity) {
-        match kinship {
-            Kinship::Foreign => return Err(mismatch(&row, identity).into()),
-            Kinship::Same => {
+        match compatibility {
+            Compatibility::Foreign => return Err(mismatch(&row, identity).into()),
+            Compatibility::Same => {
                 row.check_dimension(vector.len())?;
                 // In a collection without a dimension the caller's vectors set it.
                 if let Some(given) = batch.dimension().filter(|given| *given != vector.len()) {
@@ -264,10 +264,12 @@ fn apply(
                     .into());
                 }
             }
-            Kinship::Compatible => {}
+            Compatibility::Compatible => {}
         }
     }
-    let apart = identity.as_ref().filter(|_| kinship == Kinship::Compatible);
+    let apart = identity
+        .as_ref()
+        .filter(|_| compatibility == Compatibility::Compatible);
     let mut writer = Writer::new(db, head.seq, row);
     let mut outcomes = Vec::with_capacity(batch.len());
     for (at, id) in batch.ids.iter().enumerate() {

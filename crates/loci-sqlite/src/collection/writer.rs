@@ -413,7 +413,7 @@ impl<'a> Writer<'a> {
 fn damaged(id: &str) -> Fault {
     Error::Corrupt {
         what: format!("drawer `{id}`"),
-        path: crate::store::place::DATABASE.into(),
+        path: crate::store::palace_files::DATABASE.into(),
         detail: "its checksum does not match".into(),
     }
     .into()

@@ -10,13 +10,13 @@ use loci_index::{BuildSpec, Builder, Identity};
 use rusqlite::params;
 
 use super::registry;
-use crate::care::working_copy;
 use crate::collection::meta::CollectionRow;
 use crate::collection::record::vector_from_bytes;
 use crate::fault::Attempt;
+use crate::maintenance::working_copy;
 use crate::store::connection::Db;
 use crate::store::lock::FileLock;
-use crate::store::place::{Place, ensure_private_directory};
+use crate::store::palace_files::{PalaceFiles, ensure_private_directory};
 use crate::store::{Head, Store};
 
 /// Rows read per transaction while building, so that checkpoints are never held up for long.
@@ -143,7 +143,7 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
 }
 
 /// Makes the index directory. Something else in its place is set aside; the caller holds `index.lock`.
-pub(crate) fn ensure_directory(place: &Place) -> Result<()> {
+pub(crate) fn ensure_directory(place: &PalaceFiles) -> Result<()> {
     let directory = place.index_directory();
     let usable = std::fs::metadata(&directory).is_ok_and(|metadata| metadata.is_dir());
     if !usable && std::fs::symlink_metadata(&directory).is_ok() {

@@ -18,7 +18,7 @@ use crate::collection::record::vector_from_bytes;
 use crate::fault::Attempt;
 use crate::store::Head;
 use crate::store::connection::Db;
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 
 /// Memory for vectors that the snapshot does not cover; a longer tail is read from the truth.
 const TAIL_BYTES: usize = 32 << 20;
@@ -115,7 +115,7 @@ impl Live {
     pub(crate) fn advance(
         &mut self,
         db: &Db,
-        place: &Place,
+        place: &PalaceFiles,
         head: &Head,
         collection: &CollectionRow,
         findings: &mut Findings,
@@ -163,7 +163,7 @@ fn is_usable(registration: &Registration, head: &Head, findings: &mut Findings) 
 
 impl View {
     fn open(
-        place: &Place,
+        place: &PalaceFiles,
         head: &Head,
         collection: &CollectionRow,
         registered: Option<Registration>,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use loci_core::ledger::matching::{PieceKey, inverse, match_pieces, patch_to};
 use loci_core::{
-    Counts, Filed, Kinship, LEFTOVERS, MetadataPatch, Outcome, Piece, Result, SourceChange,
+    Compatibility, Counts, Filed, LEFTOVERS, MetadataPatch, Outcome, Piece, Result, SourceChange,
     SourceRecord,
 };
 use rusqlite::{Connection, params};
@@ -56,34 +56,36 @@ pub(super) fn file(
             let head = Head::read(&db.sql)?;
             let row = collection.require(&db.sql, &head)?;
             let identity = collection.embedder.as_ref().map(|given| given.identity());
-            let kinship = collection.kinship(&row);
+            let compatibility = collection.compatibility(&row);
             if let (Some(vector), Some(identity)) = (vectors.values().next(), &identity) {
-                match kinship {
-                    Kinship::Foreign => return Err(mismatch(&row, identity).into()),
-                    Kinship::Same => row.check_dimension(vector.len())?,
-                    Kinship::Compatible => {}
+                match compatibility {
+                    Compatibility::Foreign => return Err(mismatch(&row, identity).into()),
+                    Compatibility::Same => row.check_dimension(vector.len())?,
+                    Compatibility::Compatible => {}
                 }
             }
             let forget_key = forgotten::key_if_any(&db.sql, row.id)?;
             runs::require_running(&db.sql, row.id, run)?;
-            let mut desk = Desk {
+            let mut tx = FilingTx {
                 db: &db.sql,
                 writer: Writer::new(&db.sql, head.seq, row),
                 run,
                 step: 0,
                 vectors: &vectors,
-                apart: identity.as_ref().filter(|_| kinship == Kinship::Compatible),
+                apart: identity
+                    .as_ref()
+                    .filter(|_| compatibility == Compatibility::Compatible),
                 has_embedder: identity.is_some(),
                 forget_key,
             };
             let mut filed = Vec::with_capacity(filings.len());
             for filing in &filings {
-                filed.push(desk.file(filing)?);
+                filed.push(tx.file(filing)?);
             }
             let used = identity
                 .as_ref()
-                .filter(|_| kinship == Kinship::Same && !vectors.is_empty());
-            desk.writer.finish(used)?;
+                .filter(|_| compatibility == Compatibility::Same && !vectors.is_empty());
+            tx.writer.finish(used)?;
             Ok(filed)
         });
         match result? {
@@ -112,7 +114,7 @@ pub(super) fn file(
 }
 
 /// One transaction of filing.
-struct Desk<'a> {
+struct FilingTx<'a> {
     db: &'a Connection,
     writer: Writer<'a>,
     run: u64,
@@ -125,7 +127,7 @@ struct Desk<'a> {
     forget_key: Option<[u8; 32]>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> FilingTx<'a> {
     fn file(&mut self, filing: &Filing<'_>) -> Attempt<Filed> {
         let change = filing.change;
         let collection = self.writer.collection();

@@ -6,7 +6,7 @@ mod record;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loci_core::ledger::forgotten::{Place, record_of, source_hash, text_hash};
+use loci_core::ledger::forgotten::{TextPosition, record_of, source_hash, text_hash};
 use loci_core::{Machine, MetaValue, Metadata, Result, TextPlace};
 use rusqlite::{Connection, params};
 
@@ -193,7 +193,7 @@ fn write(
     key: &[u8; 32],
     collection: i64,
     text: &str,
-    place: Place,
+    place: TextPosition,
 ) -> Attempt<()> {
     match record_of(key, text, place) {
         Some(record) => insert(db, collection, &record),
@@ -206,7 +206,7 @@ pub(crate) fn place_of_copy(
     db: &Connection,
     origin: i64,
     metadata: Option<&Metadata>,
-) -> Attempt<Place> {
+) -> Attempt<TextPosition> {
     let nothing = Metadata::default();
     place_in(db, &key(db)?, origin, metadata.unwrap_or(&nothing))
 }

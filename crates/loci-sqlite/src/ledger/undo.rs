@@ -11,7 +11,8 @@ use loci_core::ledger::undoing::{
     way_back,
 };
 use loci_core::{
-    Kinship, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState, SourceRecord, Undone,
+    Compatibility, LEFTOVERS, Metadata, MetadataPatch, Outcome, Result, RunState, SourceRecord,
+    Undone,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -31,7 +32,7 @@ use crate::store::Head;
 const SLICE: u64 = 64;
 
 /// One recorded step of a run.
-struct Step {
+struct RunStep {
     id: i64,
     source: i64,
     rows: (i64, i64),
@@ -197,15 +198,17 @@ fn undo_last_steps(
             refuse_if_impossible(&db.sql, run)?;
         }
         let identity = collection.embedder.as_ref().map(|given| given.identity());
-        let kinship = collection.kinship(&row);
-        let mut desk = Desk {
+        let compatibility = collection.compatibility(&row);
+        let mut tx = UndoTx {
             forgotten: None,
             ranges: None,
             db: &db.sql,
             writer: Writer::new(&db.sql, head.seq, row),
             vectors: &vectors,
-            own: kinship == Kinship::Same,
-            apart: identity.as_ref().filter(|_| kinship == Kinship::Compatible),
+            own: compatibility == Compatibility::Same,
+            apart: identity
+                .as_ref()
+                .filter(|_| compatibility == Compatibility::Compatible),
             done: Undone::default(),
         };
         let mut more = true;
@@ -214,7 +217,7 @@ fn undo_last_steps(
             let additions = last_additions(&db.sql, run, SLICE - slice)?;
             if !additions.is_empty() {
                 slice += additions.iter().map(|step| step.size(&[])).sum::<u64>();
-                desk.undo_additions(&additions)?;
+                tx.undo_additions(&additions)?;
                 continue;
             }
             let Some(step) = last_step(&db.sql, run)? else {
@@ -231,13 +234,13 @@ fn undo_last_steps(
                 break;
             }
             slice += step.size(&kept);
-            desk.undo(step, kept)?;
+            tx.undo(step, kept)?;
         }
         let used = identity
             .as_ref()
-            .filter(|_| kinship == Kinship::Same && !vectors.is_empty());
-        let done = desk.done;
-        let (seq, _) = desk.writer.finish(used)?;
+            .filter(|_| compatibility == Compatibility::Same && !vectors.is_empty());
+        let done = tx.done;
+        let (seq, _) = tx.writer.finish(used)?;
         Ok((done, more, Checked::read(&db.sql, seq)?))
     })?;
     *checked = Some(state);
@@ -260,7 +263,7 @@ fn vectors_of_last_steps(
         while slice < SLICE
             && let Some(columns) = rows.next()?
         {
-            let step = Step::read(columns)?;
+            let step = RunStep::read(columns)?;
             let kept = kept_by(&db.sql, step.id)?;
             slice += step.size(&kept);
             texts.extend(kept.into_iter().filter_map(|kept| kept.text));
@@ -279,7 +282,7 @@ fn vectors_of_last_steps(
 const STEPS_SQL: &str = "SELECT id, source, first_row, last_row, before FROM run_sources
      WHERE run = ?1 ORDER BY id DESC";
 
-impl Step {
+impl RunStep {
     fn read(columns: &Row<'_>) -> rusqlite::Result<Self> {
         let before: String = columns.get(4)?;
         Ok(Self {
@@ -298,27 +301,27 @@ impl Step {
     }
 }
 
-fn last_step(db: &Connection, run: u64) -> Attempt<Option<Step>> {
+fn last_step(db: &Connection, run: u64) -> Attempt<Option<RunStep>> {
     let mut statement = db.prepare_cached(STEPS_SQL)?;
     let mut rows = statement.query([run as i64])?;
     Ok(match rows.next()? {
-        Some(columns) => Some(Step::read(columns)?),
+        Some(columns) => Some(RunStep::read(columns)?),
         None => None,
     })
 }
 
 /// The last steps that only added drawers, each of another source, up to the one that reaches
 /// `limit` drawers. Empty if the last step has something to bring back.
-fn last_additions(db: &Connection, run: u64, limit: u64) -> Attempt<Vec<Step>> {
+fn last_additions(db: &Connection, run: u64, limit: u64) -> Attempt<Vec<RunStep>> {
     let mut statement = db.prepare_cached(STEPS_SQL)?;
     let mut rows = statement.query([run as i64])?;
     let mut keeps = db.prepare_cached("SELECT 1 FROM kept_drawers WHERE step = ?1 LIMIT 1")?;
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<RunStep> = Vec::new();
     let mut size = 0;
     while size < limit
         && let Some(columns) = rows.next()?
     {
-        let step = Step::read(columns)?;
+        let step = RunStep::read(columns)?;
         let again = steps.iter().any(|later| later.source == step.source);
         if again || keeps.exists([step.id])? {
             break;
@@ -354,11 +357,11 @@ fn kept_by(db: &Connection, step: i64) -> Attempt<Vec<Kept>> {
 }
 
 /// The ledger says again what it said. A row that went has its old number again: its drawers name it.
-fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) -> Attempt<()> {
-    let db = desk.db;
+fn put_back(tx: &UndoTx<'_>, source: i64, record: &SourceRecord, revision: u64) -> Attempt<()> {
+    let db = tx.db;
     let now = sources::by_id(db, source)?;
     if let Some(renamed) = now.as_ref().filter(|now| now.name != record.name) {
-        let collection = desk.writer.collection();
+        let collection = tx.writer.collection();
         let (from, to) = (&renamed.name, &record.name);
         forgotten::rename(db, collection, &record.machine, from, to)?;
     }
@@ -369,7 +372,7 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
              VALUES (?1, ?2, ?3, ?4, '', '', '', '', 0, 0, 0, 0, x'', '', '', 0, 0, ?5, ?6)",
             params![
                 source,
-                desk.writer.collection(),
+                tx.writer.collection(),
                 record.name,
                 record.section,
                 record.machine.id,
@@ -380,7 +383,7 @@ fn put_back(desk: &Desk<'_>, source: i64, record: &SourceRecord, revision: u64) 
     sources::put(db, source, record, revision)?;
     if let Some((leftovers, _)) = sources::find(
         db,
-        desk.writer.collection(),
+        tx.writer.collection(),
         &record.machine,
         &record.name,
         LEFTOVERS,
@@ -401,7 +404,7 @@ fn origin_of(db: &Connection, kept: &Kept) -> Attempt<Option<u64>> {
 }
 
 /// One transaction of an undo.
-struct Desk<'a> {
+struct UndoTx<'a> {
     /// What must not come back; loaded for the first drawer that comes back.
     forgotten: Option<Book>,
     /// Loaded for the first removed drawer that comes back.
@@ -415,9 +418,9 @@ struct Desk<'a> {
     done: Undone,
 }
 
-impl Desk<'_> {
+impl UndoTx<'_> {
     /// Undoes one step and removes its record.
-    fn undo(&mut self, mut step: Step, kept: Vec<Kept>) -> Attempt<()> {
+    fn undo(&mut self, mut step: RunStep, kept: Vec<Kept>) -> Attempt<()> {
         let added = self.added_by(&step)?;
         self.remove(&added)?;
         for mut kept in kept {
@@ -429,7 +432,7 @@ impl Desk<'_> {
 
     /// Undoes steps that only added drawers. The drawers of all of them go in ascending order: FTS5
     /// writes its pending postings out whenever a row is smaller than the one before.
-    fn undo_additions(&mut self, steps: &[Step]) -> Attempt<()> {
+    fn undo_additions(&mut self, steps: &[RunStep]) -> Attempt<()> {
         let mut added = Vec::new();
         for step in steps {
             added.extend(self.added_by(step)?);
@@ -440,7 +443,7 @@ impl Desk<'_> {
     }
 
     /// Puts the source of a step back and removes the record of the step.
-    fn finish(&mut self, step: &Step) -> Attempt<()> {
+    fn finish(&mut self, step: &RunStep) -> Attempt<()> {
         let revision = self.writer.draw();
         if let Some(now) = sources::by_id(self.db, step.source)? {
             let collection = self.writer.collection();
@@ -465,7 +468,7 @@ impl Desk<'_> {
     }
 
     /// Rows that a step added and that are left, each with the number of its source.
-    fn added_by(&self, step: &Step) -> Attempt<Vec<(i64, i64)>> {
+    fn added_by(&self, step: &RunStep) -> Attempt<Vec<(i64, i64)>> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, origin FROM drawers WHERE row BETWEEN ?1 AND ?2 AND collection = ?3",
         )?;
@@ -490,7 +493,7 @@ impl Desk<'_> {
 
     /// A drawer that went comes back to the wing of its project, also if its source is gone and a split of the wing, which
     /// moves what is there, did not see it.
-    fn place(&self, kept: &mut Kept, step: &mut Step) -> Attempt<()> {
+    fn place(&self, kept: &mut Kept, step: &mut RunStep) -> Attempt<()> {
         let Some(metadata) = kept.metadata.as_mut().filter(|_| kept.removed) else {
             return Ok(());
         };

@@ -8,7 +8,7 @@ use super::{Decoded, each_damaged as damaged_rows, each_intact, names, page, tex
 use crate::collection::record::checksum_of;
 use crate::fault::Attempt;
 use crate::store::now_ms;
-use crate::store::place::DATABASE;
+use crate::store::palace_files::DATABASE;
 
 /// Columns that [`decode`] expects, in order.
 const COLUMNS: &str = "row, id, subject, predicate, object, valid_from, valid_to, confidence,

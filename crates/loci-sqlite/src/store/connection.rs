@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
-use crate::store::place::{Marks, Place};
+use crate::store::palace_files::{Marks, PalaceFiles};
 
 /// Log target of every statement that SQLite runs: `LOCI_LOG=loci_sqlite::statements=trace`.
 const STATEMENTS: &str = "loci_sqlite::statements";
@@ -87,7 +87,7 @@ impl Db {
     }
 
     /// Registers the log and its index, which SQLite opens at the first read.
-    pub(crate) fn hold(&mut self, place: &Place) {
+    pub(crate) fn hold(&mut self, place: &PalaceFiles) {
         let [log, log_index] = place.companions();
         self.held = HeldFiles::register([&place.database, &log, &log_index]);
     }

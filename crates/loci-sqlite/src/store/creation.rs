@@ -14,7 +14,7 @@ use rustix::fs::renameat;
 
 use super::connection::add_terms_function;
 use super::opening::bring_up;
-use super::place::{DATABASE, Place, sync_directory};
+use super::palace_files::{DATABASE, PalaceFiles, sync_directory};
 use super::schema;
 use crate::fault::Attempt;
 
@@ -23,7 +23,7 @@ const CREATING: &str = "palace.sqlite3.creating-";
 
 /// Creates the database. The caller holds the palace lock, and there is none, or an empty file that
 /// an older version left. A kill leaves a file that the next creation removes.
-pub(super) fn create_database(place: &Place) -> Result<()> {
+pub(super) fn create_database(place: &PalaceFiles) -> Result<()> {
     let fail = |source| Error::io("cannot create", &place.database, source);
     remove_unfinished(place);
     let directory = own::open(&place.directory).map_err(fail)?;
@@ -59,7 +59,7 @@ fn fill(path: &std::path::Path) -> Attempt<()> {
 }
 
 /// Removes what killed creations left.
-fn remove_unfinished(place: &Place) {
+fn remove_unfinished(place: &PalaceFiles) {
     let entries = fs::read_dir(&place.directory).into_iter().flatten();
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(CREATING) {

@@ -14,7 +14,7 @@ use loci_core::{Error, Result};
 use loci_files::FileLock;
 use loci_files::palace::FileId;
 
-use super::place::{Marks, Place};
+use super::palace_files::{Marks, PalaceFiles};
 
 /// The length of the record at the start of `palace.lock`.
 const RECORD_BYTES: usize = 96;
@@ -66,7 +66,7 @@ impl LogFiles {
     /// Names the files, or none. The caller holds the lock exclusively. One write of one short
     /// record: a crash leaves the old record or the new one, and one that cannot be read is replaced
     /// by the next process that opens the palace.
-    pub(crate) fn name_in(files: Option<Self>, lock: &FileLock, place: &Place) -> Result<()> {
+    pub(crate) fn name_in(files: Option<Self>, lock: &FileLock, place: &PalaceFiles) -> Result<()> {
         let mut record = match files {
             Some(Self { log, log_index }) => format!(
                 "log {} {} {} {}",

@@ -12,10 +12,10 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use super::connection::{Db, patience};
 use super::lock::FileLock;
 use super::log_files::LogFiles;
-use super::place::{Place, sync_directory};
+use super::palace_files::{PalaceFiles, sync_directory};
 use super::{BUSY_LIMIT, Head, creation, duplicates, new_generation, now_ms, schema, schema_check};
-use crate::care::working_copy;
 use crate::fault::{Attempt, Fault};
+use crate::maintenance::working_copy;
 
 /// A connection that was opened, with what the read that checked the schema told besides.
 pub(crate) struct Opened {
@@ -81,7 +81,7 @@ impl State {
     }
 
     /// Refuses what is foreign or newer.
-    fn check_owner(&self, place: &Place) -> Attempt<()> {
+    fn check_owner(&self, place: &PalaceFiles) -> Attempt<()> {
         if self.application == schema::APPLICATION_ID {
             if self.format > schema::FORMAT {
                 return Err(Error::NewerFormat {
@@ -108,7 +108,7 @@ impl State {
 /// Makes sure that the palace exists in the current format. One that is current is opened under the
 /// shared lock alone.
 pub(crate) fn ensure_ready(
-    place: &Place,
+    place: &PalaceFiles,
     create: bool,
     durability: Durability,
     machine: &MachineSource,
@@ -143,7 +143,7 @@ pub(crate) fn ensure_ready(
         place.ensure_directory()?;
     }
     let lock = FileLock::exclusive(&place.lock())?;
-    crate::care::restore::finish_interrupted(place)?;
+    crate::maintenance::restore::finish_interrupted(place)?;
     if is_empty(place) {
         refuse_lost_database(place)?;
     }
@@ -192,7 +192,7 @@ pub(crate) fn ensure_ready(
 /// one of them was removed or replaced, the new ones are named under the exclusive lock: then no
 /// process is in the middle of a write. `None` if a file is missing, or if another connection of this
 /// process still holds a file that was replaced: SQLite would give the new connection that one, too.
-pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Option<Opened>> {
+pub(crate) fn open_named(place: &PalaceFiles, durability: Durability) -> Attempt<Option<Opened>> {
     if let Some(lock) = FileLock::shared_within(&place.lock(), patience())?
         && are_named(place, &lock)?
     {
@@ -219,7 +219,7 @@ pub(crate) fn open_named(place: &Place, durability: Durability) -> Attempt<Optio
 /// Removes a log index that is not the named one: a file that was moved away and came back knows
 /// nothing of the commits since. It is derived from the log, and SQLite makes it again. Nobody
 /// writes now, and no connection that holds the removed file is used again.
-fn remove_unnamed_log_index(place: &Place, lock: &FileLock) -> Result<()> {
+fn remove_unnamed_log_index(place: &PalaceFiles, lock: &FileLock) -> Result<()> {
     let [_, log_index] = place.companions();
     let (Some(named), Some(marks)) = (LogFiles::named_in(lock), place.marks()?) else {
         return Ok(());
@@ -235,19 +235,19 @@ fn remove_unnamed_log_index(place: &Place, lock: &FileLock) -> Result<()> {
     }
 }
 
-fn holds_replaced(place: &Place) -> Result<bool> {
+fn holds_replaced(place: &PalaceFiles) -> Result<bool> {
     Ok(place
         .marks()?
         .is_some_and(|marks| palace::holds_with_others(&marks.ids())))
 }
 
-fn are_named(place: &Place, lock: &FileLock) -> Result<bool> {
+fn are_named(place: &PalaceFiles, lock: &FileLock) -> Result<bool> {
     let there = place.marks()?.as_ref().and_then(LogFiles::of);
     Ok(there.is_some() && there == LogFiles::named_in(lock))
 }
 
 /// Names the files that are there; false if one is missing.
-fn name_log_files(place: &Place, lock: &FileLock) -> Result<bool> {
+fn name_log_files(place: &PalaceFiles, lock: &FileLock) -> Result<bool> {
     let there = place.marks()?.as_ref().and_then(LogFiles::of);
     if there.is_some() && there != LogFiles::named_in(lock) {
         LogFiles::name_in(there, lock, place)?;
@@ -257,7 +257,7 @@ fn name_log_files(place: &Place, lock: &FileLock) -> Result<bool> {
 
 /// Refuses to start a new log while another process works on one that was removed: that process
 /// still has commits in it, and moves them into the database at its next call.
-fn refuse_removed_log(place: &Place, lock: &FileLock) -> Result<()> {
+fn refuse_removed_log(place: &PalaceFiles, lock: &FileLock) -> Result<()> {
     let [log, log_index] = place.companions();
     let removed = match (LogFiles::named_in(lock), place.marks()?) {
         (Some(named), Some(marks)) => !named.has_log_of(&marks),
@@ -283,7 +283,7 @@ pub(crate) const DAMAGED_LOG: &str = "palace.sqlite3.damaged-log-";
 /// Keeps a copy of a log whose commits SQLite is about to drop because a frame before them is
 /// damaged. `verify` reports it from then on. Reads the log without SQLite, so it does nothing when
 /// this process has the palace open already: then the log was looked at before.
-pub(crate) fn keep_damaged_log(place: &Place) -> Result<()> {
+pub(crate) fn keep_damaged_log(place: &PalaceFiles) -> Result<()> {
     let Some(_raw) = RawAccess::begin(&place.directory) else {
         return Ok(());
     };
@@ -319,17 +319,17 @@ fn wal_index_header(path: &std::path::Path) -> Option<[u8; WAL_INDEX_HEADER_BYTE
 }
 
 /// Whether the database file is missing or has no bytes.
-pub(crate) fn is_empty(place: &Place) -> bool {
+pub(crate) fn is_empty(place: &PalaceFiles) -> bool {
     std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0)
 }
 
 /// Without its database, a log or an index is what is left of a palace, not the start of a new one:
 /// creating one over them would destroy what can still be saved.
-fn refuse_lost_database(place: &Place) -> Result<()> {
+fn refuse_lost_database(place: &PalaceFiles) -> Result<()> {
     let [log, _] = place.companions();
     let log_bytes = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
     // A killed restore is finished under the lock.
-    if crate::care::restore::is_interrupted(place) {
+    if crate::maintenance::restore::is_interrupted(place) {
         return Ok(());
     }
     let indexed = std::fs::read_dir(place.index_directory())
@@ -351,7 +351,10 @@ fn refuse_lost_database(place: &Place) -> Result<()> {
 
 /// Opens the database with its log, which SQLite opens at the first read, and checks the schema.
 /// `None` if the palace was moved or replaced meanwhile: the log may be another palace's.
-pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Option<Opened>> {
+pub(crate) fn open_with_log(
+    place: &PalaceFiles,
+    durability: Durability,
+) -> Attempt<Option<Opened>> {
     let before = place.mark()?;
     let mut db = Db::open(&place.database, durability)?;
     // One transaction: another process may migrate between two looks at the schema.
@@ -371,7 +374,7 @@ pub(crate) fn open_with_log(place: &Place, durability: Durability) -> Attempt<Op
 }
 
 /// Checks the schema and reads what opening a palace needs to know.
-fn look(sql: &Connection, place: &Place) -> Attempt<(State, Unfinished)> {
+fn look(sql: &Connection, place: &PalaceFiles) -> Attempt<(State, Unfinished)> {
     schema_check::refuse_damaged(sql, &place.database)?;
     let state = State::read(sql)?;
     let unfinished = if state.is_current() {
@@ -383,7 +386,7 @@ fn look(sql: &Connection, place: &Place) -> Attempt<(State, Unfinished)> {
 }
 
 /// Refuses foreign and newer files; the connection when nothing is left to do.
-fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Opened>> {
+fn open_current(place: &PalaceFiles, durability: Durability) -> Attempt<Option<Opened>> {
     // A directory without a lock file may be another program's: nothing may appear in it.
     let opened = if place.lock().exists() {
         open_named(place, durability)?
@@ -409,7 +412,7 @@ fn open_current(place: &Place, durability: Durability) -> Attempt<Option<Opened>
 }
 
 /// Creation, migration and the removal of duplicates; the creation lock is held.
-fn prepare(db: &Db, place: &Place, create: bool, machine: &MachineSource) -> Attempt<()> {
+fn prepare(db: &Db, place: &PalaceFiles, create: bool, machine: &MachineSource) -> Attempt<()> {
     let sql = &db.sql;
     State::read(sql)?.check_owner(place)?;
     schema_check::refuse_damaged(sql, &place.database)?;

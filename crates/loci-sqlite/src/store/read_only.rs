@@ -25,8 +25,8 @@ use loci_files::{FileLock, LOCK_LIMIT, create_directory, foreign, own, owner};
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
-use super::place::{DATABASE, Place};
-use crate::care::working_copy::{Purpose, WorkingCopy, remove_abandoned_readers};
+use super::palace_files::{DATABASE, PalaceFiles};
+use crate::maintenance::working_copy::{Purpose, WorkingCopy, remove_abandoned_readers};
 
 /// How long a file system may take to show a change in the time of a file, if its times are fine.
 const FINE: Duration = Duration::from_millis(50);
@@ -36,7 +36,7 @@ const COARSE: Duration = Duration::from_millis(2_500);
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why this process cannot write the palace; `None` if it can, or if there is none.
-pub(crate) fn reason(place: &Place) -> Result<Option<String>> {
+pub(crate) fn reason(place: &PalaceFiles) -> Result<Option<String>> {
     let [log, log_index] = place.companions();
     if !fs::metadata(&place.database).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
@@ -75,7 +75,7 @@ pub(crate) fn reason(place: &Place) -> Result<Option<String>> {
 /// to another user, and this one is not root. The owner is the user whom the database belongs to. Who
 /// owns the directory may write it, too; a directory of root may hold a user's palace, as mounted
 /// volumes do.
-fn not_owned(place: &Place) -> Option<String> {
+fn not_owned(place: &PalaceFiles) -> Option<String> {
     let owner_of = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.uid());
     let me = owner::current();
     let owner = owner_of(&place.database).or_else(|| owner_of(&place.lock()))?;
@@ -89,7 +89,7 @@ fn not_owned(place: &Place) -> Option<String> {
 }
 
 /// What every reader of such a palace should know.
-pub(crate) fn warning(place: &Place, reason: &str) -> Warning {
+pub(crate) fn warning(place: &PalaceFiles, reason: &str) -> Warning {
     Warning::ReadOnly {
         path: place.directory.clone(),
         reason: reason.to_owned(),
@@ -97,7 +97,7 @@ pub(crate) fn warning(place: &Place, reason: &str) -> Warning {
 }
 
 /// Refuses a palace that cannot be written, before anything is done.
-pub(crate) fn refuse(place: &Place) -> Result<()> {
+pub(crate) fn refuse(place: &PalaceFiles) -> Result<()> {
     // A palace whose database is missing has an owner, too.
     match reason(place)?.or_else(|| not_owned(place)) {
         None => Ok(()),
@@ -121,7 +121,7 @@ fn whose(path: &Path) -> String {
 /// A private copy of a palace, for one process. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct PrivateCopy {
-    origin: Place,
+    origin: PalaceFiles,
     reason: String,
     taken: Fingerprint,
     directory: WorkingCopy,
@@ -131,7 +131,7 @@ pub(crate) struct PrivateCopy {
 
 impl PrivateCopy {
     /// Copies the palace as it is now.
-    pub(crate) fn of(origin: Place, reason: String) -> Result<Self> {
+    pub(crate) fn of(origin: PalaceFiles, reason: String) -> Result<Self> {
         let directory = private_directory()?;
         let scratch = Scratch::register(directory.directory());
         let taken = copy(&origin, directory.directory())?;
@@ -145,13 +145,13 @@ impl PrivateCopy {
     }
 
     /// The palace that was copied.
-    pub(crate) fn origin(&self) -> &Place {
+    pub(crate) fn origin(&self) -> &PalaceFiles {
         &self.origin
     }
 
     /// The copy.
-    pub(crate) fn place(&self) -> Place {
-        Place::new(self.directory.directory())
+    pub(crate) fn place(&self) -> PalaceFiles {
+        PalaceFiles::new(self.directory.directory())
     }
 
     /// Whether the palace is still what was copied. A change that happened within the resolution of
@@ -227,10 +227,10 @@ fn private_directory() -> Result<WorkingCopy> {
 /// shared, so they are copied under the exclusive lock. A database that has been quiet is copied
 /// after the lock is released: writers go on meanwhile, and append to the log. If the database
 /// changes all the same, the copy is made again, under the lock.
-fn copy(origin: &Place, to: &Path) -> Result<Fingerprint> {
+fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
     let since = Instant::now();
     let [log, _] = origin.companions();
-    let [log_copy, _] = Place::new(to).companions();
+    let [log_copy, _] = PalaceFiles::new(to).companions();
     let mut first = true;
     loop {
         let mut lock = FileLock::exclusive_if_present(&origin.lock(), LOCK_LIMIT)?;
@@ -305,7 +305,7 @@ struct Stamp {
 }
 
 impl Fingerprint {
-    fn of(place: &Place) -> Result<Self> {
+    fn of(place: &PalaceFiles) -> Result<Self> {
         let [log, _] = place.companions();
         // The clock first: a change after it counts as new.
         let at = clock::system_time()

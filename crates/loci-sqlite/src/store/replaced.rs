@@ -11,9 +11,9 @@ use super::Store;
 use super::connection::Db;
 use super::lock::FileLock;
 use super::log_files::LogFiles;
-use super::place::{Marks, Place};
-use crate::care::free_path;
+use super::palace_files::{Marks, PalaceFiles};
 use crate::fault::Attempt;
+use crate::maintenance::free_path;
 
 /// How long a call waits for the other calls of this process to let go of removed files.
 const RENEWAL: Duration = Duration::from_secs(5);
@@ -187,7 +187,7 @@ pub(super) fn give_up_after(since: Instant, doing: &str) -> Result<()> {
 }
 
 /// Moves the whole log into the database; an error when readers keep a part of it.
-fn checkpoint_all(db: &Connection, place: &Place) -> Attempt<()> {
+fn checkpoint_all(db: &Connection, place: &PalaceFiles) -> Attempt<()> {
     let (busy, frames, moved): (i64, i64, i64) =
         db.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))

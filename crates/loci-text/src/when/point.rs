@@ -18,7 +18,7 @@ pub(super) enum Context {
 }
 
 /// A time and the token behind it.
-pub(super) type Found = Option<(Days, usize)>;
+pub(super) type ReadTime = Option<(Days, usize)>;
 
 /// A question being read.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ impl Reader<'_> {
     }
 
     /// The time that begins at `i` and needs no other time to be told.
-    pub(super) fn simple(&self, i: usize, context: Context) -> Found {
+    pub(super) fn simple(&self, i: usize, context: Context) -> ReadTime {
         self.near(i)
             .or_else(|| self.ago(i))
             .or_else(|| self.dated(i, context))
@@ -56,7 +56,7 @@ impl Reader<'_> {
     }
 
     /// `today`, `last week`, `this May`, `the past three days`
-    fn near(&self, i: usize) -> Found {
+    fn near(&self, i: usize) -> ReadTime {
         let day = |n| Days::day(shift(self.today, Unit::Day, n)?);
         let second = self.word(i + 1);
         let which = match (self.word(i), second) {
@@ -89,7 +89,7 @@ impl Reader<'_> {
     }
 
     /// `last three days`, `past week`: up to and with today.
-    fn rolling(&self, i: usize) -> Found {
+    fn rolling(&self, i: usize) -> ReadTime {
         let (n, next) = match self.count(i + 1) {
             Some((n, next)) => (n, next),
             None if self.word(i) == "past" => (1, i + 1),
@@ -102,7 +102,7 @@ impl Reader<'_> {
     }
 
     /// `two weeks ago`: that day, or the week, month or year of the calendar that it was in.
-    fn ago(&self, i: usize) -> Found {
+    fn ago(&self, i: usize) -> ReadTime {
         let (n, next) = self.count(i)?;
         let unit = names::unit(self.word(next))?;
         if self.word(next + 1) != "ago" {
@@ -128,7 +128,7 @@ impl Reader<'_> {
     }
 
     /// `2023-05-07`, `2023-05`, a year, a weekday
-    fn dated(&self, i: usize, context: Context) -> Found {
+    fn dated(&self, i: usize, context: Context) -> ReadTime {
         let days = match self.kind(i)? {
             Kind::Day(date) => Days::day(*date),
             Kind::Month(date) => containing(*date, Unit::Month),
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     /// `May 7th, 2023`, `May 7`, `May 2023`, `May`
-    fn month_first(&self, i: usize, context: Context) -> Found {
+    fn month_first(&self, i: usize, context: Context) -> ReadTime {
         let month = names::month(self.word(i))?;
         if let Some((day, ordinal)) = self.day_of_month(i + 1) {
             let day = Yearly::Day { month, day };
@@ -170,7 +170,7 @@ impl Reader<'_> {
     }
 
     /// `7 May 2023`, `7th of May`
-    fn day_first(&self, i: usize, context: Context) -> Found {
+    fn day_first(&self, i: usize, context: Context) -> ReadTime {
         let (day, ordinal) = self.day_of_month(i)?;
         let next = self.skip(i + 1, "of");
         let month = names::month(self.word(next))?;
@@ -179,13 +179,13 @@ impl Reader<'_> {
     }
 
     /// `summer of 2023`, `in the summer`, `Q2 2023`
-    fn season(&self, i: usize, context: Context) -> Found {
+    fn season(&self, i: usize, context: Context) -> ReadTime {
         let season = names::season(self.word(i))?;
         self.with_year(season, i + 1, context == Context::In)
     }
 
     /// In the year named at `i`; without one, the most recent, if that is meant for sure.
-    fn with_year(&self, yearly: Yearly, i: usize, sure: bool) -> Found {
+    fn with_year(&self, yearly: Yearly, i: usize, sure: bool) -> ReadTime {
         let at = i + usize::from(self.kind(i) == Some(&Kind::Comma));
         let at = self.skip(at, "of");
         if let Some(year) = self.year(at) {

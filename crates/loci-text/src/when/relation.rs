@@ -4,12 +4,12 @@
 
 use super::calendar::{Days, Unit, containing, shift, weekday};
 use super::names;
-use super::point::{Context, Found, Reader};
+use super::point::{Context, ReadTime, Reader};
 use super::token::Kind;
 
 impl Reader<'_> {
     /// The time that begins at `i`.
-    pub(super) fn point(&self, i: usize, context: Context) -> Found {
+    pub(super) fn point(&self, i: usize, context: Context) -> ReadTime {
         self.third(i)
             .or_else(|| self.nth(i))
             .or_else(|| self.beside(i))
@@ -17,12 +17,12 @@ impl Reader<'_> {
     }
 
     /// The time that others are told by.
-    fn other(&self, i: usize) -> Found {
+    fn other(&self, i: usize) -> ReadTime {
         self.simple(self.skip(i, "the"), Context::In)
     }
 
     /// `early May`, `the end of last year`
-    fn third(&self, i: usize) -> Found {
+    fn third(&self, i: usize) -> ReadTime {
         let (which, next) = match (self.word(i), self.word(i + 1)) {
             ("early", _) => (0, i + 1),
             ("mid", _) => (1, i + 1),
@@ -37,7 +37,7 @@ impl Reader<'_> {
     }
 
     /// `first week of May`, `last weekend in May`: a month's first week is its first seven days.
-    fn nth(&self, i: usize) -> Found {
+    fn nth(&self, i: usize) -> ReadTime {
         let which = match (self.word(i), self.kind(i)) {
             ("first", _) => 0,
             ("second", _) => 1,
@@ -76,7 +76,7 @@ impl Reader<'_> {
     }
 
     /// `week before May 7`, `Saturday after May 7`
-    fn beside(&self, i: usize) -> Found {
+    fn beside(&self, i: usize) -> ReadTime {
         let side = match self.word(i + 1) {
             "before" => -1,
             "after" => 1,

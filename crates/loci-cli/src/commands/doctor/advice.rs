@@ -10,7 +10,7 @@ use crate::print::Printer;
 
 /// One thing that was found. `code` is stable; the words may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Found {
+pub(super) struct DoctorFinding {
     pub(super) code: String,
     pub(super) severity: Severity,
     /// What is the case.
@@ -22,7 +22,7 @@ pub(super) struct Found {
 /// All findings of a run.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    list: Vec<Found>,
+    list: Vec<DoctorFinding>,
 }
 
 impl Findings {
@@ -48,7 +48,7 @@ impl Findings {
     }
 
     fn add(&mut self, severity: Severity, code: &str, what: &str, advice: &str) {
-        self.list.push(Found {
+        self.list.push(DoctorFinding {
             code: code.to_owned(),
             severity,
             what: one_line(what),
@@ -57,7 +57,7 @@ impl Findings {
     }
 
     /// Worst first; otherwise in the order in which they were found.
-    pub(super) fn sorted(mut self) -> Vec<Found> {
+    pub(super) fn sorted(mut self) -> Vec<DoctorFinding> {
         self.list
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         self.list
@@ -65,14 +65,14 @@ impl Findings {
 }
 
 /// Whether something needs to be done.
-pub(super) fn needs_action(findings: &[Found]) -> bool {
+pub(super) fn needs_action(findings: &[DoctorFinding]) -> bool {
     findings
         .iter()
         .any(|finding| finding.severity > Severity::Note)
 }
 
 /// The findings for people, with the verdict.
-pub(super) fn shown(printer: Printer, findings: &[Found]) -> String {
+pub(super) fn shown(printer: Printer, findings: &[DoctorFinding]) -> String {
     let mut text = String::new();
     if !findings.is_empty() {
         let _ = writeln!(text, "\n{}", printer.strong("findings"));

@@ -26,7 +26,7 @@ pub(super) fn run(deep: bool, session: &Session<'_>) -> Result<Reply> {
     let (index, of_index) = engine::index(seen.status.as_ref(), &mut found);
     let (models, of_models) = engine::models(seen.palace, seen.status.as_ref(), &mut found);
     let open = seen.palace.filter(|_| seen.status.is_some());
-    let able = |palace: &&Palace| seen.writable && palace.offers(Capability::Rehearsal);
+    let able = |palace: &&Palace| seen.writable && palace.offers(Capability::SelfTest);
     let (round_trip, of_trip) = round_trip(open.filter(able), &mut found);
     let able = |palace: &&Palace| deep && palace.offers(Capability::Verification);
     let (check, of_check) = check(open.filter(able), session, &mut found);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use loci_palace::{
-    DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, LostPiece, Phase, RelationsReport,
-    RescueStep, RescuedCollection, candidates_file, open_foreign, rescue, shell_quoted,
+    DEFAULT_COLLECTION, ErrorKind, ForeignKind, ForeignPalace, ImportProgress, ImportedCollection,
+    LostPiece, Phase, RelationsReport, candidates_file, open_foreign, rescue, shell_quoted,
 };
 
 use super::{SHOWN_LOSSES, rule};
@@ -68,7 +68,7 @@ fn import(
     session: &Session<'_>,
     bar: &ProgressBar,
 ) -> Result<rescue::Answer> {
-    let mut progress = |step: RescueStep<'_>| {
+    let mut progress = |step: ImportProgress<'_>| {
         bar.set_length(step.total.max(step.done));
         bar.set_position(step.done);
         bar.set_message(match step.phase {
@@ -131,7 +131,7 @@ fn shown(printer: Printer, report: &rescue::Answer) -> String {
     text
 }
 
-fn of_collection(printer: Printer, of: &RescuedCollection, text: &mut String) {
+fn of_collection(printer: Printer, of: &ImportedCollection, text: &mut String) {
     let _ = write!(
         text,
         "{} -> {}: {} record(s), {} added, {} known, {} updated, {} failed",

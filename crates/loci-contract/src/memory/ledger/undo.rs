@@ -110,7 +110,7 @@ fn refuse_if_impossible(mined: &Mined, run: u64) -> Result<()> {
         .clone()
         .filter(|step| sources.contains(&step.source))
         .max_by_key(|step| step.run);
-    let name_of = |step: &super::Step| {
+    let name_of = |step: &super::RunStep| {
         let row = mined.sources.get(&step.source).or(step.before.as_ref());
         row.map_or_else(|| "?".to_owned(), |row| row.name.clone())
     };
@@ -183,7 +183,7 @@ fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -
                 other.record = record;
             }
             if again.is_none() && (step.records.0..=step.records.1).contains(&kept.record) {
-                again = Some(super::Step {
+                again = Some(super::RunStep {
                     records: (record, record),
                     kept: Vec::new(),
                     ..step.clone()

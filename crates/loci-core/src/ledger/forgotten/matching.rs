@@ -30,7 +30,7 @@ pub(super) enum Extent {
 
 /// Lines of the text and records that were found in it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct Matches {
     /// Indices of lines.
     pub(super) lines: BTreeSet<usize>,
     /// Indices of records.
@@ -43,8 +43,8 @@ pub(super) fn find(
     source: u64,
     extent: Extent,
     candidates: &[(usize, &Record)],
-) -> Found {
-    let mut found = Found::default();
+) -> Matches {
+    let mut found = Matches::default();
     for _ in 0..ROUNDS {
         let slate = Slate::of(text, &found.lines, extent);
         let open: Vec<_> = candidates
@@ -62,7 +62,7 @@ pub(super) fn find(
         // place is not looked for elsewhere.
         if new.is_empty() {
             for (at, record) in &open {
-                if Relation::of(record, source, extent) == Relation::Place {
+                if Relation::of(record, source, extent) == Relation::TextPosition {
                     for part in parts(&slate, record, extent) {
                         new.push((*at, slate.lines(part)));
                     }
@@ -120,7 +120,7 @@ pub(super) fn enclosed(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// The same source; in a conversation also the same exchange.
-    Place,
+    TextPosition,
     /// Files, or a file and a conversation, but not the same.
     Other,
     /// Another exchange: everyday answers stand in many.
@@ -131,9 +131,11 @@ impl Relation {
     fn of(record: &Record, source: u64, extent: Extent) -> Self {
         let same = source != 0 && record.place.source == source;
         match extent {
-            Extent::Exchange(number) if same && record.place.exchange == number => Self::Place,
+            Extent::Exchange(number) if same && record.place.exchange == number => {
+                Self::TextPosition
+            }
             Extent::Exchange(_) => Self::OtherExchange,
-            Extent::Whole | Extent::Part { .. } if same => Self::Place,
+            Extent::Whole | Extent::Part { .. } if same => Self::TextPosition,
             Extent::Whole | Extent::Part { .. } => Self::Other,
         }
     }
@@ -233,17 +235,18 @@ fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -
         .iter()
         .any(|hash| *hash != 0);
     let alone = starts.len() == 1;
-    let at_home = relation == Relation::Place && starts.iter().any(|(_, sides, _)| *sides > 0);
+    let at_home =
+        relation == Relation::TextPosition && starts.iter().any(|(_, sides, _)| *sides > 0);
     starts.retain(|(_, sides, telling)| {
         if *telling {
             return true;
         }
         match relation {
             // Its own exchange names the place.
-            Relation::Place if record.place.exchange > 0 => content > 0,
+            Relation::TextPosition if record.place.exchange > 0 => content > 0,
             // Where one stands between its neighbours, the others are other lines.
-            Relation::Place if at_home => content > 0 && *sides > 0,
-            Relation::Place => content > 1 || (content == 1 && !known && alone),
+            Relation::TextPosition if at_home => content > 0 && *sides > 0,
+            Relation::TextPosition => content > 1 || (content == 1 && !known && alone),
             Relation::Other => *sides > 0 && content + sides > 2,
             Relation::OtherExchange => false,
         }

@@ -1,7 +1,7 @@
 //! Rows of forgotten texts: written and read, and the places of drawers.
 
 use loci_core::Metadata;
-use loci_core::ledger::forgotten::{self, NEIGHBOURS, NewRecord, Place, Record, place_of};
+use loci_core::ledger::forgotten::{self, NEIGHBOURS, NewRecord, Record, TextPosition, place_of};
 use rusqlite::{Connection, Row, params};
 
 use crate::fault::Attempt;
@@ -20,7 +20,7 @@ pub(super) fn read(row: &Row<'_>, at: usize, telling: usize) -> rusqlite::Result
         id: row.get(at)?,
         telling,
         sequence: numbers(&bytes(at + 1)?),
-        place: Place {
+        place: TextPosition {
             source: number(at + 2)?,
             exchange: row.get(at + 3)?,
             before: number(at + 4)?,
@@ -79,7 +79,7 @@ pub(super) fn place_in(
     key: &[u8; 32],
     origin: i64,
     metadata: &Metadata,
-) -> Attempt<Place> {
+) -> Attempt<TextPosition> {
     let mut statement = db.prepare_cached("SELECT name FROM sources WHERE id = ?1 AND id <> 0")?;
     let mut rows = statement.query([origin])?;
     Ok(match rows.next()? {
@@ -87,7 +87,7 @@ pub(super) fn place_in(
             let name = columns.get_ref(0)?.as_str().unwrap_or_default();
             place_of(key, Some(name), metadata)
         }
-        None => Place::default(),
+        None => TextPosition::default(),
     })
 }
 
@@ -96,8 +96,8 @@ pub(super) fn with_neighbours(
     db: &Connection,
     key: &[u8; 32],
     row: u64,
-    place: Place,
-) -> Attempt<Place> {
+    place: TextPosition,
+) -> Attempt<TextPosition> {
     if !forgotten::has_neighbours(place) {
         return Ok(place);
     }

@@ -17,14 +17,14 @@ use super::salvage;
 use crate::SqliteBackend;
 use crate::fault::Attempt;
 use crate::store::lock::FileLock;
-use crate::store::place::{DATABASE, Place};
+use crate::store::palace_files::{DATABASE, PalaceFiles};
 
 /// Salvages the palace and replaces it; gives the path of the old database.
 pub(super) fn salvage_and_replace(
     backend: &SqliteBackend,
     palace: &PalaceRef,
 ) -> Result<(SalvageReport, Option<PathBuf>)> {
-    let place = Place::of(palace)?;
+    let place = PalaceFiles::of(palace)?;
     let _restore = FileLock::exclusive(&place.restore_lock())?;
     restore::remove_staging(&place)?;
     let _raw = salvage::let_go(backend, palace, &place)?;

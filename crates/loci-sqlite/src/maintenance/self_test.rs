@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use loci_core::{CollectionOptions, Error, Outcome, PalaceRef, Rehearsal, RehearsalStep, Result};
+use loci_core::{CollectionOptions, Error, Outcome, PalaceRef, RehearsalStep, Result, SelfTest};
 use rusqlite::{Connection, params};
 
 use crate::SqliteBackend;
@@ -31,16 +31,16 @@ const DOING: &str = "rehearsing a write";
 const NAME: &str = "\u{1}rehearsal";
 
 /// Rehearses a write of this text, which should be one that no drawer has. Leaves no trace.
-pub(crate) fn rehearse(
+pub(crate) fn self_test(
     backend: &SqliteBackend,
     palace: &PalaceRef,
     text: &str,
     vector: &[f32],
-) -> Result<Rehearsal> {
+) -> Result<SelfTest> {
     let store = backend.store(palace, false)?;
     let mut done = Vec::new();
     let played = with_patience(PATIENCE, || play(&store, text, vector, &mut done));
-    Ok(Rehearsal {
+    Ok(SelfTest {
         done,
         trouble: played.err().map(patiently),
     })

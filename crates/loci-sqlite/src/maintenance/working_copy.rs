@@ -19,7 +19,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{backup, free_path};
 use crate::fault::Attempt;
 use crate::store::Store;
-use crate::store::place::{Place, sync_directory};
+use crate::store::palace_files::{PalaceFiles, sync_directory};
 
 const PREFIX: &str = "copy-";
 /// What builds before this one called a working copy: a file, which nobody locks.
@@ -88,7 +88,7 @@ pub(crate) struct WorkingCopy {
 impl WorkingCopy {
     /// Makes an empty copy. The text to be copied must be read after this: then a `forget` that
     /// commits in between finds the copy.
-    pub(crate) fn create(place: &Place, purpose: Purpose) -> Result<Self> {
+    pub(crate) fn create(place: &PalaceFiles, purpose: Purpose) -> Result<Self> {
         Self::create_in(&place.directory, purpose)
     }
 
@@ -213,7 +213,7 @@ pub(crate) fn keep_palace(store: &Store, stem: &str) -> Result<PathBuf> {
 }
 
 /// Keeps a copy of a log as `target`, unless that is there already.
-pub(crate) fn keep_log(place: &Place, log: &Path, target: &Path) -> Result<()> {
+pub(crate) fn keep_log(place: &PalaceFiles, log: &Path, target: &Path) -> Result<()> {
     let copy = WorkingCopy::create(place, Purpose::Log)?;
     // The mode of the log, 0600, comes along.
     foreign::copy(log, &copy.file())
@@ -223,7 +223,7 @@ pub(crate) fn keep_log(place: &Place, log: &Path, target: &Path) -> Result<()> {
 }
 
 /// Removes the copies that nobody works with any more; gives their names.
-pub(crate) fn remove_abandoned(place: &Place) -> Result<Vec<String>> {
+pub(crate) fn remove_abandoned(place: &PalaceFiles) -> Result<Vec<String>> {
     Ok(look(place)?.removed)
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn remove_abandoned_readers(parent: &Path) {
 }
 
 /// [`remove_abandoned`] for callers that have other work to do: a failure is logged.
-pub(crate) fn tidy(place: &Place) {
+pub(crate) fn tidy(place: &PalaceFiles) {
     if let Err(error) = remove_abandoned(place) {
         tracing::warn!(%error, "an abandoned working copy stays");
     }
@@ -259,7 +259,7 @@ pub(crate) fn tidy(place: &Place) {
 
 /// Waits until the copies that exist now are gone, up to `limit`; gives those that are still in use.
 /// Copies that are made meanwhile do not count: they are made of what the palace is now.
-pub(crate) fn wait_for_others(place: &Place, limit: Duration) -> Result<Vec<LiveCopy>> {
+pub(crate) fn wait_for_others(place: &PalaceFiles, limit: Duration) -> Result<Vec<LiveCopy>> {
     let since = Instant::now();
     let mut live = look(place)?.live;
     while !live.is_empty() && since.elapsed() < limit {
@@ -275,7 +275,7 @@ struct Look {
     live: Vec<LiveCopy>,
 }
 
-fn look(place: &Place) -> Result<Look> {
+fn look(place: &PalaceFiles) -> Result<Look> {
     let mut found = Look {
         removed: Vec::new(),
         live: Vec::new(),

@@ -22,7 +22,7 @@ use crate::index::build::{self, When};
 use crate::index::registry;
 use crate::relations;
 use crate::store::lock::FileLock;
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 use crate::store::read_only;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
@@ -33,7 +33,7 @@ pub(crate) fn repair(
     palace: &PalaceRef,
     options: RepairOptions,
 ) -> Result<RepairReport> {
-    read_only::refuse(&Place::of(palace)?)?;
+    read_only::refuse(&PalaceFiles::of(palace)?)?;
     let before = verify(backend, palace, true)?;
     let mut report = RepairReport {
         before: before.findings.clone(),

@@ -312,7 +312,7 @@ fn replace(sql: &Connection, collection: i64, row: i64, seq: u64) -> Attempt<()>
     }) else {
         return Err(Error::Corrupt {
             what: format!("row {row}"),
-            path: crate::store::place::DATABASE.into(),
+            path: crate::store::palace_files::DATABASE.into(),
             detail: "its checksum does not match; repair the palace first".into(),
         }
         .into());

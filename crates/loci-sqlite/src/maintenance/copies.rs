@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 
 /// Where a copy lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl TextCopy {
 }
 
 /// Files and directories of a palace that a row covers, sorted, each with its row.
-pub(super) fn found(place: &Place) -> Vec<(PathBuf, &'static TextCopy)> {
+pub(super) fn found(place: &PalaceFiles) -> Vec<(PathBuf, &'static TextCopy)> {
     let mut found = Vec::new();
     for directory in [place.directory.clone(), place.index_directory()] {
         let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
@@ -240,13 +240,13 @@ pub(super) fn found(place: &Place) -> Vec<(PathBuf, &'static TextCopy)> {
 }
 
 /// Name of a file relative to the palace directory.
-pub(super) fn relative(place: &Place, path: &Path) -> String {
+pub(super) fn relative(place: &PalaceFiles, path: &Path) -> String {
     let path = path.strip_prefix(&place.directory).unwrap_or(path);
     path.to_string_lossy().into_owned()
 }
 
 /// Files that were kept instead of being deleted, for `status`.
-pub(crate) fn kept_files(place: &Place) -> Vec<PathBuf> {
+pub(crate) fn kept_files(place: &PalaceFiles) -> Vec<PathBuf> {
     found(place)
         .into_iter()
         .filter(|(_, copy)| matches!(copy.treatment, Removed | RemovedUnlessInUse))

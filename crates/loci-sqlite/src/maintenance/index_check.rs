@@ -9,7 +9,7 @@ use crate::collection::meta::CollectionRow;
 use crate::fault::Attempt;
 use crate::index::registry;
 use crate::store::Head;
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 use loci_core::VerifyReport;
 
 /// A registered file that failed its check inside the transaction. Another process may have
@@ -21,7 +21,7 @@ pub(crate) struct Unusable {
 
 pub(crate) fn check(
     db: &Connection,
-    place: &Place,
+    place: &PalaceFiles,
     head: &Head,
     collection: &CollectionRow,
     deep: bool,

@@ -15,12 +15,12 @@ pub(crate) const DATABASE: &str = "palace.sqlite3";
 
 /// The files of one palace.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct PalaceFiles {
     pub(crate) directory: PathBuf,
     pub(crate) database: PathBuf,
 }
 
-impl Place {
+impl PalaceFiles {
     pub(crate) fn new(directory: &Path) -> Self {
         Self {
             directory: directory.into(),

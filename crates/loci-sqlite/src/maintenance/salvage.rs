@@ -20,12 +20,12 @@ use self::evidence::Evidence;
 use self::finds::Finds;
 use crate::SqliteBackend;
 use crate::store::lock::FileLock;
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 use crate::store::schema;
 
 /// Salvages a palace into a new one beside it.
 pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<SalvageReport> {
-    let place = Place::of(palace)?;
+    let place = PalaceFiles::of(palace)?;
     let _raw = let_go(backend, palace, &place)?;
     let _lock = FileLock::exclusive(&place.lock())?;
     salvage_into(backend, &place, new_palace(&place))
@@ -36,7 +36,7 @@ pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<Sal
 pub(super) fn let_go(
     backend: &SqliteBackend,
     palace: &PalaceRef,
-    place: &Place,
+    place: &PalaceFiles,
 ) -> Result<RawAccess> {
     if let Some(store) = backend.forget_store(palace) {
         crate::index::build::join(&store);
@@ -55,7 +55,7 @@ pub(super) fn let_go(
 /// this process has no connection to the palace.
 pub(super) fn salvage_into(
     backend: &SqliteBackend,
-    place: &Place,
+    place: &PalaceFiles,
     target: PathBuf,
 ) -> Result<SalvageReport> {
     // With the database gone, its log may still hold everything.
@@ -92,7 +92,7 @@ pub(super) fn salvage_into(
 
 /// Index files of this palace name rows too, as of the number they cover. What was deleted since is
 /// known from the tombstones alone, so both must be there.
-fn take_indexes(place: &Place, file: &DatabaseFile, finds: &Finds, evidence: &mut Evidence) {
+fn take_indexes(place: &PalaceFiles, file: &DatabaseFile, finds: &Finds, evidence: &mut Evidence) {
     let tombstones = evidence.root("tombstones");
     let Some((identity, generation)) = finds
         .identity
@@ -122,7 +122,7 @@ fn take_indexes(place: &Place, file: &DatabaseFile, finds: &Finds, evidence: &mu
     }
 }
 
-fn new_palace(place: &Place) -> PathBuf {
+fn new_palace(place: &PalaceFiles) -> PathBuf {
     let name = place
         .directory
         .file_name()

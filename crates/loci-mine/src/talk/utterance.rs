@@ -13,7 +13,7 @@ pub(super) struct Point {
 
 /// Where a record stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RecordSpan {
     /// The number that pieces cite.
     pub(super) number: u32,
     /// `None` when reading cannot go on from the record.
@@ -22,7 +22,7 @@ pub(super) struct Place {
     pub(super) to: Option<Point>,
 }
 
-impl Place {
+impl RecordSpan {
     /// The place of a message inside a record that holds a whole conversation; `before` messages come before it.
     pub(super) fn message(self, before: u64) -> Self {
         let line = |line| self.from.map(|from| Point { line, ..from });
@@ -50,10 +50,10 @@ pub(super) struct Segment {
     pub(super) text: String,
 }
 
-/// One message. A message without words is never passed on; see [`Said::has_words`].
+/// One message. A message without words is never passed on; see [`Utterance::has_words`].
 #[derive(Debug, Clone, Default)]
-pub(super) struct Said {
-    pub(super) place: Place,
+pub(super) struct Utterance {
+    pub(super) place: RecordSpan,
     /// The number that the message ends on, where that is not the one it begins on.
     pub(super) end: Option<u32>,
     /// Whether an exchange begins here.
@@ -71,8 +71,8 @@ pub(super) const MOST_TOOLS: usize = 32;
 /// Stands where a memory's own answer stood.
 const RECALLED_NOTE: &str = "[recalled from memory]";
 
-impl Said {
-    pub(super) fn new(place: Place, speaker: impl Into<Cow<'static, str>>) -> Self {
+impl Utterance {
+    pub(super) fn new(place: RecordSpan, speaker: impl Into<Cow<'static, str>>) -> Self {
         Self {
             place,
             speaker: speaker.into(),
@@ -144,7 +144,7 @@ pub(super) fn one_line(name: &str) -> String {
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    super::books::clip(name.trim(), 100).to_owned()
+    super::record_tally::clip(name.trim(), 100).to_owned()
 }
 
 #[cfg(test)]
@@ -153,14 +153,18 @@ mod tests {
 
     #[test]
     fn what_a_memory_answered_is_not_remembered_again() {
-        let mut said = Said::new(Place::default(), "tool");
-        said.output(
+        let mut utterance = Utterance::new(RecordSpan::default(), "tool");
+        utterance.output(
             false,
             format!("{{\"about\":\"{RECALLED}\",\"hits\":[\"secret\"]}}"),
         );
-        said.push("Context", format!("[x] is {RECALLED}.\nsecret"));
-        said.push("User", format!("What does \"{RECALLED}\" mean?"));
-        let texts: Vec<&str> = said.segments.iter().map(|one| one.text.as_str()).collect();
+        utterance.push("Context", format!("[x] is {RECALLED}.\nsecret"));
+        utterance.push("User", format!("What does \"{RECALLED}\" mean?"));
+        let texts: Vec<&str> = utterance
+            .segments
+            .iter()
+            .map(|one| one.text.as_str())
+            .collect();
         assert_eq!(texts[..2], [RECALLED_NOTE; 2]);
         assert!(texts[2].starts_with("What does"), "people may quote it");
     }

@@ -19,7 +19,7 @@ use crate::fault::{Attempt, Fault};
 use crate::index::build::{self, When};
 use crate::store::connection::keep_temporary_in_memory;
 use crate::store::lock::FileLock;
-use crate::store::place::{Place, sync_directory};
+use crate::store::palace_files::{PalaceFiles, sync_directory};
 use crate::store::{Head, Store, new_generation, read_only, schema, schema_check};
 
 /// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
@@ -31,7 +31,7 @@ pub(crate) fn restore(
     replace: bool,
 ) -> Result<Restored> {
     backend.ensure_open()?;
-    let place = Place::of(palace)?;
+    let place = PalaceFiles::of(palace)?;
     check_backup(backup)?;
     if place.mark()?.is_some() && !replace {
         return Err(taken(&place));
@@ -71,7 +71,7 @@ pub(crate) fn restore(
 
 /// Builds the index of every collection that needs one. A backup holds none, so the first search
 /// would read every vector, and its process would build the index before it ends.
-fn build_indexes(place: &Place, backend: &SqliteBackend) -> Result<()> {
+fn build_indexes(place: &PalaceFiles, backend: &SqliteBackend) -> Result<()> {
     let store = Store::open(
         &place.directory,
         false,
@@ -92,7 +92,7 @@ fn build_indexes(place: &Place, backend: &SqliteBackend) -> Result<()> {
 
 /// Puts a complete and synced database in the place of the palace's; gives the path of the old one.
 /// The caller holds the palace lock, and this process has no connection to either.
-pub(super) fn put_in_place(place: &Place, temporary: &Path) -> Result<Option<PathBuf>> {
+pub(super) fn put_in_place(place: &PalaceFiles, temporary: &Path) -> Result<Option<PathBuf>> {
     // One time names both files, and neither name may be taken.
     let aside = free_path(&place.directory, REPLACED);
     let staged = place
@@ -108,7 +108,7 @@ pub(super) fn put_in_place(place: &Place, temporary: &Path) -> Result<Option<Pat
     Ok(replaced.then_some(aside))
 }
 
-fn taken(place: &Place) -> Error {
+fn taken(place: &PalaceFiles) -> Error {
     Error::Conflict {
         what: format!("there is a palace at `{}`", place.directory.display()),
     }
@@ -227,7 +227,7 @@ struct Staged {
 /// Copies the backup beside the palace and gives it a new generation, so that no index of another
 /// history is ever used with it.
 #[expect(clippy::disallowed_methods, reason = "the staged file is new")]
-fn stage(backup: &Path, place: &Place) -> Result<Staged> {
+fn stage(backup: &Path, place: &PalaceFiles) -> Result<Staged> {
     remove_staging(place)?;
     let temporary = place
         .directory
@@ -294,7 +294,7 @@ fn suffix_of(path: &Path, stem: &str) -> String {
 
 /// Renames the old database and its log aside, then the new one into place. Every step may have
 /// been done before.
-fn swap(place: &Place, staged: &Path) -> Result<()> {
+fn swap(place: &PalaceFiles, staged: &Path) -> Result<()> {
     let rename = |from: &Path, to: &Path| match fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("cannot rename", from, error))
@@ -318,7 +318,7 @@ fn swap(place: &Place, staged: &Path) -> Result<()> {
 
 /// Finishes a swap that a kill interrupted. One that had not begun is dropped: the old palace is
 /// still whole. The caller holds the palace lock.
-pub(crate) fn finish_interrupted(place: &Place) -> Result<()> {
+pub(crate) fn finish_interrupted(place: &PalaceFiles) -> Result<()> {
     for staged in staged_files(place) {
         if place.mark()?.is_none() {
             swap(place, &staged)?;
@@ -330,12 +330,12 @@ pub(crate) fn finish_interrupted(place: &Place) -> Result<()> {
 }
 
 /// Whether a restore was killed between its renames, or is there right now.
-pub(crate) fn is_interrupted(place: &Place) -> bool {
+pub(crate) fn is_interrupted(place: &PalaceFiles) -> bool {
     !staged_files(place).is_empty()
 }
 
 /// Complete databases that a restore was about to put in place.
-fn staged_files(place: &Place) -> Vec<PathBuf> {
+fn staged_files(place: &PalaceFiles) -> Vec<PathBuf> {
     let is_staged = |name: &str| {
         let suffix = name
             .strip_prefix(RESTORING)
@@ -356,7 +356,7 @@ fn staged_files(place: &Place) -> Vec<PathBuf> {
 
 /// Removes what a killed restore or replacing repair was still writing. The caller holds the restore
 /// lock.
-pub(crate) fn remove_staging(place: &Place) -> Result<()> {
+pub(crate) fn remove_staging(place: &PalaceFiles) -> Result<()> {
     let Ok(entries) = fs::read_dir(&place.directory) else {
         return Ok(());
     };

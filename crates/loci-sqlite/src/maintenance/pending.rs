@@ -2,17 +2,17 @@
 
 use loci_core::PurgePending;
 
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 
 /// A reader of an older state keeps the purge from being complete.
-pub(super) fn readers(place: &Place) -> PurgePending {
+pub(super) fn readers(place: &PalaceFiles) -> PurgePending {
     PurgePending::Readers {
         processes: processes_with(place),
     }
 }
 
 /// Other processes that have the database open. Nothing where the system does not tell.
-fn processes_with(place: &Place) -> Vec<u32> {
+fn processes_with(place: &PalaceFiles) -> Vec<u32> {
     let Ok(database) = place.database.canonicalize() else {
         return Vec::new();
     };

@@ -19,7 +19,7 @@ use crate::fault::Attempt;
 use crate::index::{recover, registry};
 use crate::store::connection::{Db, add_terms_function};
 use crate::store::opening::DAMAGED_LOG;
-use crate::store::place::Place;
+use crate::store::palace_files::PalaceFiles;
 use crate::store::schema::PAGE_SIZE;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store};
@@ -92,7 +92,7 @@ fn report_damaged_logs(store: &Store, report: &mut VerifyReport) {
 }
 
 /// The kept logs that nobody has taken note of yet.
-pub(crate) fn damaged_logs(place: &Place) -> Vec<PathBuf> {
+pub(crate) fn damaged_logs(place: &PalaceFiles) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(&place.directory)
         .into_iter()
         .flatten()

@@ -10,7 +10,7 @@ use loci_core::{
 };
 use rusqlite::params;
 
-use super::account::{self, Doubtful, Found};
+use super::account::{self, Doubtful, ReadableDrawers};
 use super::evidence::Evidence;
 use super::finds::{Finds, FoundCollection, FoundDrawer, FoundSource, Verdict};
 use crate::SqliteBackend;
@@ -188,8 +188,8 @@ impl Writer {
         })
     }
 
-    fn summary(&self) -> Found {
-        Found {
+    fn summary(&self) -> ReadableDrawers {
+        ReadableDrawers {
             name: self.collection.name().to_owned(),
             drawers: self.found,
         }

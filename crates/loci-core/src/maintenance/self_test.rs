@@ -19,7 +19,7 @@ pub enum RehearsalStep {
 
 /// How far a rehearsal came.
 #[derive(Debug, Default)]
-pub struct Rehearsal {
+pub struct SelfTest {
     /// The steps that worked.
     pub done: Vec<RehearsalStep>,
     /// What stopped it; nothing if all steps worked.

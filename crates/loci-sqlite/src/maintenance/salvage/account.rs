@@ -9,7 +9,7 @@ use super::finds::Finds;
 
 /// Drawers of one collection that the salvage could read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
+pub(super) struct ReadableDrawers {
     /// Its name in the new palace.
     pub(super) name: String,
     /// Saved, damaged and duplicates.
@@ -31,7 +31,7 @@ type Lost<'a> = Vec<(i64, &'a Trace)>;
 pub(super) fn settle(
     finds: &Finds,
     evidence: &Evidence,
-    found: &BTreeMap<i64, Found>,
+    found: &BTreeMap<i64, ReadableDrawers>,
     report: &mut SalvageReport,
 ) {
     let mut lost: Lost<'_> = evidence
@@ -111,7 +111,7 @@ fn drop_stray_mentions(
     });
 }
 
-fn lost_drawer(row: i64, trace: &Trace, found: &BTreeMap<i64, Found>) -> LostDrawer {
+fn lost_drawer(row: i64, trace: &Trace, found: &BTreeMap<i64, ReadableDrawers>) -> LostDrawer {
     let collection = trace.collection.map(|id| match found.get(&id) {
         Some(found) => found.name.clone(),
         None => super::recovered_name(id),
@@ -128,7 +128,11 @@ fn lost_drawer(row: i64, trace: &Trace, found: &BTreeMap<i64, Found>) -> LostDra
     }
 }
 
-fn note_discrepancies(finds: &Finds, found: &BTreeMap<i64, Found>, report: &mut SalvageReport) {
+fn note_discrepancies(
+    finds: &Finds,
+    found: &BTreeMap<i64, ReadableDrawers>,
+    report: &mut SalvageReport,
+) {
     for (id, known) in &finds.collections {
         let read = found.get(id).map_or(0, |found| found.drawers);
         if read > known.drawers {

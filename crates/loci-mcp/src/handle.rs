@@ -11,7 +11,7 @@ use loci_palace::{
 use crate::hint::{Hints, Tools};
 
 /// Where the palace is, and the palace once it is open.
-pub(crate) struct House {
+pub(crate) struct PalaceHandle {
     place: PalaceRef,
     options: OpenOptions,
     /// Refuses directories that are no palace of Loci's.
@@ -21,7 +21,7 @@ pub(crate) struct House {
     unreported: AtomicBool,
 }
 
-impl House {
+impl PalaceHandle {
     pub(crate) fn new(
         place: PalaceRef,
         options: OpenOptions,

@@ -12,7 +12,7 @@ use super::working_copy;
 use crate::SqliteBackend;
 use crate::fault::Fault;
 use crate::store::Store;
-use crate::store::place::sync_directory;
+use crate::store::palace_files::sync_directory;
 
 /// Writes a copy of the palace as of one moment to `target`, which must not exist. Readers and
 /// writers go on meanwhile. Gives the size in bytes.

@@ -22,12 +22,12 @@ pub struct Tally {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Books {
+pub(super) struct RecordTally {
     read: u64,
     tally: Tally,
 }
 
-impl Books {
+impl RecordTally {
     /// A record was read; exactly one `skip` or one message must come of it.
     pub(super) fn read(&mut self) {
         self.read += 1;

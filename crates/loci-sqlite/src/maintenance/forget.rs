@@ -147,7 +147,7 @@ fn forget_copies(
 }
 
 /// A drawer that a repair, a clean-up or a run kept outside of the collection.
-struct Copy {
+struct KeptDrawer {
     number: i64,
     id: String,
     text: Option<String>,
@@ -162,7 +162,7 @@ fn selected_copies(
     origin: &str,
     collection: i64,
     selection: &Selection,
-) -> Attempt<Vec<Copy>> {
+) -> Attempt<Vec<KeptDrawer>> {
     let sql = format!(
         "SELECT id, drawer_id, metadata, text, {origin} FROM {table} WHERE collection = ?1"
     );
@@ -199,7 +199,7 @@ fn selected_copies(
                 .is_some_and(|moment| period.contains(moment))
         });
         if by_id && by_filter && by_text && by_date {
-            selected.push(Copy {
+            selected.push(KeptDrawer {
                 number: columns.get(0)?,
                 id: id.to_owned(),
                 text: text.map(str::to_owned),
