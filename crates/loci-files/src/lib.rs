@@ -4,6 +4,7 @@
 //!   or read as a model. On Unix, closing *any* descriptor of a file drops *all* POSIX locks that
 //!   the process holds on it. So a link to a palace's own database or `-shm` file must be
 //!   recognised before it is opened: see [`foreign::open`].
+//! * [`allowed`] limits what is read for a client to the roots that the owner allowed.
 //! * [`palace`] knows which palaces this process has open, and which files its connections hold.
 //! * [`FileLock`] is an advisory lock with a deadline; its error names the process that holds it.
 //! * [`output`] writes a file that a user names: whole, and never in the place of a device.
@@ -25,6 +26,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod allowed;
 mod cache;
 mod directory;
 pub mod foreign;
@@ -38,6 +40,7 @@ pub mod palace;
 pub mod scratch;
 mod stamp;
 
+pub use allowed::AllowedRoots;
 pub use cache::user_cache;
 pub use directory::{create_directory, create_directory_with, sync_directory, sync_parent};
 pub use lock::{FileLock, LOCK_LIMIT};

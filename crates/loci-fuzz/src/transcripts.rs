@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use loci_mine::talk::{Event, Format, Mark, Reader, Tally, recognise};
+use loci_transcripts::{Event, Format, Mark, Reader, Tally, recognise};
 
 use crate::input::Input;
 use crate::scratch;

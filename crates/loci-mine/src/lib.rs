@@ -9,7 +9,6 @@
 )]
 #![forbid(unsafe_code)]
 
-mod allowed;
 pub mod document;
 mod intake;
 mod known;
@@ -21,13 +20,11 @@ mod run;
 mod source;
 pub mod split;
 mod sync;
-pub mod talk;
 mod tree;
 pub mod walk;
 pub mod watch;
 mod wings;
 
-pub use allowed::AllowedRoots;
 pub use intake::{Intake, hash_of};
 pub use miner::{Errand, Options};
 pub use report::{Failure, Files, Messages, Meter, Report};

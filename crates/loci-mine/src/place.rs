@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use loci_core::Result;
 
-use crate::allowed::{AllowedRoots, EVERYTHING};
+use loci_files::allowed::{AllowedRoots, EVERYTHING};
 
 pub use name::{GENERAL, MAX_NAME_BYTES};
 pub use project::{FoundProject, owner_of};

@@ -17,14 +17,14 @@ use std::sync::{Mutex, PoisonError};
 
 use loci_core::{Error, MetaValue, Metadata, Result, Warning, quoted_path};
 
-use crate::allowed::AllowedRoots;
 use crate::document::{self as format, Skip};
 use crate::intake::Intake;
 use crate::place::{Chosen, Located, Placement, Places};
 use crate::source::{Description, Item, Listed, Read, Since, Source};
 use crate::split::Size;
-use crate::talk;
 use crate::walk::{self, FollowLinks, Met, Rules};
+use loci_files::allowed::AllowedRoots;
+use loci_transcripts as transcripts;
 
 pub use self::stat::is_gone;
 
@@ -357,7 +357,7 @@ impl Source for Tree {
             .take(HEAD_BYTES)
             .read_to_end(&mut head)
             .map_err(fail)?;
-        if let Some(format) = talk::recognise(path, &head) {
+        if let Some(format) = transcripts::recognise(path, &head) {
             return conversation::read(self, manner, item, format, opened, intake);
         }
         let format = match format::recognise(path, &head) {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use loci_core::Error;
 
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 use loci_files::palace::is_file_of_open_palace;
 
 pub use reach::{Reach, would_meet};

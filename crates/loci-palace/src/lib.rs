@@ -90,6 +90,7 @@ pub use loci_embed::{
     Added as AddedModel, Change as ModelChange, MINILM_NAME, ModelStore, Progress as PullProgress,
     STATIC_NAME, StoredModel,
 };
+pub use loci_files::AllowedRoots;
 pub use loci_files::scratch::{
     before_first as before_private_copy, remove_all as remove_private_copies,
 };
@@ -100,18 +101,18 @@ pub use loci_foreign::{
 };
 pub use loci_mine::place::Chosen;
 pub use loci_mine::split::Size;
-pub use loci_mine::talk::recognise as recognise_conversation;
 pub use loci_mine::walk::{FollowLinks, Rules};
 pub use loci_mine::watch::Pace;
 pub use loci_mine::{
-    AllowedRoots, DistinctWing, Failure, Gone, GoneReason, Manner, Meter, Options as MineOptions,
-    OtherMachine, Reading, Report as MineReport, Source, Swept, Tree,
+    DistinctWing, Failure, Gone, GoneReason, Manner, Meter, Options as MineOptions, OtherMachine,
+    Reading, Report as MineReport, Source, Swept, Tree,
 };
 pub use loci_recall::{
     ArmEntry, Explanation, LexicalHit, LexicalResult, MAX_HITS, MatchedVia, Parts, StageNote,
     TermInfo, Verdict, count_tokens, date_of, search_words,
 };
 pub use loci_text::matching_spans;
+pub use loci_transcripts::recognise as recognise_conversation;
 pub use mine::agent_folders;
 pub use moment::parse_moment;
 pub use palace::{DEFAULT_COLLECTION, Memory, OpenOptions, Palace};

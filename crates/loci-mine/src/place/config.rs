@@ -5,7 +5,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// Bytes of a config that are read. Real ones have a few kilobytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;

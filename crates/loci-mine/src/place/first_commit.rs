@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::repository::common_directory;
-use crate::allowed::EVERYTHING;
+use loci_files::allowed::EVERYTHING;
 
 /// How long git may take. Listing the first commit of a hundred thousand takes about a second.
 const LIMIT: Duration = Duration::from_millis(1_500);

@@ -12,7 +12,7 @@ use super::remote::{Remote, owner, parse};
 use super::repository::{
     common_directory, folder_name, is_added_working_tree, normal, project_name,
 };
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// How many local clones of local clones are followed.
 const MAX_CLONES: usize = 8;

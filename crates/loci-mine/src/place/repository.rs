@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// No file of git's that is read here is longer than a path.
 const MAX_POINTER_BYTES: u64 = 16 << 10;
@@ -119,7 +119,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allowed::EVERYTHING;
+    use loci_files::allowed::EVERYTHING;
     use std::fs;
 
     fn is_top(folder: &Path) -> bool {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::name::checked;
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// Name of the file.
 pub const SETTINGS_FILE: &str = ".loci.toml";
@@ -178,7 +178,7 @@ fn line_of(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allowed::EVERYTHING;
+    use loci_files::allowed::EVERYTHING;
     use proptest::prelude::*;
 
     fn parse(text: &str) -> Result<Settings> {

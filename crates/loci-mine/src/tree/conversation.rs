@@ -20,8 +20,8 @@ use super::{
 use crate::intake::{Intake, first_half, hash_of, without_lines};
 use crate::place::{self, Located, Placement};
 use crate::source::{Before, Item, Read, Section};
-use crate::talk::{self, Conversation, Event, Format, Reader};
 use crate::walk::reason;
+use loci_transcripts::{self as transcripts, Conversation, Event, Format, Reader};
 
 /// Bytes of text after which a section of a long transcript is filed.
 const SECTION_BYTES: usize = 512 << 10;
@@ -30,7 +30,7 @@ const SECTION_BYTES: usize = 512 << 10;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Mark {
     /// Nothing: from the start of the file.
-    from: Option<talk::Mark>,
+    from: Option<transcripts::Mark>,
     end: u64,
     conversation: Conversation,
 }
@@ -136,7 +136,7 @@ fn count_outside(
     path: &Path,
     intake: &mut Intake<'_>,
 ) -> Option<&'static str> {
-    let places = talk::companion_places(format, path);
+    let places = transcripts::companion_places(format, path);
     let is_outside = |place: &PathBuf| !tree.reading.allowed.contains(place);
     let outside: Vec<PathBuf> = places.into_iter().filter(is_outside).collect();
     if outside.is_empty() {
@@ -169,7 +169,7 @@ fn moves(intake: &Intake<'_>, before: &Before) -> bool {
 /// A conversation that lies in several files is another one when any of them changed.
 fn with_companions(tree: &Tree, format: Format, path: &Path, whole: SourceHash) -> SourceHash {
     let allowed = &tree.reading.allowed;
-    let companions = talk::companions_within(format, path, allowed);
+    let companions = transcripts::companions_within(format, path, allowed);
     if companions.is_empty() {
         return whole;
     }
@@ -212,8 +212,8 @@ impl Talk<'_> {
         Path::new(&self.item.name)
     }
 
-    fn reader<R: BufRead>(&self, input: R, from: Option<&talk::Mark>) -> Reader<R> {
-        let start = talk::Mark::default();
+    fn reader<R: BufRead>(&self, input: R, from: Option<&transcripts::Mark>) -> Reader<R> {
+        let start = transcripts::Mark::default();
         let allowed = &self.tree.reading.allowed;
         let from = from.unwrap_or(&start);
         Reader::resume_within(self.format, input, self.path(), from, allowed)
@@ -402,7 +402,7 @@ impl Talk<'_> {
         opened.file.seek(SeekFrom::Start(0)).map_err(fail)?;
         let input = BufReader::with_capacity(1 << 20, (&mut opened.file).take(opened.stat.size));
         let mut reader = self.reader(input, None);
-        let mut open: Option<(Conversation, Vec<talk::Piece>)> = None;
+        let mut open: Option<(Conversation, Vec<transcripts::Piece>)> = None;
         let mut met = HashMap::new();
         loop {
             if intake.is_stopped() {
@@ -448,7 +448,7 @@ impl Talk<'_> {
     fn file_exported(
         &self,
         conversation: &Conversation,
-        found: Vec<talk::Piece>,
+        found: Vec<transcripts::Piece>,
         met: &mut HashMap<String, u32>,
         intake: &mut Intake<'_>,
     ) -> Result<()> {
@@ -508,7 +508,7 @@ impl Talk<'_> {
     }
 
     /// Refuses a reading in which messages got lost.
-    fn count(&self, tally: &talk::Tally, intake: &mut Intake<'_>) -> Result<()> {
+    fn count(&self, tally: &transcripts::Tally, intake: &mut Intake<'_>) -> Result<()> {
         let skipped: u64 = tally.skipped.values().sum();
         if tally.messages != tally.filed + skipped {
             return Err(self.fail(format!(
@@ -525,7 +525,7 @@ impl Talk<'_> {
         name: &str,
         place: &Placement,
         conversation: &Conversation,
-        found: Vec<talk::Piece>,
+        found: Vec<transcripts::Piece>,
         intake: &mut Intake<'_>,
     ) -> Result<Vec<Piece>> {
         let mut common = base(name, place);
@@ -585,7 +585,7 @@ impl Talk<'_> {
     }
 }
 
-fn metadata(common: &Metadata, piece: &talk::Piece) -> Metadata {
+fn metadata(common: &Metadata, piece: &transcripts::Piece) -> Metadata {
     let mut metadata = common.clone();
     set_lines(&mut metadata, piece.start_line, piece.end_line);
     set(&mut metadata, "exchange", i64::from(piece.exchange));

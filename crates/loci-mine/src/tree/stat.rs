@@ -9,9 +9,9 @@ use loci_core::Stat;
 use loci_core::clock::{nanoseconds, now_ns};
 use loci_files::foreign::ForeignFile;
 
-use crate::allowed::AllowedRoots;
-use crate::talk::{self, Format};
 use crate::walk::{FoundFile, Met, Reach, Rules};
+use loci_files::allowed::AllowedRoots;
+use loci_transcripts::{self as transcripts, Format};
 
 /// A file that is being read, with its figures from before the first byte was read.
 pub(super) struct Opened {
@@ -91,7 +91,7 @@ fn companions(path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
             vec![PathBuf::from(log)]
         }
         Some("json") if is_session(path) => {
-            talk::companions_within(Format::OpenCode, path, allowed)
+            transcripts::companions_within(Format::OpenCode, path, allowed)
         }
         _ => Vec::new(),
     }
@@ -155,8 +155,8 @@ pub(super) fn visit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::allowed::EVERYTHING;
     use crate::walk::walk;
+    use loci_files::allowed::EVERYTHING;
     use std::os::unix::fs::symlink;
 
     /// The walk sees a file; before it is opened, it or its folder becomes a link.

@@ -12,8 +12,8 @@ use ignore::gitignore::Gitignore;
 use super::Rules;
 use super::lists::{List, ListVerdict, Lists, global, matched};
 use super::signs::{Signs, is_vendored_by_name, is_version_control};
-use crate::allowed::{AllowedRoots, EVERYTHING};
 use crate::place::repository;
+use loci_files::allowed::{AllowedRoots, EVERYTHING};
 
 /// The gate of one root.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 
 use super::signs::{LISTS, Signs};
-use crate::allowed::AllowedRoots;
 use crate::place::repository;
+use loci_files::allowed::AllowedRoots;
 
 const MAX_LIST_BYTES: u64 = 1 << 20;
 

@@ -13,7 +13,7 @@ use super::links::{Target, target};
 use super::roots::Roots;
 use super::tour::{failed, skipped};
 use super::{FollowLinks, Met, Rules, is_too_large, reason, single};
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// What is within the reach of a walk of some roots. The lists of a folder are read when it is first asked
 /// about: for rules that may have changed since, make a new one.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use loci_core::{Error, Result};
 
 use super::FollowLinks;
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// One root.
 #[derive(Debug, Clone)]

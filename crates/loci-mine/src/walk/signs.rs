@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 
 /// The files that matter to the rules and lie directly in a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::reason;
 use super::roots::Roots;
 use super::signs::Signs;
 use super::{Met, found};
-use crate::allowed::is_outside;
+use loci_files::allowed::is_outside;
 
 /// What a tour comes to.
 pub(crate) enum Visit<'a> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use loci_mine::document::{Document, Skip, read};
-use loci_mine::talk::{Event, Format, Reader};
+use loci_transcripts::{Event, Format, Reader};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Each of these files took minutes, or more memory than most machines have.

@@ -10,7 +10,6 @@ mod document;
 mod place;
 mod projects;
 mod split;
-mod talk;
 mod tree;
 mod walk;
 mod watch;

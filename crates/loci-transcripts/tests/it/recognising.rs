@@ -1,5 +1,5 @@
 use super::{claude_code, exports, gemini};
-use loci_mine::talk::{Format, recognise};
+use loci_transcripts::{Format, recognise};
 use serde_json::json;
 use std::path::Path;
 

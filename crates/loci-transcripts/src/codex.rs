@@ -344,15 +344,15 @@ fn said_before(label: &str, words: &str, origin: Origin, sink: &mut ParseSink) -
         return false;
     }
     let digest = (xxh3_64(format!("{label}\n{words}").as_bytes()) & !1) | origin as u64;
-    let utterance = &mut sink.state.utterance;
-    if let Some(at) = utterance.iter().position(|&known| known == digest ^ 1) {
-        utterance.remove(at);
+    let digests = &mut sink.state.digests;
+    if let Some(at) = digests.iter().position(|&known| known == digest ^ 1) {
+        digests.remove(at);
         return true;
     }
-    if utterance.len() == REMEMBERED {
-        utterance.remove(0);
+    if digests.len() == REMEMBERED {
+        digests.remove(0);
     }
-    utterance.push(digest);
+    digests.push(digest);
     false
 }
 

@@ -1,5 +1,5 @@
 use super::support::{lines, read};
-use loci_mine::talk::Format;
+use loci_transcripts::Format;
 use serde_json::{Value, json};
 
 fn answer() -> Value {

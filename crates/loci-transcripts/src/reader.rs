@@ -9,7 +9,7 @@ use super::mark::{Mark, State};
 use super::record_tally::Tally;
 use super::sink::{ParseEvent, ParseSink};
 use super::utterance::{Point, Utterance};
-use crate::allowed::{AllowedRoots, EVERYTHING};
+use loci_files::allowed::{AllowedRoots, EVERYTHING};
 use std::collections::VecDeque;
 use std::io::BufRead;
 use std::path::Path;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// grow comes behind the last [`Event::Rest`], so that a later read from that mark gives it again, grown.
 ///
 /// ```
-/// use loci_mine::talk::{Event, Format, Reader};
+/// use loci_transcripts::{Event, Format, Reader};
 /// let text = "User: is it late?\nAssistant: It is noon.\n";
 /// let mut reader = Reader::new(Format::Plain, text.as_bytes(), "talk.txt".as_ref());
 /// let mut pieces = Vec::new();
@@ -30,7 +30,7 @@ use std::path::Path;
 ///     }
 /// }
 /// assert_eq!(pieces, ["User:\nis it late?\n\nAssistant:\nIt is noon."]);
-/// # Ok::<(), loci_mine::talk::Error>(())
+/// # Ok::<(), loci_transcripts::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Reader<R: BufRead> {

@@ -1,5 +1,5 @@
 use super::support::{lines, read, words};
-use loci_mine::talk::Format;
+use loci_transcripts::Format;
 use serde_json::{Value, json};
 
 const PATH: &str =

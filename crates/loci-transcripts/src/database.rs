@@ -11,7 +11,7 @@ use super::mark::Mark;
 use super::sink::{ParseEvent, ParseSink};
 use super::utterance::{Point, RecordSpan};
 use super::{cursor, opencode};
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 use loci_salvage::{DatabaseFile, Value as Cell};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

@@ -7,7 +7,7 @@ use super::clock;
 use super::field::{list, word};
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance, one_line};
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::Read as _;

@@ -8,7 +8,7 @@ use super::clock;
 use super::scalar::Scalar;
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{Point, RecordSpan, Utterance};
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashSet;

@@ -1,5 +1,5 @@
 use super::support::{lines, read};
-use loci_mine::talk::Format;
+use loci_transcripts::Format;
 use serde_json::{Value, json};
 
 const PATH: &str = "/home/mo/.codex/sessions/2026/03/04/rollout-2026-03-04T05-06-07-0198.jsonl";

@@ -1,5 +1,5 @@
 use super::support::read;
-use loci_mine::talk::Format;
+use loci_transcripts::Format;
 
 #[test]
 fn turns_are_told_by_the_names_before_them() {

@@ -11,7 +11,7 @@ use super::input::render_value;
 use super::mark::Mark;
 use super::sink::ParseSink;
 use super::utterance::{Point, RecordSpan, Utterance, one_line};
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 use loci_salvage::DatabaseFile;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -42,9 +42,9 @@ pub(super) struct State {
     /// Whether prompts are quoted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) quotes: Option<bool>,
-    /// Digests of what was said once and may be said again in another form.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) utterance: Vec<u64>,
+    /// Digests of texts that may occur again in another form. Stored marks call them `said`.
+    #[serde(default, rename = "said", skip_serializing_if = "Vec::is_empty")]
+    pub(super) digests: Vec<u64>,
     /// Digest of what lies before the mark, where bytes cannot tell.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) check: u64,
@@ -121,7 +121,7 @@ mod tests {
                     latest: Some(fact),
                     sidechain: Some(false),
                     quotes: Some(false),
-                    utterance: vec![u64::MAX; crate::talk::codex::REMEMBERED],
+                    digests: vec![u64::MAX; crate::codex::REMEMBERED],
                     check: u64::MAX,
                 };
                 let point = Point {
@@ -133,6 +133,21 @@ mod tests {
                 let json = serde_json::to_string(&mark).unwrap();
                 assert!(json.len() < 1_024, "{} {json}", json.len());
                 assert_eq!(serde_json::from_str::<Mark>(&json).unwrap(), mark);
+            }
+        }
+    }
+
+    /// Marks are stored in palaces: a renamed member would be lost without an error.
+    #[test]
+    fn the_members_of_a_stored_mark_keep_their_names() {
+        let stored = r#"{"offset":7,"line":2,"exchange":1,"part":0,"conversation":{"id":"c"},"model":"m","latest":"t","sidechain":false,"quotes":true,"said":[5],"check":9}"#;
+        let mark: Mark = serde_json::from_str(stored).unwrap();
+        assert_eq!(mark.state.digests, [5]);
+        let again = serde_json::to_value(&mark).unwrap();
+        let stored: serde_json::Value = serde_json::from_str(stored).unwrap();
+        for (name, value) in stored.as_object().unwrap() {
+            if name != "conversation" {
+                assert_eq!(again.get(name), Some(value), "{name}");
             }
         }
     }

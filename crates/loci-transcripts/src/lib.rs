@@ -1,9 +1,14 @@
-//! Conversations with agents, and between people, as pieces that become drawers: one for each exchange, a long exchange
-//! in parts.
+//! Transcripts: conversations with agents, and between people, as pieces that become drawers. A piece is
+//! one exchange; a long exchange has several pieces.
 //!
-//! Words are kept as they were said. What is not filed is counted with its reason, so that the sums can be checked.
-//! Nothing here writes, and nothing is held in memory that is longer than one message (one conversation, where an
-//! export keeps it as one JSON value).
+//! Text is kept word for word. Records that become no piece are counted by reason, so that the sums can
+//! be checked. This crate never writes, and holds at most one message in memory (one conversation, if an
+//! export stores it as one JSON value).
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make and damage files")
+)]
+#![forbid(unsafe_code)]
 
 mod aider;
 mod blocks;
@@ -43,8 +48,7 @@ mod slack;
 mod turns;
 mod utterance;
 
-pub use companions::companions;
-pub(crate) use companions::{companion_places, companions_within};
+pub use companions::{companion_places, companions, companions_within};
 pub use error::Error;
 pub use event::{Conversation, Event, Piece};
 pub use format::Format;

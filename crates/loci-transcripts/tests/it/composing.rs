@@ -2,7 +2,7 @@
 
 use super::claude_code::{answer, prompt, result};
 use super::support::{lines, read, words};
-use loci_mine::talk::{Event, Format};
+use loci_transcripts::{Event, Format};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -160,7 +160,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), format in 0usize..11) {
-        use loci_mine::talk::Reader;
+        use loci_transcripts::Reader;
         let formats = [Format::ClaudeCode, Format::Codex, Format::ClaudeAi, Format::ChatGpt, Format::GeminiCli, Format::GeminiLog,
             Format::GeminiPrompts, Format::Slack, Format::Continue, Format::Aider, Format::Plain];
         let mut reader = Reader::new(formats[format], &*bytes, PATH.as_ref());
@@ -170,7 +170,7 @@ proptest! {
 
     #[test]
     fn no_json_makes_a_reader_panic(value in json_value(), format in 0usize..9) {
-        use loci_mine::talk::Reader;
+        use loci_transcripts::Reader;
         let formats = [Format::ClaudeCode, Format::Codex, Format::GeminiLog, Format::ClaudeAi, Format::ChatGpt, Format::GeminiPrompts,
             Format::Slack, Format::GeminiCli, Format::Continue];
         let text = match format {

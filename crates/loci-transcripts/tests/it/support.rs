@@ -1,6 +1,6 @@
 //! Reads sources whole, and checks on the way what holds for every source.
 
-use loci_mine::talk::{Conversation, Event, Format, Mark, Piece, Reader, Tally};
+use loci_transcripts::{Conversation, Event, Format, Mark, Piece, Reader, Tally};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::io::BufReader;

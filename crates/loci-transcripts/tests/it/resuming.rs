@@ -3,7 +3,7 @@
 use super::claude_code::{prompt, result};
 use super::composing::{short, transcript};
 use super::support::{Told, adds_up, lines, read_from};
-use loci_mine::talk::{Error, Event, Format, Mark, Reader};
+use loci_transcripts::{Error, Event, Format, Mark, Reader};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;

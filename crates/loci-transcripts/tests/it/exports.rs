@@ -1,5 +1,5 @@
 use super::support::read;
-use loci_mine::talk::{Format, Reader};
+use loci_transcripts::{Format, Reader};
 use serde_json::{Value, json};
 
 pub(super) fn claude_ai() -> Value {
@@ -193,7 +193,7 @@ fn a_day_of_a_slack_channel_is_cut_where_nobody_spoke() {
     assert_eq!(told.pieces()[0].speakers, ["Bo", "eva", "weather"]);
     assert_eq!(told.conversations()[0].id, "general/2025-12-29");
     assert_eq!(
-        loci_mine::talk::companions(Format::Slack, &path),
+        loci_transcripts::companions(Format::Slack, &path),
         [export.path().join("users.json")]
     );
 }

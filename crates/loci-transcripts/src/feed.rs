@@ -13,7 +13,7 @@ use super::sink::{ParseSink, RecordFormat};
 use super::{
     aider, chatgpt, claude_ai, claude_code, codex, continue_dev, gemini, gemini_log, plain, slack,
 };
-use crate::allowed::AllowedRoots;
+use loci_files::allowed::AllowedRoots;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::io::BufRead;

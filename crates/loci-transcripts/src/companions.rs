@@ -2,7 +2,7 @@
 
 use super::format::Format;
 use super::{opencode, slack};
-use crate::allowed::{AllowedRoots, EVERYTHING};
+use loci_files::allowed::{AllowedRoots, EVERYTHING};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,7 @@ pub fn companions(format: Format, path: &Path) -> Vec<PathBuf> {
 }
 
 /// The same where only some folders may be listed.
-pub(crate) fn companions_within(
-    format: Format,
-    path: &Path,
-    allowed: &AllowedRoots,
-) -> Vec<PathBuf> {
+pub fn companions_within(format: Format, path: &Path, allowed: &AllowedRoots) -> Vec<PathBuf> {
     match format {
         Format::OpenCode => opencode::companions(path, allowed),
         Format::Slack => slack::users_file(path).into_iter().collect(),
@@ -40,7 +36,7 @@ pub(crate) fn companions_within(
 }
 
 /// Where the other files of the conversation at `path` lie: folders and files, whether they exist or not.
-pub(crate) fn companion_places(format: Format, path: &Path) -> Vec<PathBuf> {
+pub fn companion_places(format: Format, path: &Path) -> Vec<PathBuf> {
     match format {
         Format::OpenCode => opencode::companion_folders(path),
         Format::Slack => slack::users_file(path).into_iter().collect(),

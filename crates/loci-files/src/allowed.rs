@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use loci_files::foreign::{self, ForeignFile};
+use crate::foreign::{self, ForeignFile};
 
 /// Files that SQLite keeps beside a database. They are a part of it.
 const BESIDE_DATABASE: [&str; 2] = ["-wal", "-journal"];
@@ -23,7 +23,7 @@ pub struct AllowedRoots {
 }
 
 /// Everything, without a limit.
-pub(crate) static EVERYTHING: AllowedRoots = AllowedRoots { roots: None };
+pub static EVERYTHING: AllowedRoots = AllowedRoots { roots: None };
 
 /// The error of a path that lies outside.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl fmt::Display for Outside {
 impl std::error::Error for Outside {}
 
 /// Whether a read failed because the path lies outside of the allowed roots.
-pub(crate) fn is_outside(error: &io::Error) -> bool {
+pub fn is_outside(error: &io::Error) -> bool {
     error
         .get_ref()
         .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Outside>)
@@ -55,7 +55,7 @@ impl AllowedRoots {
     }
 
     /// Whether anything may be read.
-    pub(crate) fn is_everything(&self) -> bool {
+    pub fn is_everything(&self) -> bool {
         self.roots.is_none()
     }
 
@@ -72,13 +72,13 @@ impl AllowedRoots {
     /// Whether a path leads to a place inside, with all links resolved. Where there is nothing, the
     /// nearest folder above decides. What is opened later must still be opened with [`Self::open`]: a
     /// link may take the place of the file in between.
-    pub(crate) fn contains(&self, path: &Path) -> bool {
+    pub fn contains(&self, path: &Path) -> bool {
         self.is_everything() || resolved(path).is_some_and(|(real, _)| self.contains_real(&real))
     }
 
     /// Opens a file for reading. With a limit, the path is resolved, compared with the roots, and then
     /// opened in a way that follows no link.
-    pub(crate) fn open(&self, path: &Path) -> io::Result<ForeignFile> {
+    pub fn open(&self, path: &Path) -> io::Result<ForeignFile> {
         if self.is_everything() {
             return foreign::open(path);
         }
@@ -94,7 +94,7 @@ impl AllowedRoots {
     }
 
     /// [`foreign::open_real`] for a path inside.
-    pub(crate) fn open_real(&self, path: &Path) -> io::Result<ForeignFile> {
+    pub fn open_real(&self, path: &Path) -> io::Result<ForeignFile> {
         if self.contains_real(path) {
             foreign::open_real(path)
         } else {
@@ -103,7 +103,7 @@ impl AllowedRoots {
     }
 
     /// [`foreign::open_below`] for a path inside.
-    pub(crate) fn open_below(&self, folder: &Path, inside: &Path) -> io::Result<ForeignFile> {
+    pub fn open_below(&self, folder: &Path, inside: &Path) -> io::Result<ForeignFile> {
         if self.is_everything() {
             return foreign::open_below(folder, inside);
         }
@@ -111,7 +111,7 @@ impl AllowedRoots {
     }
 
     /// What the system reports of a file inside.
-    pub(crate) fn metadata(&self, path: &Path) -> io::Result<fs::Metadata> {
+    pub fn metadata(&self, path: &Path) -> io::Result<fs::Metadata> {
         if self.is_everything() {
             return fs::metadata(path);
         }
@@ -119,7 +119,7 @@ impl AllowedRoots {
     }
 
     /// The names in a folder inside; none if it cannot be read.
-    pub(crate) fn entries(&self, folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    pub fn entries(&self, folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
         let listed = if self.contains(folder) {
             fs::read_dir(folder).ok()
         } else {

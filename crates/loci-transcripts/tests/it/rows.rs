@@ -1,7 +1,7 @@
 //! Conversations in many files, and in databases.
 
 use super::support::read;
-use loci_mine::talk::{Error, Event, Format, Mark, Reader, companions, recognise};
+use loci_transcripts::{Error, Event, Format, Mark, Reader, companions, recognise};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::path::Path;
