@@ -1,6 +1,8 @@
 //! Aider: Markdown in which prompts are headings of level four and what Aider itself says is quoted.
 
 use super::clock;
+use super::format::{Companions, Layout, Spec};
+use super::recognise::{Sign, file_name};
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::turns::Turns;
 use super::utterance::{RecordSpan, Utterance};
@@ -70,3 +72,16 @@ impl RecordFormat for Aider {
         false
     }
 }
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "aider",
+    is_export: false,
+    sign: Sign::Text(|head, path| {
+        let text = String::from_utf8_lossy(head);
+        file_name(path).ends_with(".aider.chat.history.md")
+            || text.trim_start().starts_with(SESSION_START)
+    }),
+    layout: Layout::Lines(|_| Box::new(Aider::default())),
+    companions: Companions::NONE,
+};

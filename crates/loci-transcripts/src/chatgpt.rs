@@ -6,6 +6,9 @@
 use super::blocks::unknown;
 use super::clock;
 use super::event::Conversation;
+use super::feed::MAX_CONVERSATION_BYTES;
+use super::format::{Companions, Layout, Spec};
+use super::recognise::Sign;
 use super::scalar::{Scalar, or_default};
 use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
 use super::utterance::{Point, RecordSpan, Utterance, one_line};
@@ -319,3 +322,18 @@ fn tell_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink:
         ),
     }
 }
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "chatgpt",
+    is_export: true,
+    sign: Sign::Array(|keys, _| {
+        keys.has("mapping") && (keys.has("title") || keys.has("current_node"))
+    }),
+    layout: Layout::Elements {
+        key: None,
+        limit: MAX_CONVERSATION_BYTES,
+        reader: |file| Box::new(ChatGpt::new(file.point)),
+    },
+    companions: Companions::NONE,
+};

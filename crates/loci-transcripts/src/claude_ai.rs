@@ -3,6 +3,9 @@
 use super::blocks::Content;
 use super::clock;
 use super::event::Conversation;
+use super::feed::MAX_CONVERSATION_BYTES;
+use super::format::{Companions, Layout, Spec};
+use super::recognise::Sign;
 use super::scalar::{Scalar, or_default};
 use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
 use super::utterance::{Point, RecordSpan, Utterance, one_line};
@@ -147,3 +150,16 @@ fn json_of(message: &str, block: usize, inner: Option<usize>) -> Option<String> 
         .get(inner)
         .map(|inner| inner.get().to_owned())
 }
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "claude-ai",
+    is_export: true,
+    sign: Sign::Array(|keys, _| keys.has("chat_messages") && keys.has("uuid")),
+    layout: Layout::Elements {
+        key: None,
+        limit: MAX_CONVERSATION_BYTES,
+        reader: |file| Box::new(ClaudeAi::new(file.point)),
+    },
+    companions: Companions::NONE,
+};

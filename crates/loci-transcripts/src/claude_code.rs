@@ -5,6 +5,9 @@
 
 use super::blocks::{Content, Source};
 use super::clock;
+use super::format::{Companions, Layout, Spec};
+use super::keys::Keys;
+use super::recognise::Sign;
 use super::scalar::Scalar;
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{Point, RecordSpan, Utterance};
@@ -320,4 +323,32 @@ fn json_of(record: &str, block: usize, inner: Option<usize>) -> Option<String> {
         .content
         .get(inner)
         .map(|inner| inner.get().to_owned())
+}
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "claude-code",
+    is_export: false,
+    sign: Sign::Record(|keys, _| is_record(keys)),
+    layout: Layout::Lines(|file| Box::new(ClaudeCode::new(file.path, file.point, file.allowed))),
+    companions: Companions::NONE,
+};
+
+fn is_record(keys: &Keys) -> bool {
+    let kind = keys.value("type");
+    let is_message = matches!(
+        kind,
+        "user" | "assistant" | "system" | "attachment" | "progress"
+    );
+    let is_aside = match kind {
+        "summary" => keys.has("leafUuid"),
+        "file-history-snapshot" => keys.has("messageId") && keys.has("snapshot"),
+        "queue-operation" => keys.has("operation") && keys.has("sessionId"),
+        "custom-title" => keys.has("customTitle") && keys.has("sessionId"),
+        "ai-title" => keys.has("aiTitle") && keys.has("sessionId"),
+        _ => false,
+    };
+    // The id comes after the message, which may be longer than the part of the file that is examined.
+    let is_linked = keys.has("uuid") || keys.has("parentUuid") && keys.has("isSidechain");
+    is_message && keys.has("sessionId") && is_linked || is_aside
 }

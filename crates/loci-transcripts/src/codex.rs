@@ -4,12 +4,16 @@
 
 use super::blocks::{Block, Content};
 use super::clock;
+use super::format::{Companions, Layout, Spec};
 use super::input;
+use super::keys::Keys;
+use super::recognise::{Sign, file_name};
 use super::scalar::Scalar;
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How many texts are remembered that may come a second time.
@@ -373,4 +377,28 @@ fn is_injected(text: &str) -> bool {
     ]
     .iter()
     .any(|start| text.starts_with(start))
+}
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "codex",
+    is_export: false,
+    sign: Sign::Record(is_record),
+    layout: Layout::Lines(|_| Box::new(Codex)),
+    companions: Companions::NONE,
+};
+
+fn is_record(keys: &Keys, path: &Path) -> bool {
+    let kind = keys.value("type");
+    let is_known = matches!(
+        kind,
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"
+    );
+    if is_known && keys.has("payload") {
+        return true;
+    }
+    let is_old = kind == "message" && keys.has("role") && keys.has("content")
+        || keys.has("record_type")
+        || keys.has("id") && keys.has("timestamp") && keys.has("instructions");
+    is_old && file_name(path).starts_with("rollout-")
 }

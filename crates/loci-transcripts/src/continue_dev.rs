@@ -3,7 +3,10 @@
 use super::blocks::unknown;
 use super::clock;
 use super::field::{list, word};
+use super::format::{Companions, Layout, Spec};
 use super::input::render_text;
+use super::recognise::Sign;
+use super::records::MAX_RECORD_BYTES;
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance, one_line};
 use serde_json::Value;
@@ -86,3 +89,18 @@ impl RecordFormat for Continue {
         );
     }
 }
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "continue",
+    is_export: false,
+    sign: Sign::Object(|keys, _| {
+        keys.has("sessionId") && keys.has("history") && keys.has("workspaceDirectory")
+    }),
+    layout: Layout::Elements {
+        key: Some("history"),
+        limit: MAX_RECORD_BYTES,
+        reader: |_| Box::new(Continue),
+    },
+    companions: Companions::NONE,
+};

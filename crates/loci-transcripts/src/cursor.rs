@@ -2,10 +2,13 @@
 //! in older versions; `bubbleId:<conversation>:<id>` is a message.
 
 use super::clock;
+use super::database::RowFormat;
 use super::database::{Batch, Entry, Loaded, Row, Table};
 use super::event::Conversation;
 use super::field::{fact, inner, list, time, word};
+use super::format::{Companions, Layout, Spec};
 use super::input::render_text;
+use super::recognise::{Sign, has_extension};
 use super::sink::ParseSink;
 use super::utterance::{RecordSpan, Utterance};
 use loci_salvage::DatabaseFile;
@@ -172,3 +175,12 @@ pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
     }
     sink.say(utterance);
 }
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "cursor",
+    is_export: true,
+    sign: Sign::Database(|path| has_extension(path, "vscdb")),
+    layout: Layout::Rows(&RowFormat { index, load, tell }),
+    companions: Companions::OF_DATABASE,
+};

@@ -6,11 +6,9 @@
 use super::clock;
 use super::error::Error;
 use super::event::Conversation;
-use super::format::Format;
 use super::mark::Mark;
 use super::sink::{ParseEvent, ParseSink};
 use super::utterance::{Point, RecordSpan};
-use super::{cursor, opencode};
 use loci_files::allowed::AllowedRoots;
 use loci_salvage::{DatabaseFile, Value as Cell};
 use serde_json::Value;
@@ -61,9 +59,20 @@ impl Batch<'_> {
     }
 }
 
+/// How one program keeps conversations in a database.
+#[derive(Debug)]
+pub(super) struct RowFormat {
+    /// The conversations of a database.
+    pub(super) index: fn(&DatabaseFile) -> Vec<Entry>,
+    /// The messages of some of them.
+    pub(super) load: fn(&DatabaseFile, &Batch<'_>) -> Vec<Loaded>,
+    /// Reads one message.
+    pub(super) tell: fn(&Loaded, RecordSpan, &mut ParseSink),
+}
+
 #[derive(Debug)]
 pub(super) struct Rows {
-    format: Format,
+    format: &'static RowFormat,
     path: PathBuf,
     allowed: AllowedRoots,
     /// Conversations before the mark, and the digest of them.
@@ -83,7 +92,12 @@ struct Open {
 }
 
 impl Rows {
-    pub(super) fn new(format: Format, path: &Path, mark: &Mark, allowed: &AllowedRoots) -> Self {
+    pub(super) fn new(
+        format: &'static RowFormat,
+        path: &Path,
+        mark: &Mark,
+        allowed: &AllowedRoots,
+    ) -> Self {
         Self {
             format,
             path: path.to_owned(),
@@ -115,11 +129,7 @@ impl Rows {
         for (i, message) in (0..).zip(&messages) {
             let place = RecordSpan::default().message(i);
             sink.record_tally.read();
-            if self.format == Format::Cursor {
-                cursor::tell(message, place, sink);
-            } else {
-                opencode::tell(message, place, sink);
-            }
+            (self.format.tell)(message, place, sink);
         }
         sink.steps.push_back(ParseEvent::Over(RecordSpan {
             to: Some(Point {
@@ -139,11 +149,7 @@ impl Rows {
                 source,
             }
         })?;
-        let mut entries = if self.format == Format::Cursor {
-            cursor::index(&file)
-        } else {
-            opencode::index(&file)
-        };
+        let mut entries = (self.format.index)(&file);
         entries.sort_by(|a, b| {
             (&a.about.started_at, &a.about.id).cmp(&(&b.about.started_at, &b.about.id))
         });
@@ -175,7 +181,7 @@ fn follow(check: u64, entry: &Entry) -> u64 {
 }
 
 impl Open {
-    fn load(&mut self, format: Format) {
+    fn load(&mut self, format: &RowFormat) {
         let mut bytes = 0;
         let rest = self.entries.get(self.next..).unwrap_or_default();
         let fitting = |entry: &&Entry| {
@@ -196,11 +202,7 @@ impl Open {
                 .map(|entry| entry.about.id.as_str())
                 .collect(),
         };
-        let loaded = if format == Format::Cursor {
-            cursor::load(&self.file, &batch)
-        } else {
-            opencode::load(&self.file, &batch)
-        };
+        let loaded = (format.load)(&self.file, &batch);
         self.messages.clear();
         for message in loaded {
             self.messages

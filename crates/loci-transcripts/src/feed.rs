@@ -3,16 +3,13 @@
 use super::database::Rows;
 use super::elements::Elements;
 use super::error::Error;
-use super::format::Format;
+use super::format::{Format, Layout, Opening};
 use super::lines::Lines;
 use super::mark::Mark;
 use super::mend::mend;
 use super::opencode::Folder;
-use super::records::{MAX_RECORD_BYTES, Next, Records};
+use super::records::{Next, Records};
 use super::sink::{ParseSink, RecordFormat};
-use super::{
-    aider, chatgpt, claude_ai, claude_code, codex, continue_dev, gemini, gemini_log, plain, slack,
-};
 use loci_files::allowed::AllowedRoots;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
@@ -20,7 +17,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// A longer conversation in an export is skipped and counted.
-const MAX_CONVERSATION_BYTES: usize = 256 << 20;
+pub(super) const MAX_CONVERSATION_BYTES: usize = 256 << 20;
 
 #[derive(Debug)]
 pub(super) enum Feed<R> {
@@ -37,46 +34,20 @@ impl<R: BufRead> Feed<R> {
         mark: &Mark,
         allowed: &AllowedRoots,
     ) -> Self {
-        let point = mark.point();
-        let lines = |input| Records::Lines(Lines::new(input, point));
-        let elements =
-            |input, key, limit| Records::Elements(Elements::new(input, key, limit, point));
-        let (records, reader): (_, Box<dyn RecordFormat>) = match format {
-            Format::ClaudeCode => (
-                lines(input),
-                Box::new(claude_code::ClaudeCode::new(path, point, allowed)),
-            ),
-            Format::Codex => (lines(input), Box::new(codex::Codex)),
-            Format::GeminiLog => (lines(input), Box::new(gemini_log::GeminiLog::default())),
-            Format::Plain => (lines(input), Box::new(plain::Plain::default())),
-            Format::Aider => (lines(input), Box::new(aider::Aider::default())),
-            Format::ClaudeAi => (
-                elements(input, None, MAX_CONVERSATION_BYTES),
-                Box::new(claude_ai::ClaudeAi::new(point)),
-            ),
-            Format::ChatGpt => (
-                elements(input, None, MAX_CONVERSATION_BYTES),
-                Box::new(chatgpt::ChatGpt::new(point)),
-            ),
-            Format::Slack => (
-                elements(input, None, MAX_RECORD_BYTES),
-                Box::new(slack::Slack::new(path, allowed)),
-            ),
-            Format::GeminiPrompts => (
-                elements(input, None, MAX_RECORD_BYTES),
-                Box::new(gemini::Prompts),
-            ),
-            Format::GeminiCli => (
-                elements(input, Some("messages"), MAX_RECORD_BYTES),
-                Box::new(gemini::Session),
-            ),
-            Format::Continue => (
-                elements(input, Some("history"), MAX_RECORD_BYTES),
-                Box::new(continue_dev::Continue),
-            ),
-            Format::OpenCode => return Self::Folder(Box::new(Folder::new(path, mark, allowed))),
-            Format::Cursor | Format::OpenCodeDb => {
-                return Self::Rows(Box::new(Rows::new(format, path, mark, allowed)));
+        let file = Opening {
+            path,
+            point: mark.point(),
+            allowed,
+        };
+        let (records, reader) = match &format.spec().layout {
+            Layout::Lines(reader) => (Records::Lines(Lines::new(input, file.point)), reader(&file)),
+            Layout::Elements { key, limit, reader } => {
+                let elements = Elements::new(input, *key, *limit, file.point);
+                (Records::Elements(elements), reader(&file))
+            }
+            Layout::Folder => return Self::Folder(Box::new(Folder::new(path, mark, allowed))),
+            Layout::Rows(rows) => {
+                return Self::Rows(Box::new(Rows::new(rows, path, mark, allowed)));
             }
         };
         Self::Records(Box::new(RecordFeed {

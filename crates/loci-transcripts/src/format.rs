@@ -1,75 +1,174 @@
-//! The formats that conversations come in.
+//! The formats that conversations come in: one table.
+//!
+//! A format is one file with a [`Spec`] and one line of the table. The order matters only among formats
+//! that are recognised in the same way: the first one that accepts a file has it.
 
-/// How a file keeps its conversations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// Claude Code: one session, or one subagent of it, as JSON lines.
-    ClaudeCode,
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use loci_files::allowed::AllowedRoots;
+
+use super::database::RowFormat;
+use super::recognise::Sign;
+use super::sink::RecordFormat;
+use super::utterance::Point;
+use super::{
+    aider, chatgpt, claude_ai, claude_code, codex, continue_dev, cursor, gemini, gemini_log,
+    opencode, plain, slack,
+};
+
+/// What is particular to a format.
+pub(super) struct Spec {
+    /// The name of the program that writes it, as it stands in metadata.
+    pub(super) name: &'static str,
+    /// Whether one file holds many conversations, each known by its own id.
+    pub(super) is_export: bool,
+    /// How a file of this format is recognised.
+    pub(super) sign: Sign,
+    /// How its records are stored.
+    pub(super) layout: Layout,
+    /// The other files of a conversation.
+    pub(super) companions: Companions,
+}
+
+/// How the records of a file are stored.
+pub(super) enum Layout {
+    /// A record per line.
+    Lines(NewReader),
+    /// The elements of a JSON array: the whole file, or the value of `key` in it. A longer element than
+    /// `limit` bytes is skipped and counted.
+    Elements {
+        key: Option<&'static str>,
+        limit: usize,
+        reader: NewReader,
+    },
+    /// Files of a folder that the file names.
+    Folder,
+    /// Rows of an SQLite database.
+    Rows(&'static RowFormat),
+}
+
+/// Makes the reader of a file.
+pub(super) type NewReader = fn(&Opening<'_>) -> Box<dyn RecordFormat>;
+
+/// A file that is being opened.
+pub(super) struct Opening<'a> {
+    pub(super) path: &'a Path,
+    /// Where reading begins.
+    pub(super) point: Point,
+    pub(super) allowed: &'a AllowedRoots,
+}
+
+/// The files of a conversation beside the one that stands for it.
+pub(super) struct Companions {
+    /// The files whose change means that the conversation changed.
+    pub(super) files: fn(&Path, &AllowedRoots) -> Vec<PathBuf>,
+    /// Where they lie: folders and files, whether they exist or not.
+    pub(super) places: fn(&Path) -> Vec<PathBuf>,
+}
+
+impl Companions {
+    /// None.
+    pub(super) const NONE: Self = Self {
+        files: |_, _| Vec::new(),
+        places: |_| Vec::new(),
+    };
+    /// The log and the journal of an SQLite database.
+    pub(super) const OF_DATABASE: Self = Self {
+        files: |path, _| vec![beside(path, "-wal")],
+        places: |path| vec![beside(path, "-wal"), beside(path, "-journal")],
+    };
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Defines [`Format`] and the table of specs.
+macro_rules! formats {
+    ($( $(#[$doc:meta])* $name:ident => $spec:expr, )*) => {
+        /// How a file stores its conversations.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Format {
+            $( $(#[$doc])* $name, )*
+        }
+
+        impl Format {
+            /// Every format, in the order in which they are recognised.
+            pub const ALL: &'static [Self] = &[ $( Self::$name, )* ];
+
+            pub(super) fn spec(self) -> &'static Spec {
+                match self {
+                    $( Self::$name => &$spec, )*
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// Codex: one rollout as JSON lines.
-    Codex,
-    /// Claude.ai export: an array of conversations.
-    ClaudeAi,
-    /// ChatGPT export: an array of conversations.
-    ChatGpt,
-    /// Gemini CLI: one session as one JSON object.
-    GeminiCli,
+    Codex => codex::SPEC,
+    /// Claude Code: one session, or one subagent of it, as JSON lines.
+    ClaudeCode => claude_code::SPEC,
     /// Gemini CLI: one session as JSON lines in which later lines may replace earlier messages.
-    GeminiLog,
-    /// Gemini CLI: `logs.json`, the prompts of many sessions.
-    GeminiPrompts,
-    /// Cursor: `state.vscdb`, a database of many conversations.
-    Cursor,
-    /// Slack export: one day of one channel.
-    Slack,
-    /// OpenCode: the file of one session; its messages are files elsewhere in the same storage.
-    OpenCode,
-    /// OpenCode: `opencode.db`, a database of many sessions.
-    OpenCodeDb,
+    GeminiLog => gemini_log::SPEC,
+    /// Gemini CLI: one session as one JSON object.
+    GeminiCli => gemini::SESSION_SPEC,
     /// Continue: one session as one JSON object.
-    Continue,
+    Continue => continue_dev::SPEC,
+    /// OpenCode: the file of one session. Its messages are files elsewhere in the same storage.
+    OpenCode => opencode::SPEC,
+    /// Claude.ai export: an array of conversations.
+    ClaudeAi => claude_ai::SPEC,
+    /// ChatGPT export: an array of conversations.
+    ChatGpt => chatgpt::SPEC,
+    /// Gemini CLI: `logs.json`, the prompts of many sessions.
+    GeminiPrompts => gemini::PROMPTS_SPEC,
+    /// Slack export: one day of one channel.
+    Slack => slack::SPEC,
+    /// Cursor: `state.vscdb`, a database of many conversations.
+    Cursor => cursor::SPEC,
+    /// OpenCode: `opencode.db`, a database of many sessions.
+    OpenCodeDb => opencode::DATABASE_SPEC,
     /// Aider: `.aider.chat.history.md`.
-    Aider,
+    Aider => aider::SPEC,
     /// Text whose lines begin with the name of the speaker.
-    Plain,
+    Plain => plain::SPEC,
 }
 
 impl Format {
     /// The name of the program that writes it, as it stands in metadata.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::ClaudeAi => "claude-ai",
-            Self::ChatGpt => "chatgpt",
-            Self::GeminiCli | Self::GeminiLog | Self::GeminiPrompts => "gemini-cli",
-            Self::Cursor => "cursor",
-            Self::Slack => "slack",
-            Self::OpenCode | Self::OpenCodeDb => "opencode",
-            Self::Continue => "continue",
-            Self::Aider => "aider",
-            Self::Plain => "plain",
-        }
+    pub fn name(self) -> &'static str {
+        self.spec().name
     }
 
-    /// Whether one file holds many conversations, each known by its own id, so that a conversation in a later export
-    /// is the same source although it comes from another file.
-    pub fn is_export(&self) -> bool {
-        match self {
-            Self::ClaudeAi
-            | Self::ChatGpt
-            | Self::GeminiPrompts
-            | Self::Cursor
-            | Self::OpenCodeDb => true,
-            Self::ClaudeCode
-            | Self::Codex
-            | Self::GeminiCli
-            | Self::GeminiLog
-            | Self::Slack
-            | Self::OpenCode
-            | Self::Continue
-            | Self::Aider
-            | Self::Plain => false,
+    /// Whether one file holds many conversations, each known by its own id, so that a conversation in a
+    /// later export is the same source although it comes from another file.
+    pub fn is_export(self) -> bool {
+        self.spec().is_export
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_name_that_metadata_can_hold() {
+        for format in Format::ALL {
+            let name = format.name();
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+            assert!(!name.is_empty() && name.bytes().all(is_plain), "{format:?}");
         }
     }
 }

@@ -4,7 +4,11 @@ use super::blocks::unknown;
 use super::clock;
 use super::event::Conversation;
 use super::field::{fact, list, time, word};
+use super::format::{Companions, Layout, Spec};
 use super::input::render_value;
+use super::keys::Keys;
+use super::recognise::{Sign, file_name};
+use super::records::MAX_RECORD_BYTES;
 use super::sink::{Misread, ParseEvent, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance, output_label};
 use serde_json::Value;
@@ -233,4 +237,40 @@ fn is_injected(text: &str) -> bool {
     ["<session_context>", "<hook_context>", "<state_snapshot>"]
         .iter()
         .any(|start| text.starts_with(start))
+}
+
+/// A session as one JSON object.
+pub(super) const SESSION_SPEC: Spec = Spec {
+    name: "gemini-cli",
+    is_export: false,
+    sign: Sign::Object(|keys, _| is_session(keys) && keys.has("messages")),
+    layout: Layout::Elements {
+        key: Some("messages"),
+        limit: MAX_RECORD_BYTES,
+        reader: |_| Box::new(Session),
+    },
+    companions: Companions::NONE,
+};
+
+/// The prompts of many sessions.
+pub(super) const PROMPTS_SPEC: Spec = Spec {
+    name: "gemini-cli",
+    is_export: true,
+    sign: Sign::Array(|keys, path| {
+        let members = ["sessionId", "messageId", "type", "message"];
+        members.iter().all(|key| keys.has(key)) && file_name(path) == "logs.json"
+    }),
+    layout: Layout::Elements {
+        key: None,
+        limit: MAX_RECORD_BYTES,
+        reader: |_| Box::new(Prompts),
+    },
+    companions: Companions::NONE,
+};
+
+/// Whether these are the keys of a session, as one object or as the first record of a log.
+pub(super) fn is_session(keys: &Keys) -> bool {
+    keys.has("sessionId")
+        && keys.has("startTime")
+        && (keys.has("projectHash") || keys.has("messages"))
 }

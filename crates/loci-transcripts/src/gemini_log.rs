@@ -4,7 +4,9 @@
 //! rewind takes back was still said, and stays.
 
 use super::field::{list, word};
+use super::format::{Companions, Layout, Spec};
 use super::gemini::{is_context, learn, utterance_of};
+use super::recognise::Sign;
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance};
 use serde_json::Value;
@@ -100,3 +102,14 @@ impl RecordFormat for GeminiLog {
         self.held.len() as u64
     }
 }
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "gemini-cli",
+    is_export: false,
+    sign: Sign::Record(|keys, path| {
+        path.extension().is_some_and(|found| found == "jsonl") && super::gemini::is_session(keys)
+    }),
+    layout: Layout::Lines(|_| Box::new(GeminiLog::default())),
+    companions: Companions::NONE,
+};

@@ -3,12 +3,16 @@
 //! versions keep the same JSON in the rows of a database.
 
 use super::blocks::unknown;
+use super::database::RowFormat;
 use super::database::{Batch, Entry, Loaded, Table};
 use super::error::Error;
 use super::event::Conversation;
 use super::field::{fact, inner, time, word};
+use super::format::{Companions, Layout, Spec};
 use super::input::render_value;
+use super::keys::Keys;
 use super::mark::Mark;
+use super::recognise::{Sign, file_name, has_extension};
 use super::sink::ParseSink;
 use super::utterance::{Point, RecordSpan, Utterance, one_line};
 use loci_files::allowed::AllowedRoots;
@@ -327,4 +331,33 @@ pub(super) fn load(file: &DatabaseFile, batch: &Batch<'_>) -> Vec<Loaded> {
 pub(super) fn tell(loaded: &Loaded, place: RecordSpan, sink: &mut ParseSink) {
     let utterance = utterance_of(&loaded.message, &loaded.parts, place, sink);
     sink.say(utterance);
+}
+
+/// A session whose messages are files.
+pub(super) const SPEC: Spec = Spec {
+    name: "opencode",
+    is_export: false,
+    sign: Sign::Object(is_session),
+    layout: Layout::Folder,
+    companions: Companions {
+        files: companions,
+        places: companion_folders,
+    },
+};
+
+/// A database of many sessions.
+pub(super) const DATABASE_SPEC: Spec = Spec {
+    name: "opencode",
+    is_export: true,
+    sign: Sign::Database(|path| {
+        file_name(path).starts_with("opencode") && has_extension(path, "db")
+    }),
+    layout: Layout::Rows(&RowFormat { index, load, tell }),
+    companions: Companions::OF_DATABASE,
+};
+
+fn is_session(keys: &Keys, path: &Path) -> bool {
+    let folder = path.ancestors().nth(2).and_then(Path::file_name);
+    let has_session = keys.value("id").starts_with("ses_") || keys.has("projectID");
+    folder.is_some_and(|name| name == "session") && has_session && keys.has("time")
 }

@@ -1,8 +1,11 @@
 //! Plain text in which each turn begins with the speaker: `User:` and `Assistant:`, or `> ` before a prompt.
 
+use super::format::{Companions, Layout, Spec};
+use super::recognise::{Sign, file_name};
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::turns::Turns;
 use super::utterance::{RecordSpan, Utterance};
+use std::path::Path;
 
 /// Recognition looks no further than this.
 const HEAD_BYTES: usize = 8 * 1_024;
@@ -161,4 +164,28 @@ mod tests {
             true
         ));
     }
+}
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "plain",
+    is_export: false,
+    sign: Sign::Text(is_plain),
+    layout: Layout::Lines(|_| Box::new(Plain::default())),
+    companions: Companions::NONE,
+};
+
+fn is_plain(head: &[u8], path: &Path) -> bool {
+    let name = file_name(path);
+    let extension = name
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension)
+        .to_ascii_lowercase();
+    let is_markdown = matches!(extension.as_str(), "md" | "markdown");
+    let is_text = is_markdown
+        || matches!(
+            extension.as_str(),
+            "" | "txt" | "text" | "log" | "chat" | "transcript"
+        );
+    is_text && !head.contains(&0) && is_conversation(&String::from_utf8_lossy(head), is_markdown)
 }

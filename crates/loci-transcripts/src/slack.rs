@@ -5,6 +5,10 @@
 use super::blocks::unknown;
 use super::clock;
 use super::field::{list, word};
+use super::format::{Companions, Layout, Spec};
+use super::keys::Keys;
+use super::recognise::Sign;
+use super::records::MAX_RECORD_BYTES;
 use super::sink::{Misread, ParseSink, RecordFormat};
 use super::utterance::{RecordSpan, Utterance, one_line};
 use loci_files::allowed::AllowedRoots;
@@ -156,4 +160,35 @@ fn names(file: &Path, allowed: &AllowedRoots) -> HashMap<String, String> {
             )
         })
         .collect()
+}
+
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "slack",
+    is_export: false,
+    sign: Sign::Array(is_day),
+    layout: Layout::Elements {
+        key: None,
+        limit: MAX_RECORD_BYTES,
+        reader: |file| Box::new(Slack::new(file.path, file.allowed)),
+    },
+    companions: Companions {
+        files: |path, _| users_file(path).into_iter().collect(),
+        places: |path| users_file(path).into_iter().collect(),
+    },
+};
+
+/// Whether this is the file of one day: named after it, with messages.
+fn is_day(keys: &Keys, path: &Path) -> bool {
+    let is_json = path.extension().is_some_and(|found| found == "json");
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    is_json && is_date(&stem) && keys.value("type") == "message" && keys.has("ts")
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10
+        && text.bytes().enumerate().all(|(i, byte)| match i {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
