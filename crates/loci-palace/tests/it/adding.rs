@@ -1,7 +1,9 @@
 //! Adding: a text that its wing holds already is not added again, and similar drawers are reported.
 
 use loci_palace::add::{self, Drawer, Duplicates, NEAR_DUPLICATE, Request};
-use loci_palace::{Batch, Fact, FactQuery, Metadata, OpenOptions, Palace, check_duplicate};
+use loci_palace::{
+    Batch, Fact, FactQuery, Get, Metadata, OpenOptions, Palace, Selection, check_duplicate,
+};
 use serde_json::json;
 
 use super::support::open;
@@ -305,13 +307,14 @@ fn of_many_who_add_the_same_text_at_once_one_adds_it() {
     for round in 0..5 {
         let text = format!("The harbour crane number {round} squeaks.");
         let ready = std::sync::Barrier::new(4);
-        let all: Vec<&str> = std::thread::scope(|scope| {
+        let all: Vec<add::Added> = std::thread::scope(|scope| {
             let adders: Vec<_> = (0..4)
                 .map(|_| {
                     scope.spawn(|| {
                         let palace = open(&path);
                         ready.wait();
-                        outcomes(&palace, &[new(&text, "w")])[0]
+                        let mut answer = palace.add(&request(&[new(&text, "w")])).unwrap();
+                        answer.drawers.remove(0)
                     })
                 })
                 .collect();
@@ -320,8 +323,13 @@ fn of_many_who_add_the_same_text_at_once_one_adds_it() {
                 .map(|adder| adder.join().unwrap())
                 .collect()
         });
-        let added = all.iter().filter(|outcome| **outcome == "added").count();
-        assert_eq!(added, 1, "{all:?}");
+        let is_added = |one: &&add::Added| one.outcome.as_str() == "added";
+        let added: Vec<&add::Added> = all.iter().filter(is_added).collect();
+        assert_eq!(added.len(), 1, "{all:?}");
+        for other in all.iter().filter(|other| !is_added(other)) {
+            assert_eq!(other.outcome.as_str(), "duplicate");
+            assert_eq!(other.duplicate_of.as_ref(), Some(&added[0].id));
+        }
     }
     assert_eq!(count(&palace), 6);
 }
@@ -498,14 +506,13 @@ fn a_duplicate_without_a_vector_is_found_among_thirty_wings_that_hold_the_text()
 }
 
 #[test]
-fn a_near_duplicate_of_its_wing_is_left_out_among_thirty_wings_that_are_nearer() {
+fn a_near_duplicate_of_its_wing_is_left_out_among_thirty_wings_that_are_as_near() {
     let (_directory, palace) = palace();
     let text = "Alice moved to Lyon in May.";
-    assert_eq!(
-        outcomes(&palace, &[new("Alice moved to Lyon in June.", "home")]),
-        ["added"]
-    );
-    let held: Vec<Drawer> = (0..30).map(|at| new(text, &format!("wing {at}"))).collect();
+    let near = "Alice moved to Lyon in June.";
+    // The drawer of the wing is neither the first nor the last of those that are as near.
+    let mut held: Vec<Drawer> = (0..29).map(|at| new(near, &format!("wing {at}"))).collect();
+    held.insert(15, new(near, "home"));
     assert_eq!(outcomes(&palace, &held), ["added"; 30]);
     let answer = palace
         .add(&Request {
@@ -515,4 +522,65 @@ fn a_near_duplicate_of_its_wing_is_left_out_among_thirty_wings_that_are_nearer()
         })
         .unwrap();
     assert_eq!(answer.drawers[0].outcome.as_str(), "near_duplicate");
+}
+
+#[test]
+fn a_full_answer_about_one_drawer_repeats_its_members_and_a_brief_one_does_not() {
+    let (_directory, palace) = palace();
+    let full = palace.add(&request(&[new("Tea at five.", "a")])).unwrap();
+    assert_eq!(full.only.as_ref(), full.drawers.first());
+    let brief = palace
+        .add(&Request {
+            detail: loci_palace::Detail::Brief,
+            ..request(&[new("Tea at six.", "a")])
+        })
+        .unwrap();
+    assert_eq!((brief.only, brief.drawers.len()), (None, 1));
+}
+
+#[test]
+fn a_fact_of_a_text_whose_first_drawer_was_changed_names_the_new_drawer() {
+    let (_directory, palace) = palace();
+    let given = new("Alice works at Acme.", "a");
+    let first = palace.add(&request(&[given.clone()])).unwrap().drawers;
+    palace
+        .update(&loci_palace::update::Request {
+            id: first[0].id.clone(),
+            text: Some("Alice left.".into()),
+            ..loci_palace::update::Request::default()
+        })
+        .unwrap();
+    let with_fact = Drawer {
+        facts: vec![works_at("Acme")],
+        ..given
+    };
+    let again = palace.add(&request(&[with_fact])).unwrap();
+    assert_eq!(again.drawers[0].outcome.as_str(), "added");
+    assert_ne!(again.drawers[0].id, first[0].id);
+    let relations = palace.relations().unwrap().unwrap();
+    let facts = relations.facts(&FactQuery::default(), 10, 0).unwrap();
+    let source = facts[0].source.as_ref().unwrap();
+    assert_eq!((facts.len(), &source.id), (1, &again.drawers[0].id));
+}
+
+/// The id of a text with a secret is that of the text that is stored: who adds the stored text gets the
+/// same id.
+#[test]
+fn the_id_of_a_drawer_follows_from_its_masked_text() {
+    let (_directory, palace) = palace();
+    // In two parts: no file of this repository holds what looks like a secret.
+    let key = ["the token is ghp", "_abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+    let added = palace.add(&request(&[new(&key, "a")])).unwrap();
+    assert!(!added.masked.is_empty());
+    let id = added.drawers[0].id.clone();
+    let drawers = palace.collection("drawers", false).unwrap();
+    let stored = drawers
+        .get(&Get::new(Selection::ids([id.clone()])))
+        .unwrap()
+        .documents
+        .remove(0);
+    assert_ne!(stored, key);
+    let (_other, other) = self::palace();
+    let again = other.add(&request(&[new(&stored, "a")])).unwrap();
+    assert_eq!(again.drawers[0].id, id);
 }
