@@ -1,4 +1,4 @@
-//! The registered snapshot of a collection against the vectors in the truth.
+//! Checks the registered snapshot of a collection against the vectors in the database.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::store::palace_files::PalaceFiles;
 use loci_core::VerifyReport;
 
 /// A registered file that failed its check inside the transaction. Another process may have
-/// replaced it since, so the caller looks again before it says so.
+/// replaced it since, so the caller checks again before it reports it.
 pub(crate) struct Unusable {
     pub(crate) collection: String,
     pub(crate) registration: Registration,
@@ -73,7 +73,7 @@ fn compare(
     let masked = changed_since(db, collection, registration)?;
     let mut digest = ContentDigest::default();
     let mut agreeing = 0;
-    // In the order of this index the rows need no sorting, which would hold all vectors in memory.
+    // The rows of this index are in order already. Sorting would hold all vectors in memory.
     let mut statement = db.prepare_cached(
         "SELECT v.row, v.vector, d.id FROM vectors v INDEXED BY vectors_order
          LEFT JOIN drawers d ON d.row = v.row
@@ -115,7 +115,7 @@ fn compare(
             format!("the index holds row {row}, which the truth does not"),
         );
     }
-    // With everything unchanged since the build, the digests must be equal.
+    // If nothing has changed since the build, the digests must be equal.
     if agreeing == registration.count && digest.finish() != registration.digest {
         report.push(
             "stale",
@@ -135,7 +135,7 @@ fn compare(
     Ok(())
 }
 
-/// Rows that queries leave out of the snapshot because they changed after it.
+/// Rows that queries exclude from the snapshot because they changed after it.
 fn changed_since(
     db: &Connection,
     collection: &CollectionRow,

@@ -1,4 +1,5 @@
-//! Every row of a collection against its own checksum, and its labels against its metadata.
+//! Checks every row of a collection against its own checksum, and its labels, passage and other
+//! vectors against its text and metadata. Only reads.
 
 use std::collections::BTreeMap;
 
