@@ -117,7 +117,7 @@ impl CollectionRow {
 /// with it.
 pub(crate) fn changed_embedder(row: &CollectionRow, before: Option<&EmbedderIdentity>) -> Error {
     let name = |embedder: Option<&EmbedderIdentity>| {
-        embedder.map_or_else(|| "an unknown embedder".to_owned(), ToString::to_string)
+        embedder.map_or_else(|| "unknown".to_owned(), ToString::to_string)
     };
     Error::EmbedderMismatch {
         collection: row.name.clone(),
