@@ -173,6 +173,8 @@ pub(crate) fn create_row(
     options: &CollectionOptions,
 ) -> Attempt<CollectionRow> {
     let head = Head::read(&db.sql)?;
+    // Another process may have created the collection since the caller looked. Under the write lock
+    // this check is final.
     if let Some(row) = CollectionRow::find(&db.sql, &head, name)? {
         if create == Create::Always {
             return Err(exists(name).into());
@@ -207,7 +209,7 @@ fn check_options(info: &CollectionInfo, options: &CollectionOptions) -> Result<(
     if let Some(metric) = options.metric.filter(|metric| *metric != info.metric) {
         return Err(Error::Conflict {
             what: format!(
-                "collection `{}` has metric {}, fixed when it was created; {} was asked for",
+                "collection `{}` has metric {}, fixed when it was created; {} was requested",
                 info.name,
                 info.metric.as_str(),
                 metric.as_str()

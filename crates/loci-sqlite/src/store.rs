@@ -292,7 +292,7 @@ impl Store {
             Err(error) => Err(error),
         };
         if let Err(error) = done {
-            tracing::warn!(%error, "the purge stays pending");
+            tracing::warn!(%error, "the purge is still pending");
         }
     }
 

@@ -123,6 +123,8 @@ pub(crate) fn with_index<T>(
     let mut warnings = Vec::new();
     let (result, build_due) = collection.read_with_head(doing, |db, row, head| {
         let view = live.advance(db, &collection.store.place, head, row, &mut findings)?;
+        // The view does not change from here on, so other queries of this process need not wait for
+        // this one.
         drop(live);
         let mut damaged = std::mem::take(&mut findings.damaged);
         let reading = Reading {
@@ -142,6 +144,7 @@ pub(crate) fn with_index<T>(
         Ok((result, due))
     })?;
     warnings.append(&mut findings.warnings);
+    // The read transaction has ended. Quarantining takes `index.lock` and a write transaction.
     if let Some(suspect) = &findings.suspect {
         match recover::set_aside(&collection.store, suspect) {
             Ok(warning) => warnings.extend(warning),

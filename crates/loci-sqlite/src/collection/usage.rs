@@ -80,6 +80,7 @@ pub(crate) fn write_later(store: &Arc<Store>) {
                 if write(&store, &pending) {
                     return;
                 }
+                // Nothing was committed, so the counts stay for the next attempt.
                 store.usage.put_back(pending);
             }
         })
@@ -116,6 +117,7 @@ fn apply(db: &Db, pending: &Counts) -> Attempt<()> {
     let now = now_ms();
     let generation = Head::read(&db.sql)?.generation;
     for ((noted, row), count) in pending {
+        // These counts belong to a palace that was replaced by a restore.
         if *noted != generation {
             continue;
         }

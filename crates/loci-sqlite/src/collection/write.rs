@@ -234,7 +234,9 @@ fn check_vectors(identity: &EmbedderIdentity, vectors: &[Vec<f32>]) -> loci_core
 fn broken(identity: &EmbedderIdentity) -> Error {
     Error::Internal {
         doing: "embedding".into(),
-        detail: format!("embedder `{identity}` broke its own contract"),
+        detail: format!(
+            "embedder `{identity}` returned the wrong number of vectors, or vectors of the wrong length"
+        ),
     }
 }
 

@@ -116,6 +116,8 @@ impl<'a> Writer<'a> {
         let metadata_text = metadata.to_json_text();
         let key = MinedKey::of(change.text, &metadata);
         let bytes = change.vector.map(vector_bytes);
+        // The row number is the next sequence number, so it is never used again. A salvage relies
+        // on that: a row that is mentioned and cannot be read is a lost drawer.
         let row = self.seq + 1;
         let inserted = self.db
             .prepare_cached(
@@ -174,6 +176,8 @@ impl<'a> Writer<'a> {
         let terms_changed =
             text_changed || passage::context(&metadata) != passage::context(&old_metadata);
         let new_vector = change.vector.map(vector_bytes);
+        // The text was unchanged when the caller embedded, and has changed since. The transaction
+        // is rolled back, and the caller embeds again.
         if text_changed
             && new_vector.is_none()
             && change.other.is_none()
@@ -195,6 +199,8 @@ impl<'a> Writer<'a> {
             }
             return Ok(Outcome::Unchanged);
         }
+        // The uniqueness index would refuse the change, so this is checked before anything is
+        // written.
         let key = MinedKey::of(text, &metadata);
         if key.is_mined()
             && let Some(holder) = self.holder(&key, old.row)?
@@ -218,6 +224,7 @@ impl<'a> Writer<'a> {
         let vector_is_none = vector.is_none();
         self.seq += 1;
         if terms_changed {
+            // FTS5 needs the exact old terms, so this comes before the text is overwritten.
             delete_postings(self.db, old.row, old.text.as_deref(), &old_metadata)?;
         }
         self.db
@@ -354,6 +361,8 @@ impl<'a> Writer<'a> {
             links::remove_of_drawer(self.db, &self.collection.name, id)?;
         }
         self.seq += 1;
+        // The tombstone carries the number of the delete. Snapshots, cached views and readers of
+        // the change feed learn of the delete from it.
         insert_tombstone(self.db, self.seq, self.collection.id, row)?;
         self.drawers -= 1;
         self.vectors -= i64::from(removed.had_vector);

@@ -118,6 +118,9 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
         let now = Head::read(&db.sql)?;
         let same =
             CollectionRow::find(&db.sql, &now, name)?.is_some_and(|row| row.id == collection.id);
+        // The palace was restored, the collection was replaced, or tombstones that this file needs
+        // were removed during the build. The file could return deleted rows, so it is not
+        // registered.
         if now.generation != head.generation || !same || now.tombstone_floor > registration.covered
         {
             return Ok(false);

@@ -239,6 +239,8 @@ impl View {
         if collection.seq <= self.seq {
             return Ok(());
         }
+        // Tombstones come first. One of them may stand for a dropped vector of a row that got a new
+        // vector later, and that one must stay.
         self.apply_tombstones(db, collection)?;
         let dimension = collection.dimension.unwrap_or(1);
         let newer = registry::changes_after(

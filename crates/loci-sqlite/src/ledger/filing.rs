@@ -147,6 +147,8 @@ impl<'a> FilingTx<'a> {
         if change.removed && found.is_none() {
             return Ok(Filed::Done(Counts::default()));
         }
+        // The row has changed since the caller read the source, by a filing or a forget. Writing the
+        // older content would undo that, so the caller reads the source again.
         if revision != change.record.revision && change.record.section != LEFTOVERS {
             return Ok(Filed::Stale);
         }
@@ -156,6 +158,8 @@ impl<'a> FilingTx<'a> {
             None => sources::ensure(self.db, collection, &change.record)?,
         };
         let before = found.as_ref().map(|(_, record)| record);
+        // Recorded before anything changes, in the same transaction. So each committed change has
+        // the step that undoes it.
         self.step = begin_step(self.db, self.run, source, first, before)?;
         let mut counts = Counts::default();
         let mut gone = false;
@@ -412,6 +416,7 @@ impl<'a> FilingTx<'a> {
     }
 
     fn remove(&mut self, drawer: &Held, counts: &mut Counts) -> Attempt<()> {
+        // The old state is kept before the drawer is removed, for undo.
         keep(self.db, self.step, drawer.row, None, true)?;
         if self.writer.remove(drawer.row)? {
             counts.removed += 1;

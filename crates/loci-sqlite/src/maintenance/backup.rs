@@ -53,7 +53,7 @@ pub(crate) fn backup(backend: &SqliteBackend, palace: &PalaceRef, target: &Path)
     copied?;
     fs::metadata(target)
         .map(|metadata| metadata.len())
-        .map_err(|source| Error::io("cannot look at", target, source))
+        .map_err(|source| Error::io("cannot read the metadata of", target, source))
 }
 
 /// Copies the palace with `VACUUM INTO` to a new private file, and syncs it. SQLite's incremental

@@ -32,7 +32,7 @@ pub(crate) fn check(
     };
     if registration.covered > head.seq {
         let detail = format!(
-            "the truth went back: the index covers {}, the palace ends at {}",
+            "the database is older than its index: the index covers changes up to {}, the palace ends at {}",
             registration.covered, head.seq
         );
         report.push("index", Some(&collection.name), None, detail);
@@ -112,7 +112,7 @@ fn compare(
             "ghost",
             name,
             None,
-            format!("the index holds row {row}, which the truth does not"),
+            format!("the index holds row {row}, which the database does not"),
         );
     }
     // If nothing has changed since the build, the digests must be equal.
@@ -121,7 +121,7 @@ fn compare(
             "stale",
             name,
             None,
-            "the content digest of the index differs from the truth's",
+            "the content digest of the index does not match the database",
         );
     }
     if registration.covered < head.tombstone_floor {

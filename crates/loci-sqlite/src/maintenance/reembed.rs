@@ -143,7 +143,10 @@ impl Work<'_> {
         if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
             return Err(Error::Internal {
                 doing: "embedding".into(),
-                detail: format!("embedder `{}` broke its own contract", self.identity),
+                detail: format!(
+                    "embedder `{}` returned the wrong number of vectors, or vectors of the wrong length",
+                    self.identity
+                ),
             });
         }
         for vector in vectors {

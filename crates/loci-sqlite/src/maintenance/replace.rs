@@ -26,6 +26,8 @@ pub(super) fn salvage_and_replace(
     palace: &PalaceRef,
 ) -> Result<(SalvageReport, Option<PathBuf>)> {
     let place = PalaceFiles::of(palace)?;
+    // The locks are taken in the same order as by a restore, so that the two never wait for each
+    // other in a circle.
     let _restore = FileLock::exclusive(&place.restore_lock())?;
     restore::remove_staging(&place)?;
     let _raw = salvage::let_go(backend, palace, &place)?;

@@ -53,6 +53,8 @@ pub(crate) fn restore(
     }
     // No process opens or closes the database from here until the new one is in place.
     let lock = FileLock::exclusive(&place.lock())?;
+    // Checked again under the lock: a restore may have been killed, or a palace created, since the
+    // first check.
     finish_interrupted(&place)?;
     if place.mark()?.is_some() && !replace {
         remove_database(&temporary)?;
@@ -387,6 +389,8 @@ pub(crate) fn remove_staging(place: &PalaceFiles) -> Result<()> {
     Ok(())
 }
 
+/// Removes a staged database and its companions. No process opens them, so their order does not
+/// matter. A crash in between may leave a companion, which the next `forget` removes.
 fn remove_database(path: &Path) -> Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();

@@ -46,7 +46,7 @@ pub(crate) fn check(
             "labels",
             Some(&collection.name),
             None,
-            format!("{kept} labels are kept, the metadata gives {expected_labels}"),
+            format!("{kept} labels are stored, but the metadata has {expected_labels}"),
         );
     }
     Ok(())
@@ -74,7 +74,7 @@ fn judge(
             return Ok(Some((
                 "damaged",
                 None,
-                format!("row {row} is in the index of its table only"),
+                format!("row {row} is in an index but not in its table"),
             )));
         }
     };
@@ -103,7 +103,7 @@ fn judge(
         return Ok(Some((
             "passages",
             id,
-            "the passage is not what text and metadata give".into(),
+            "the passage does not match text and metadata".into(),
         )));
     }
     let other: Option<(i64, Vec<u8>)> = db

@@ -40,6 +40,8 @@ pub(super) fn let_go(
 ) -> Result<RawAccess> {
     if let Some(store) = backend.forget_store(palace) {
         crate::index::build::join(&store);
+        // Without this, closing would move the log into the damaged database and could overwrite
+        // pages that can still be salvaged.
         store.leave_files_alone();
         store.close();
     }

@@ -87,7 +87,7 @@ fn report_damaged_logs(store: &Store, report: &mut VerifyReport) {
             .to_string_lossy()
             .into_owned();
         let detail = format!(
-            "the log was damaged and commits behind the damage are lost; it is kept as `{name}`"
+            "the log was damaged, and the commits after the damage are lost; it is kept as `{name}`"
         );
         report.push("log", None, None, detail);
     }
@@ -176,7 +176,7 @@ fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<
                 report,
             )?);
         }
-        check_rows_without_home(db, report)?;
+        check_orphans(db, report)?;
         if deep {
             relation_check::check(&db.sql, report)?;
         }
@@ -264,7 +264,7 @@ fn check_counts(
                 "count",
                 Some(&row.name),
                 None,
-                format!("{found} {what}, the counter says {kept}"),
+                format!("there are {found} {what}, but the counter says {kept}"),
             );
         }
     }
@@ -278,13 +278,16 @@ fn check_counts(
             "count",
             Some(&row.name),
             None,
-            format!("a drawer is newer than the palace's number {}", head.seq),
+            format!(
+                "a drawer is newer than the palace's sequence number {}",
+                head.seq
+            ),
         );
     }
     Ok(())
 }
 
-fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
+fn check_orphans(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
     let count = |sql: &str| -> Attempt<i64> { Ok(db.sql.query_row(sql, [], |row| row.get(0))?) };
     let orphans = count(
         "SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = v.row)",
@@ -316,7 +319,7 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "passages",
             None,
             None,
-            format!("{passages} drawers have a passage, there are {drawers}"),
+            format!("{passages} drawers have a passage, but there are {drawers} drawers"),
         );
     }
     let strays = count(
@@ -348,7 +351,7 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "passages",
             None,
             None,
-            "an embedder cannot be read: its vectors cannot be compared",
+            "the record of an embedder cannot be read, so its vectors cannot be compared",
         );
     }
     let postings = count("SELECT count(*) FROM postings_docsize")?;
@@ -357,7 +360,7 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "postings",
             None,
             None,
-            format!("{postings} drawers have postings, there are {drawers}"),
+            format!("{postings} drawers have postings, but there are {drawers} drawers"),
         );
     }
     Ok(())

@@ -59,9 +59,14 @@ impl Db {
         // Query plans do not depend on bound values. Otherwise SQLite would prepare statements over
         // partial indexes again for every value.
         sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // No user value reaches SQL text, and deep expressions are never generated.
+        // No user value reaches SQL text, and deep expressions are never generated. The schema
+        // itself is not trusted: its views and triggers may call only functions that are marked
+        // innocuous, as `loci_terms` is.
         sql.pragma_update(None, "trusted_schema", false)?;
+        // A process that reads a mapped file dies of SIGBUS if another program truncates the file.
         sql.pragma_update(None, "mmap_size", 0)?;
+        // Deleted text is overwritten in its page. `maintenance::purge` handles the places that
+        // this does not reach.
         sql.pragma_update(None, "secure_delete", true)?;
         keep_temporary_in_memory(&sql)?;
         sql.pragma_update(None, "cache_size", -4_096)?;
@@ -70,6 +75,8 @@ impl Db {
         sql.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         sql.pragma_update(None, "journal_size_limit", 64 << 20)?;
         sql.pragma_update(None, "foreign_keys", false)?;
+        // NORMAL syncs the log at checkpoints only: a power cut can lose the newest commits, but
+        // the palace stays consistent. FULL syncs it at every commit.
         let synchronous = match durability {
             Durability::Normal => "NORMAL",
             Durability::Full => "FULL",

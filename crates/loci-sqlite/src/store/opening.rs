@@ -169,7 +169,7 @@ pub(crate) fn ensure_ready(
         .map_err(Fault::from);
     if place.mark()? != before {
         return Err(Error::Busy {
-            what: format!("{doing}: its directory was moved at the same time"),
+            what: format!("{doing}: its directory was moved during the call"),
             waited: Duration::ZERO,
         });
     }
@@ -354,7 +354,7 @@ fn refuse_lost_database(place: &PalaceFiles) -> Result<()> {
         what: "the database".into(),
         path: place.database.clone(),
         detail: format!(
-            "it is missing or empty, but its log of {log_bytes} bytes or its index is there"
+            "it is missing or empty, but its log ({log_bytes} bytes) or its index files exist"
         ),
     })
 }

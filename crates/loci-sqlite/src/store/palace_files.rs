@@ -101,7 +101,7 @@ impl PalaceFiles {
                 Ok(None)
             }
             Err(error) => Err(Error::io(
-                "cannot look at",
+                "cannot read the metadata of",
                 &self.database,
                 with_owner(error, &self.directory),
             )),
@@ -164,7 +164,7 @@ fn mark_of(path: &Path, least_bytes: u64) -> Result<Option<FileMark>> {
         }),
         Ok(metadata) => Ok((metadata.len() >= least_bytes).then(|| FileMark::of(&metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("cannot look at", path, error)),
+        Err(error) => Err(Error::io("cannot read the metadata of", path, error)),
     }
 }
 

@@ -244,6 +244,9 @@ fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
             });
         };
         let is_quiet = database.is_settled(before.at);
+        // The log is copied first, and under the lock if there is one. Commits that follow are
+        // appended to the original log and are not in the copy. Only a checkpoint changes the
+        // database, and that is detected below.
         copy_file(&log, &log_copy)?;
         if is_quiet && first {
             lock = None;
@@ -341,7 +344,7 @@ impl Stamp {
         match fs::metadata(path) {
             Ok(metadata) => Ok(Some(Self::from(&metadata))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("cannot look at", path, error)),
+            Err(error) => Err(Error::io("cannot read the metadata of", path, error)),
         }
     }
 

@@ -29,7 +29,7 @@ impl Store {
         });
         if replaced {
             return Err(Error::Busy {
-                what: format!("{doing}: the files of the palace were replaced meanwhile"),
+                what: format!("{doing}: the files of the palace were replaced during the call"),
                 waited: Duration::ZERO,
             });
         }

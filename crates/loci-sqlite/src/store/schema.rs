@@ -506,6 +506,8 @@ fn advance(db: &Connection, from: i64, to: i64) -> Attempt<()> {
             fill(db)?;
         }
     }
+    // Both numbers are part of the caller's transaction, so no crash leaves a schema with the
+    // number of another format.
     db.pragma_update(None, "user_version", to)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(())
