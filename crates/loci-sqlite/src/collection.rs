@@ -1,4 +1,7 @@
 //! A collection of the SQLite backend. Each call of the contract is in a module of its own.
+//!
+//! A handle caches no rows. Each call reads the collection's row in its own transaction, so it sees
+//! the commits of all processes.
 
 mod history;
 pub(crate) mod meta;
@@ -171,6 +174,8 @@ impl Collection for SqliteCollection {
     fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
         self.store.write("pinning the embedder", |db| {
             let row = self.require(&db.sql, &Head::read(&db.sql)?)?;
+            // The conditions are part of the statement: a collection that has vectors, a dimension
+            // or an embedder by now keeps what it has.
             db.sql.execute(
                 "UPDATE collections SET embedder = ?2
                  WHERE id = ?1 AND embedder IS NULL AND dimension IS NULL AND vectors = 0",

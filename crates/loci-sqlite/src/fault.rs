@@ -1,4 +1,5 @@
-//! Maps SQLite's errors to the errors of the contract. No other module does this.
+//! Maps SQLite's errors to the errors of the contract. No other module does this, so the same
+//! error code always leads to the same kind of error.
 
 use std::path::Path;
 use std::time::Duration;

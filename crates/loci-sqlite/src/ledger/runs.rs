@@ -1,4 +1,7 @@
 //! Recorded runs: started, ended, listed, and the data that their undo needs.
+//!
+//! The steps of a run are written in the transactions that change its sources, so a killed run can
+//! be undone as far as it got.
 
 use loci_core::ledger::undoing::{KEPT_RUNS, unknown_run};
 use loci_core::{Error, MetadataPatch, Result, RunKind, RunRecord, RunState, SourceRecord};
@@ -49,8 +52,8 @@ pub(super) fn end(
                 |row| row.get(0),
             )
             .optional()?;
-        // The data for undo goes in the same transaction that ends the run, and only for runs
-        // beyond the limit. Their drawers stay; they can only not be undone any more.
+        // Runs beyond the limit lose their undo data, in the transaction that ends this run. Their
+        // drawers stay, but such a run cannot be undone any more.
         if let Some(oldest) = oldest {
             for sql in [
                 "DELETE FROM kept_drawers WHERE step IN (SELECT id FROM run_sources WHERE run < ?1)",

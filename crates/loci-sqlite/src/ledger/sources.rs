@@ -1,4 +1,7 @@
-//! Rows of the ledger: read, written, and updated if a source is unchanged.
+//! Rows of the table `sources`: read, written, and updated if a source is unchanged.
+//!
+//! Functions that take a connection run in the caller's transaction, together with the drawers of
+//! the source.
 
 use loci_core::{LEFTOVERS, Machine, Result, SourceHash, SourceRecord, Stat};
 use rusqlite::{Connection, Row, params};

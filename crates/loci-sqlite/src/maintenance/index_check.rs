@@ -1,4 +1,5 @@
-//! Checks the registered snapshot of a collection against the vectors in the database.
+//! Checks the registered snapshot of a collection against the vectors in the database. Only reads;
+//! the caller decides whether a file is quarantined.
 
 use std::collections::HashSet;
 

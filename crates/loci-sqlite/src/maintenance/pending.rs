@@ -1,4 +1,5 @@
-//! Finds the processes that keep a purge from being completed.
+//! Finds the processes that keep a purge from being completed: those that have the database open
+//! and may read an older state.
 
 use loci_core::PurgePending;
 

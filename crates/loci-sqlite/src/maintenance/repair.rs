@@ -455,6 +455,8 @@ fn repair_indexes(store: &Store, before: &VerifyReport, report: &mut RepairRepor
         report.actions.push(format!(
             "rebuilt the index of `{name}` from {indexed} vector(s) in the database"
         ));
+        // Cleared after the rebuild. A crash before this leaves the failures, which only delay
+        // automatic rebuilds.
         store.write("clearing index failures", |db| {
             db.sql.execute("DELETE FROM index_failures", [])?;
             Ok(())

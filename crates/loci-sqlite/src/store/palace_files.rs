@@ -1,6 +1,6 @@
 //! The files of a palace: where they are, how they are created, and how a replaced file is
-//! detected. Only `stat` is used on the database and its log, because closing a file drops SQLite's
-//! locks on it.
+//! detected. Existing files are only examined with `stat`, because closing a descriptor drops
+//! SQLite's locks on the file.
 
 use std::fs;
 use std::io;
@@ -121,8 +121,8 @@ pub(crate) fn ensure_private_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Syncs a directory. A file that was created, renamed or unlinked in it may be back to its old
-/// state after a power cut until this has returned.
+/// Syncs a directory. Until this returns, a power cut can undo the creation, rename or removal of a
+/// file in it.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     loci_files::sync_directory(path).map_err(|source| Error::io("cannot sync", path, source))
 }

@@ -1,4 +1,5 @@
-//! Rows of forgotten texts: written and read, and the places of drawers.
+//! Rows of the table `forgotten`: how they are written and read, and how the place of a drawer is
+//! determined. They hold keyed hashes only, never text.
 
 use loci_core::Metadata;
 use loci_core::ledger::forgotten::{self, NEIGHBOURS, NewRecord, Record, TextPosition, place_of};

@@ -1,4 +1,7 @@
 //! Counts the drawers before and after a salvage, and lists the lost ones.
+//!
+//! The numbers must add up: before = saved + damaged + duplicates + lost. If they do not, the
+//! report says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
