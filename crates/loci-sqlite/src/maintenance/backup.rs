@@ -49,6 +49,8 @@ pub(crate) fn backup(backend: &SqliteBackend, palace: &PalaceRef, target: &Path)
         // The backup is reported only when its name is durable. A crash here may leave both names.
         sync_directory(&directory)
     });
+    // The temporary name goes last, also after an error. A crash before this line leaves a file that
+    // nothing refers to.
     let _ = fs::remove_file(&temporary);
     copied?;
     fs::metadata(target)

@@ -104,8 +104,8 @@ fn keep_damaged_logs(store: &Store, report: &mut RepairReport) -> Result<()> {
     for path in super::verify::damaged_logs(&store.place) {
         let kept = free_path(&store.place.directory, "palace.sqlite3.kept-log");
         // The content of the log was synced when it was copied, and only its name changes. A crash
-        // leaves the old name, which `verify` reports again, or the new one. So the directory is
-        // not synced.
+        // leaves the old name, which `verify` reports again, or the new one. So the directory need
+        // not be synced.
         std::fs::rename(&path, &kept)
             .map_err(|source| Error::io("cannot rename", &path, source))?;
         report.actions.push(format!(

@@ -324,6 +324,8 @@ fn swap(place: &PalaceFiles, staged: &Path) -> Result<()> {
     // The old files keep their new names before the new database appears, so that it never stands
     // beside the old log. SQLite would apply that log to it.
     sync_directory(&place.directory)?;
+    // A crash before this rename leaves no `palace.sqlite3`, and the next opener completes the swap.
+    // After it the palace is the new one.
     rename(staged, &place.database)?;
     // The caller reports success only when the new name is durable.
     sync_directory(&place.directory)

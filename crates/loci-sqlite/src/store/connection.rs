@@ -150,7 +150,7 @@ impl Db {
     pub(crate) fn checkpoint(&mut self) -> Attempt<()> {
         self.sql.busy_timeout(Duration::ZERO)?;
         // SQLite syncs the log before it copies pages, and the database before it truncates the
-        // log. So at every moment each commit is durable in one of the two files.
+        // log. So a crash during the checkpoint loses no commit: it is in the log or the database.
         self.sql
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())

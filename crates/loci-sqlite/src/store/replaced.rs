@@ -201,6 +201,8 @@ pub(super) fn give_up_after(since: Instant, doing: &str) -> Result<()> {
 /// Moves the whole log into the database and syncs it. Returns an error if readers keep a part of
 /// the log.
 fn checkpoint_all(db: &Connection, place: &PalaceFiles) -> Attempt<()> {
+    // The log has no name, so every frame that stays in it is lost with its last user. A checkpoint
+    // that moves only a part is therefore an error, not a delay.
     let (busy, frames, moved): (i64, i64, i64) =
         db.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
