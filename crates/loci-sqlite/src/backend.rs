@@ -1,4 +1,5 @@
-//! The SQLite backend: which palaces are open in this process, and their collections.
+//! The SQLite backend: the palaces that are open in this process, and their collections. One store
+//! per palace is shared by all handles.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub struct SqliteBackend {
 }
 
 impl SqliteBackend {
-    /// A backend whose commits reach the disk as `durability` says.
+    /// A backend whose commits are as durable as `durability` says.
     pub fn new(durability: Durability) -> Self {
         Self {
             durability,
@@ -60,8 +61,8 @@ impl SqliteBackend {
         &self.machine
     }
 
-    /// The machine that gets the sources of a palace whose format records no machines, when this
-    /// backend migrates it. Without one they stay sources of no known machine.
+    /// The machine that the sources of a palace without recorded machines are assigned to when this
+    /// backend migrates it. Without one, their machine stays unknown.
     #[must_use]
     pub fn on_machine(mut self, machine: MachineSource) -> Self {
         self.machine = machine;
@@ -72,12 +73,12 @@ impl SqliteBackend {
         self.durability
     }
 
-    /// The open palace, opening it first if need be.
+    /// The open palace. Opens it if needed.
     pub(crate) fn store(&self, palace: &PalaceRef, create: bool) -> Result<Arc<Store>> {
         self.ensure_open()?;
         let key = absolute(palace)?;
         let mut stores = self.lock_stores();
-        // A private copy shows one moment. Calls that are under way go on with the old one.
+        // A private copy shows one moment. Calls that are running continue with the old copy.
         if stores.get(&key).is_some_and(|store| store.is_outdated()) {
             stores.remove(&key);
         }
@@ -95,7 +96,8 @@ impl SqliteBackend {
         Ok(store)
     }
 
-    /// Lets go of the connections of one palace without closing it, so that its files may be moved.
+    /// Removes the store of one palace from this backend and returns it, so that its files may be
+    /// moved. The caller closes it.
     pub(crate) fn forget_store(&self, palace: &PalaceRef) -> Option<Arc<Store>> {
         let key = absolute(palace).ok()?;
         self.lock_stores().remove(&key)
@@ -171,6 +173,8 @@ pub(crate) fn create_row(
     options: &CollectionOptions,
 ) -> Attempt<CollectionRow> {
     let head = Head::read(&db.sql)?;
+    // Another process may have created the collection since the caller looked. Under the write lock
+    // this check is final.
     if let Some(row) = CollectionRow::find(&db.sql, &head, name)? {
         if create == Create::Always {
             return Err(exists(name).into());
@@ -184,7 +188,7 @@ pub(crate) fn create_row(
     let json = identity
         .as_ref()
         .and_then(|identity| serde_json::to_string(identity).ok());
-    // The collection's number is a sequence number, so it is never used twice.
+    // The number of a collection is a sequence number, so it is never reused.
     let id = head.seq + 1;
     db.sql.execute(
         "INSERT INTO collections (id, name, metric, dimension, embedder, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?1)",
@@ -205,7 +209,7 @@ fn check_options(info: &CollectionInfo, options: &CollectionOptions) -> Result<(
     if let Some(metric) = options.metric.filter(|metric| *metric != info.metric) {
         return Err(Error::Conflict {
             what: format!(
-                "collection `{}` has metric {}, fixed when it was created; {} was asked for",
+                "collection `{}` has metric {}, fixed when it was created; {} was requested",
                 info.name,
                 info.metric.as_str(),
                 metric.as_str()
@@ -218,8 +222,8 @@ fn check_options(info: &CollectionInfo, options: &CollectionOptions) -> Result<(
     }
 }
 
-/// Finishes the removal of dropped collections, in slices; a kill in between leaves the rest for
-/// the next process.
+/// Removes the rows of dropped collections in slices. A kill in between leaves the rest for the
+/// next process that opens the palace.
 fn purge_dropped(store: &Store, dropped: &[i64]) -> Result<()> {
     for collection in dropped {
         while store.write("removing a dropped collection", |db| {
@@ -246,6 +250,8 @@ fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
     if postings_left {
         rebuild_postings(&db.sql)?;
     }
+    // Committed when this returns: up to 500 drawers less. The row of the collection goes last,
+    // because `dropped` in it tells the next process that rows are left.
     if !rows.is_empty() {
         return Ok(true);
     }
@@ -347,7 +353,8 @@ impl Backend for SqliteBackend {
         let dropped = store.write("deleting a collection", |db| {
             let head = Head::read(&db.sql)?;
             let row = CollectionRow::require(&db.sql, &head, name)?;
-            // Invisible at once; its name holds a control character, which no collection's can.
+            // The collection is invisible at once. Its new name holds a control character, which no
+            // collection's name can.
             db.sql.execute(
                 "UPDATE collections SET dropped = 1, name = char(1) || id WHERE id = ?1",
                 [row.id],
@@ -357,6 +364,9 @@ impl Backend for SqliteBackend {
             links::remove_of_collection(&db.sql, name)?;
             db.sql
                 .execute("UPDATE palace SET seq = seq + 1 WHERE id = 1", [])?;
+            // Committed when this returns: the collection is gone for every reader. Its rows go
+            // afterwards in slices, so that no other writer waits long. A crash in between leaves
+            // rows that nobody sees, and the next process that opens the palace removes them.
             Ok(row.id)
         })?;
         purge_dropped(&store, &[dropped])

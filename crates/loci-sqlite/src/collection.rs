@@ -1,4 +1,7 @@
-//! A collection of the SQLite backend: the contract's calls, each in a module of its own.
+//! A collection of the SQLite backend. Each call of the contract is in a module of its own.
+//!
+//! A handle caches no rows. Each call reads the collection's row in its own transaction, so it sees
+//! the commits of all processes.
 
 mod history;
 pub(crate) mod meta;
@@ -38,7 +41,7 @@ use crate::relations::Companions;
 use crate::store::connection::Db;
 use crate::store::{Head, Store};
 
-/// Handle of one collection. What it knows it reads anew in every call.
+/// Handle of one collection. Every call reads the current state.
 pub struct SqliteCollection {
     pub(crate) store: Arc<Store>,
     pub(crate) name: String,
@@ -46,13 +49,13 @@ pub struct SqliteCollection {
     /// As of opening.
     pub(crate) info: CollectionInfo,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    /// Palace generation and number of the collection this handle was opened on.
+    /// Generation of the palace and number of the collection when the handle was opened.
     pub(crate) opened: (u64, i64),
 }
 
 impl SqliteCollection {
-    /// The collection's row. A collection that was deleted and created again under the same name
-    /// is another one; a palace that was restored is looked up by name.
+    /// The collection's row. A collection that was deleted and created again under the same name is
+    /// another one. In a restored palace the collection is found by name.
     pub(crate) fn require(&self, db: &Connection, head: &Head) -> Attempt<CollectionRow> {
         let row = CollectionRow::require(db, head, &self.name)?;
         let (generation, id) = self.opened;
@@ -73,7 +76,7 @@ impl SqliteCollection {
         }
     }
 
-    /// One read transaction with the collection's row.
+    /// Runs `work` in one read transaction, with the collection's row.
     pub(crate) fn read<T>(
         &self,
         doing: &str,
@@ -82,7 +85,7 @@ impl SqliteCollection {
         self.read_with_head(doing, |db, row, _| work(db, row))
     }
 
-    /// One read transaction with the collection's and the palace's row.
+    /// Runs `work` in one read transaction, with the rows of the collection and the palace.
     pub(crate) fn read_with_head<T>(
         &self,
         doing: &str,
@@ -113,7 +116,7 @@ impl SqliteCollection {
         Ok(result)
     }
 
-    /// A process that goes on writing must not let the exact tail grow without bound.
+    /// Builds the index if its exact tail has grown too long while this process continues to write.
     pub(crate) fn build_if_far_behind(&self) {
         if !self.store.should_check_tail() {
             return;
@@ -171,6 +174,8 @@ impl Collection for SqliteCollection {
     fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
         self.store.write("pinning the embedder", |db| {
             let row = self.require(&db.sql, &Head::read(&db.sql)?)?;
+            // The conditions are part of the statement: a collection that has vectors, a dimension
+            // or an embedder by now keeps what it has.
             db.sql.execute(
                 "UPDATE collections SET embedder = ?2
                  WHERE id = ?1 AND embedder IS NULL AND dimension IS NULL AND vectors = 0",
@@ -380,8 +385,8 @@ mod counting {
 
 #[cfg(test)]
 mod plans {
-    //! The planner chooses the intended index on a palace that was never ANALYZEd: memtomem's
-    //! search drove from the wrong side there and took 1,417 ms instead of 9.
+    //! The planner chooses the intended index on a palace that was never ANALYZEd. memtomem's
+    //! search used the wrong index there and took 1,417 ms instead of 9.
 
     use loci_core::{Backend, Batch, CollectionOptions, Metadata, Ordering, PalaceRef};
 

@@ -1,4 +1,5 @@
-//! SQLite's errors become the contract's errors here and nowhere else.
+//! Maps SQLite's errors to the errors of the contract. No other module does this, so the same
+//! error code always leads to the same kind of error.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,13 +14,14 @@ use crate::store::schema_check;
 /// The byte of `-shm` that SQLite locks to write.
 const WRITE_BYTE: u64 = 120;
 
-/// What can go wrong inside this crate; turned into [`Error`] at its edge, where the path is known.
+/// An error inside this crate. It becomes an [`Error`] at the edge of the crate, where the path is
+/// known.
 #[derive(Debug)]
 pub(crate) enum Fault {
     Core(Error),
     Sql(rusqlite::Error),
-    /// Another process changed a text after it was looked at, so there is no vector for it. The
-    /// writer embeds everything and tries again.
+    /// Another process changed a text after it was checked, so it has no vector. The writer embeds
+    /// everything and tries again.
     EmbedAgain,
 }
 
@@ -44,12 +46,12 @@ impl Fault {
             Self::Sql(error) => from_sql(&error, path, doing),
             Self::EmbedAgain => Error::Internal {
                 doing: doing.to_owned(),
-                detail: "a text changed meanwhile and has no vector".into(),
+                detail: "another process changed a text, which has no vector yet".into(),
             },
         }
     }
 
-    /// Whether SQLite found the file itself damaged.
+    /// Whether SQLite found the file itself to be damaged.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Self::Core(error) => matches!(error, Error::Corrupt { .. }),
@@ -84,7 +86,7 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
             detail,
         },
         Some(ErrorCode::DiskFull) => Error::Full { path: path.into() },
-        // A short read means the file is shorter than its own header says.
+        // A short read means that the file is shorter than its header says.
         Some(ErrorCode::SystemIoFailure) if extended == ffi::SQLITE_IOERR_SHORT_READ => {
             Error::Corrupt {
                 what: "the database".into(),
@@ -92,7 +94,7 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
                 detail,
             }
         }
-        // Past a file-size limit SQLite reports a failed write, not a full disk.
+        // Beyond a file-size limit SQLite reports a failed write, not a full disk.
         Some(ErrorCode::SystemIoFailure)
             if matches!(
                 extended,
@@ -123,7 +125,8 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
             ),
         },
         _ => match error {
-            // A column of another type than the schema's: bytes that were not written by us.
+            // A column has another type than in the schema, so these bytes were not written by
+            // Loci.
             rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
@@ -132,8 +135,8 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
                 path: path.into(),
                 detail,
             },
-            // Our statements fit our schema. A table or column that is not there, or a constraint
-            // that fails, means another schema: if it is not the one we made, its text was damaged.
+            // Our statements fit our schema. A missing table or column, or a failed constraint,
+            // means another schema. If it is not one that Loci creates, its text is damaged.
             _ => match schema_check::damage_at(path) {
                 Some(damage) => Error::Corrupt {
                     what: "the database".into(),
@@ -149,7 +152,8 @@ fn from_sql(error: &rusqlite::Error, path: &Path, doing: &str) -> Error {
     }
 }
 
-/// Another process held SQLite's write lock too long. It is named where the system tells.
+/// Another process held SQLite's write lock for too long. The error names it if the system reports
+/// it.
 fn busy(database: &Path, doing: &str) -> Error {
     let mut log_index = database.as_os_str().to_owned();
     log_index.push("-shm");
@@ -173,7 +177,7 @@ fn busy(database: &Path, doing: &str) -> Error {
     }
 }
 
-/// How long a writer waits for the others.
+/// How long a writer waits for other writers.
 pub(crate) const fn busy_limit() -> Duration {
     Duration::from_secs(30)
 }

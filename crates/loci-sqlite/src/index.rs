@@ -1,5 +1,6 @@
-//! The derived index as the truth sees it: which file is registered, what of it may be used, what
-//! is newer and searched exactly, when it is rebuilt, and what happens to a file that fails its check.
+//! The derived index as the database sees it: which file is registered, which part of it may be
+//! used, which vectors are newer and compared exactly, when it is rebuilt, and how a file that
+//! fails its check is quarantined.
 
 pub(crate) mod build;
 pub(crate) mod live;

@@ -1,7 +1,7 @@
-//! The ledger of mined sources: what was read, what became of it, and how to take it back.
+//! The ledger of mined sources: what was read, which drawers it became, and how to undo it.
 //!
-//! A row of the ledger and its drawers change in one transaction, so a killed run leaves every source as it was or as it
-//! shall be. docs/format.md describes the tables.
+//! A row of the ledger and its drawers change in one transaction, so a killed run leaves every
+//! source either unchanged or complete. docs/format.md describes the tables.
 
 mod adopting;
 mod filing;

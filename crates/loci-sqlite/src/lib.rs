@@ -1,8 +1,10 @@
-//! The default backend of Loci: one SQLite file is the truth, every index is derived from it.
+//! The default backend of Loci. One SQLite file is the database of a palace, and every index is
+//! derived from it.
 //!
-//! Text, metadata, vector and postings of a write commit in one transaction. The vector index
-//! (`loci-index`) is rebuilt from the truth whenever its file is missing, foreign or damaged; until
-//! then answers are computed exactly. docs/format.md describes the files and what a crash may leave.
+//! The text, metadata, vector and postings of a write are committed in one transaction. The vector
+//! index (`loci-index`) is rebuilt from the database when its file is missing, foreign or damaged.
+//! Until then, vectors are compared one by one, so answers are exact. docs/format.md describes the
+//! files and what a crash may leave.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")
@@ -25,10 +27,10 @@ pub use maintenance::{CopyPlace, TEXT_COPIES, TextCopy, Treatment};
 
 /// Name of this backend in the registry.
 pub const BACKEND_NAME: &str = "sqlite";
-/// The newest format of a database that this build reads, and the one it writes.
+/// The format that this build writes, and the newest one that it reads.
 pub const FORMAT: i64 = store::schema::FORMAT;
 
-/// The version of SQLite that is part of this build.
+/// The version of SQLite that is compiled into this build.
 pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }

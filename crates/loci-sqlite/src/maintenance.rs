@@ -1,6 +1,7 @@
-//! Care of a palace beyond the contract: status, verify, repair, salvage, forget, backup, restore, reembed.
+//! Maintenance of a palace beyond the contract: status, verify, repair, salvage, forget, backup,
+//! restore, reembed.
 //!
-//! Repairs copy or rename before they change anything and count before and after; only `forget`
+//! Repairs copy or rename before they change anything, and count before and after. Only `forget`
 //! deletes for good.
 
 mod backup;
@@ -33,7 +34,7 @@ pub(crate) use self_test::self_test;
 pub(crate) use status::state;
 pub(crate) use verify::verify;
 
-/// A path that nothing stands at: `stem` with the time, and a counter if that is taken.
+/// Returns an unused path: `stem` with the time, and a counter if that name is taken.
 pub(crate) fn free_path(directory: &std::path::Path, stem: &str) -> std::path::PathBuf {
     let base = format!("{stem}-{}", loci_core::clock::file_stamp());
     let first = directory.join(&base);

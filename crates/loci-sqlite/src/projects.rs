@@ -1,5 +1,6 @@
-//! The projects of a collection and their wings. The rule is [`choose_wing`]; this module reads what it asks for and
-//! writes its answer, a claim in one write transaction. docs/format.md describes the table.
+//! The projects of a collection and their wings. [`choose_wing`] is the rule; this module reads its
+//! input and writes its result, in one write transaction per claim. docs/format.md describes the
+//! table.
 
 mod moving;
 
@@ -18,7 +19,7 @@ use crate::store::{Head, now_ms};
 
 const COLUMNS: &str = "id, wing, name, remote, first_commit, path, since";
 
-/// Key of the folder in which a conversation was held.
+/// Metadata key of the folder in which a conversation took place.
 const FOLDER: &str = "folder";
 
 impl Projects for SqliteCollection {
@@ -33,7 +34,7 @@ impl Projects for SqliteCollection {
     }
 
     fn claim_wing(&self, project: &Project) -> Result<WingClaim> {
-        // Nearly always the record says everything: then nobody waits for the write lock.
+        // Usually the record is complete, and no write lock is needed.
         let seen = self.wing_of(project)?;
         if seen.is_complete {
             return Ok(seen);
@@ -57,7 +58,7 @@ impl Projects for SqliteCollection {
             db.sql.execute_batch("SAVEPOINT claims")?;
             let mut claimed = Vec::with_capacity(claims.len());
             for Leaving { project, from } in claims {
-                // Chosen under the write lock: what another process has claimed meanwhile counts.
+                // Chosen under the write lock, so that the claims of other processes count.
                 let Choice {
                     claim,
                     record,
@@ -75,8 +76,9 @@ impl Projects for SqliteCollection {
                 }
                 claimed.push(claim);
             }
-            // The transaction is committed by the caller. Durable then: each project has its wing. A crash before
-            // leaves the records as they were, and so does a claim that is only looked at.
+            // The caller commits the transaction. Committed then: each project has its wing. A
+            // crash before that leaves the records as they were, and so does a claim that is not
+            // applied.
             db.sql.execute_batch(if apply {
                 "RELEASE claims"
             } else {
@@ -84,7 +86,7 @@ impl Projects for SqliteCollection {
             })?;
             Ok(claimed)
         };
-        // A palace that cannot be written is looked at in its private copy, where the claims may be tried.
+        // For a read-only palace, claims are tried in its private copy.
         if !apply && self.store.read_only().is_some() {
             return self.store.read("claiming wings", claim);
         }
@@ -119,7 +121,8 @@ impl Projects for SqliteCollection {
                     added += 1;
                 }
             }
-            // Durable from here: all records of the call. A crash before this leaves none of them.
+            // Committed when this returns: all records of the call. A crash before that leaves none
+            // of them.
             Ok(added)
         })
     }
@@ -154,8 +157,8 @@ impl Projects for SqliteCollection {
                         *answer = placed;
                     }
                 }
-                // Durable from here: all records of the call, and no drawer yet. An import that is killed now finds the same
-                // wings when it is done again.
+                // Committed when this returns: all records of the call, and no drawer yet. If the
+                // import is killed after that, importing again finds the same wings.
                 Ok(all)
             })
     }
@@ -173,8 +176,9 @@ impl Projects for SqliteCollection {
     }
 }
 
-/// The wing of a drawer that an undo brings back, if it is not `wing` any more: that one is another project's, and the
-/// project of its file, or of the folder it was held in, has another and nothing in that one.
+/// The wing of a drawer that an undo restores, if it is not `wing` any more. That is so if `wing`
+/// belongs to another project, and the project of the drawer's file or folder has another wing and
+/// nothing in `wing`.
 pub(crate) fn wing_of_returning(
     db: &Connection,
     collection: i64,
@@ -200,7 +204,7 @@ pub(crate) fn wing_of_returning(
     }
 }
 
-/// What the rule asks for, as of one transaction.
+/// The input of the rule, as of one transaction.
 struct View<'a> {
     db: &'a Connection,
     collection: i64,
@@ -215,8 +219,8 @@ impl View<'_> {
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Files of a project that leaves a wing, and of which there are no drawers: no group of drawers takes them along, and
-    /// what is written into them later belongs to the new wing.
+    /// Moves the files of a project that leaves a wing and that have no drawers. No group of
+    /// drawers takes them along, and later content of them belongs to the new wing.
     fn take_empty_sources_along(&self, project: &Project, from: &str, to: &str) -> Attempt<()> {
         let stay = self.holders(from)?;
         let mut statement = self.db.prepare_cached(
@@ -270,14 +274,14 @@ impl View<'_> {
         while let Some(name) = self.first_mined(wing, &from, &to)? {
             match except.iter().find(|inside| is_below(&name, inside)) {
                 None => return Ok(true),
-                // On with what comes behind that folder.
+                // Continue after that folder.
                 Some(inside) => from = range(inside).1,
             }
         }
         Ok(false)
     }
 
-    /// Whether a conversation that was held in the folder or below it stands in the wing.
+    /// Whether the wing holds a conversation that took place in the folder or below it.
     fn has_conversation_in(&self, wing: &str, folder: &str, except: &[&str]) -> Attempt<bool> {
         let Some(key) = find_key(self.db, FOLDER)? else {
             return Ok(false);
@@ -352,7 +356,7 @@ impl ProjectView for View<'_> {
     }
 }
 
-/// All names below a folder lie from the first to before the second.
+/// The range of all names below a folder: from the first, up to but not including the second.
 fn range(folder: &str) -> (String, String) {
     let separator = if folder.contains('/') || !folder.contains('\\') {
         '/'

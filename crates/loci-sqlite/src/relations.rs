@@ -1,7 +1,7 @@
-//! Facts and links of a palace, in the same file and under the same numbers as its drawers.
+//! Facts and links of a palace, in the same file and with the same sequence numbers as its drawers.
 //!
-//! `facts` and `links` each know one table: how a row is written, checked and read back. A row whose bytes are not those that
-//! were written is left out of every answer; `verify` names it and `repair` sets it aside.
+//! `facts` and `links` each know one table: how a row is written, checked and read back. A damaged
+//! row is left out of every answer; `verify` reports it, and `repair` moves it to a side table.
 
 mod ending;
 pub(crate) mod facts;
@@ -20,10 +20,10 @@ use rusqlite::{Connection, Row, Rows};
 use crate::fault::Attempt;
 use crate::store::{Head, Store, now_ms};
 
-/// Damaged facts and links that are named.
+/// The largest number of damaged facts and links that are listed by name.
 const NAMED: usize = 100;
 
-/// What was read from a row; an error is the name of what is damaged.
+/// The value of a row, or the name of the damaged item.
 pub(crate) type Decoded<T> = std::result::Result<T, String>;
 
 /// The facts and links of one open palace.
@@ -32,7 +32,7 @@ pub(crate) struct SqliteRelations {
 }
 
 impl SqliteRelations {
-    /// Writes items in one transaction.
+    /// Writes items in one transaction: a crash leaves all of them or none.
     fn add<T>(&self, doing: &str, items: &[T], insert: Insert<T>) -> Result<Related> {
         self.store.ensure_open()?;
         if items.is_empty() {
@@ -43,7 +43,7 @@ impl SqliteRelations {
     }
 }
 
-/// Writes one item under the number of the row, at a time; tells whether it was new.
+/// Writes one item with this row number and time. Returns whether it was new.
 type Insert<T> = fn(&Connection, i64, i64, &T) -> Attempt<bool>;
 
 /// Facts and links that are written with drawers.
@@ -65,7 +65,7 @@ impl Companions {
     }
 }
 
-/// Writes items inside a transaction; each new one draws a number.
+/// Writes items inside a transaction. Each new one draws a sequence number.
 fn insert_all<T>(db: &Connection, items: &[T], insert: Insert<T>) -> Attempt<Related> {
     let mut numbers = Numbers::begin(db)?;
     let now = now_ms();
@@ -82,7 +82,7 @@ fn insert_all<T>(db: &Connection, items: &[T], insert: Insert<T>) -> Attempt<Rel
     Ok(related)
 }
 
-/// The palace's numbers inside a write transaction.
+/// The palace's sequence numbers inside a write transaction.
 struct Numbers {
     first: i64,
     last: i64,
@@ -94,7 +94,7 @@ impl Numbers {
         Ok(Self { first: last, last })
     }
 
-    /// The number that the next change would draw.
+    /// The number that the next change will draw.
     fn next(&self) -> i64 {
         self.last + 1
     }
@@ -225,7 +225,8 @@ pub(crate) fn counts(db: &Connection) -> Attempt<(u64, u64)> {
     ))
 }
 
-/// What `forget` removes with a drawer, also what a repair kept of it.
+/// Number of facts and links that `forget` removes with a drawer, including those that a repair
+/// kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Forgotten {
     pub(crate) facts: usize,
@@ -252,7 +253,8 @@ pub(crate) fn forget(db: &Connection, collection: &str, id: &str) -> Attempt<For
     })
 }
 
-/// What `each` gives from `offset` on, at most `limit`. It is asked to stop by a no.
+/// Collects items from `each`, starting at `offset`, at most `limit`. Returns false to `each` to
+/// stop it.
 fn page<T>(
     limit: usize,
     offset: usize,
@@ -273,7 +275,7 @@ fn page<T>(
     Ok(found)
 }
 
-/// Gives the intact ones of `rows` to `visit` until it says no.
+/// Passes the intact items of `rows` to `visit` until it returns false.
 fn each_intact<T>(
     mut rows: Rows<'_>,
     decode: impl Fn(&Row<'_>) -> Decoded<T>,
@@ -287,14 +289,14 @@ fn each_intact<T>(
                 }
             }
             Err(name) => {
-                tracing::warn!("{name} is damaged and left out; a repair sets it aside");
+                tracing::warn!("{name} is damaged and left out; `repair` moves it to a side table");
             }
         }
     }
     Ok(())
 }
 
-/// Calls `note` with row and name of every damaged one.
+/// Calls `note` with row and name of every damaged item.
 fn each_damaged<T>(
     mut rows: Rows<'_>,
     note: &mut dyn FnMut(i64, String),
@@ -313,7 +315,7 @@ fn text<'a>(columns: &'a Row<'_>, at: usize) -> Option<&'a str> {
     columns.get_ref(at).ok()?.as_str().ok()
 }
 
-/// A value is of another kind than its column's.
+/// A value has another type than its column.
 pub(crate) struct Unreadable;
 
 /// A column that holds text or nothing.

@@ -1,11 +1,11 @@
 //! One open palace: its connections, its caches, and the rules for reading and writing it.
 //!
-//! Every read runs in one read transaction, every write in one `BEGIN IMMEDIATE`. Before each, the
-//! database, its log and the log's index are looked at with `stat`. If one of them was deleted,
-//! replaced or restored, the connections are dropped and opened again.
+//! Every read runs in one read transaction, every write in one `BEGIN IMMEDIATE`. Before each of
+//! them, the store calls `stat` on the database, its log and the log index. If one of the files was
+//! deleted, replaced or restored, the store drops its connections and opens new ones.
 //!
-//! Two processes that work on different indexes of one log do not see each other's locks. So a
-//! write holds `palace.lock` shared from before its last look at the files until after its commit,
+//! Two processes that use different log indexes of one log do not see each other's locks. So a
+//! write holds `palace.lock` shared from before its last check of the files until after its commit,
 //! and a missing log or log index is created only under the exclusive lock.
 
 pub(crate) mod connection;
@@ -44,13 +44,13 @@ use crate::index::build::{self, When};
 use crate::index::live::Live;
 use crate::maintenance::purge::{Patience, purge};
 
-/// How long a writer waits for others before it answers `Busy`.
+/// How long a writer waits for other writers before it returns `Busy`.
 pub(crate) const BUSY_LIMIT: Duration = crate::fault::busy_limit();
-/// Written records between two looks at the length of the tail.
+/// The tail of the index is counted again after this many written records.
 const TAIL_CHECK: u64 = 2_000;
-/// How long a process that writes much does not write between two writes.
+/// The pause between two writes of a process that writes a lot.
 const ROOM: Duration = Duration::from_millis(4);
-/// Connections kept for reading.
+/// The largest number of idle connections kept for reading.
 const IDLE_READERS: usize = 4;
 
 /// One palace, shared by all handles of this process.
@@ -60,7 +60,7 @@ pub(crate) struct Store {
     machine: MachineSource,
     closed: AtomicBool,
     damaged: AtomicBool,
-    /// Held while there may be connections.
+    /// Held for as long as there may be connections.
     registration: Mutex<Option<OpenPalace>>,
     connections: Mutex<Connections>,
     writer: Mutex<Option<(Marks, Db)>>,
@@ -69,16 +69,16 @@ pub(crate) struct Store {
     pub(crate) usage: Usage,
     pub(crate) forgotten: crate::ledger::forgotten::Cache,
     pub(crate) builder: Mutex<Option<std::thread::JoinHandle<()>>>,
-    /// Collections whose index is brought up at close: this process wrote to them, or found that it
-    /// is due.
+    /// Collections whose index is updated at close, because this process wrote to them or found
+    /// their index out of date.
     touched: Mutex<BTreeSet<String>>,
     written: AtomicU64,
-    /// Whether a transaction of this process saw a purge that is pending.
+    /// Whether a transaction of this process saw a pending purge.
     saw_pending_purge: AtomicBool,
-    /// Dropped collections that were there at opening and have drawers left.
+    /// Dropped collections that still had drawers when the palace was opened.
     dropped: Vec<i64>,
-    /// The palace cannot be written, and this is what `place` leads to. Declared last: its files go
-    /// after the connections to them.
+    /// Set if the palace cannot be written; `place` is then the private copy. Declared last, so
+    /// that its files are removed after the connections to them are closed.
     private: Option<PrivateCopy>,
 }
 
@@ -88,14 +88,14 @@ struct Connections {
     idle: Vec<Db>,
 }
 
-/// The palace row, read inside a transaction.
+/// The row of the table `palace`, read inside a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) identity: [u8; 16],
     pub(crate) generation: u64,
     pub(crate) seq: u64,
     pub(crate) tombstone_floor: u64,
-    /// Number of the last forgotten drawer whose text may still be in a file; 0 when there is none.
+    /// Sequence number of the last forgotten drawer whose text may still be in a file, or 0.
     pub(crate) purge_pending: u64,
 }
 
@@ -117,7 +117,7 @@ impl Head {
 }
 
 impl Store {
-    /// Opens a palace; with `create`, makes it when missing. Without, nothing is created.
+    /// Opens a palace. With `create`, a missing palace is created; without it, nothing is created.
     pub(crate) fn open(
         directory: &Path,
         create: bool,
@@ -125,14 +125,16 @@ impl Store {
         machine: &MachineSource,
     ) -> Result<Self> {
         let place = PalaceFiles::new(directory);
-        // Refuses what is no file before anything is opened: a pipe would wait without end.
+        // Refuses anything that is not a regular file before it is opened: opening a pipe would
+        // block forever.
         place.marks()?;
         let Some(reason) = read_only::reason(&place)? else {
             return Self::open_place(place, create, durability, machine.clone());
         };
         let private = PrivateCopy::of(place, reason)?;
         tracing::info!("{}", private.warning());
-        // A copy that serves readers is migrated for them alone: its sources stay nobody's.
+        // The private copy is migrated for its readers only, so its sources are assigned to no
+        // machine.
         match Self::open_place(private.place(), false, durability, MachineSource::default()) {
             Ok(mut store) => {
                 store.private = Some(private);
@@ -151,7 +153,8 @@ impl Store {
     ) -> Result<Self> {
         opening::keep_damaged_log(&place)?;
         let registration = OpenPalace::register(&place.directory)?;
-        // The connection that looked is the first of the pool, unless a file was replaced since.
+        // The connection that checked the schema becomes the first of the pool, unless a file was
+        // replaced in between.
         let Opened {
             db: first,
             unfinished,
@@ -185,19 +188,19 @@ impl Store {
         })
     }
 
-    /// The palace cannot be written: the warning that every reader should get.
+    /// The warning for every reader of a palace that cannot be written.
     pub(crate) fn read_only(&self) -> Option<Warning> {
         self.private.as_ref().map(PrivateCopy::warning)
     }
 
-    /// Whether a private copy is not the palace's state any more.
+    /// Whether the palace has changed since its private copy was made.
     pub(crate) fn is_outdated(&self) -> bool {
         self.private
             .as_ref()
             .is_some_and(|private| !private.is_current())
     }
 
-    /// The palace that this store is about; `place` may be a private copy of it.
+    /// The palace that this store was opened for; `place` may be a private copy of it.
     pub(crate) fn origin(&self) -> &PalaceFiles {
         self.private
             .as_ref()
@@ -211,7 +214,7 @@ impl Store {
         }
     }
 
-    /// An error that names a file of a private copy names the palace's instead.
+    /// Replaces the path of a private copy in an error by the path of the palace.
     fn at_origin(&self, error: Error) -> Error {
         match &self.private {
             None => error,
@@ -219,18 +222,19 @@ impl Store {
         }
     }
 
-    /// Index files are not part of a private copy, so it must not name any. A database that is too
-    /// damaged for this is read as it is.
+    /// Removes the registrations of index files from a private copy, because index files are not
+    /// copied. This changes the copy only, never the palace. A database that is too damaged for it
+    /// is read as it is.
     fn leave_indexes_out(&self) {
         let connections = self.lock_connections();
         if let Some(db) = connections.idle.first()
             && let Err(error) = db.sql.execute_batch("DELETE FROM snapshots")
         {
-            tracing::debug!(%error, "a private copy names index files");
+            tracing::debug!(%error, "the index registrations of a private copy were not removed");
         }
     }
 
-    /// Notes that a collection's index is to be looked at before this process ends.
+    /// Marks a collection whose index must be checked before this process ends.
     pub(crate) fn touch(&self, collection: &str) {
         let mut touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
         if !touched.contains(collection) {
@@ -238,13 +242,13 @@ impl Store {
         }
     }
 
-    /// Notes that this process wrote records.
+    /// Records how many records this process wrote to a collection.
     pub(crate) fn wrote(&self, collection: &str, records: u64) {
         self.touch(collection);
         self.written.fetch_add(records, Ordering::Relaxed);
     }
 
-    /// True once in a few thousand written records: counting the tail is not free.
+    /// Returns true once every few thousand written records, because counting the tail takes time.
     pub(crate) fn should_check_tail(&self) -> bool {
         self.written
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |written| {
@@ -253,8 +257,9 @@ impl Store {
             .is_ok()
     }
 
-    /// What a process does before it goes: writes access counts, joins a running build, brings the indexes it touched
-    /// up, completes a pending purge.
+    /// Completes the work of this process before the palace is closed: writes access counts, waits
+    /// for a running index build, updates the indexes of the collections it touched, and completes
+    /// a pending purge.
     pub(crate) fn finish(&self) {
         if self.ensure_open().is_err() || self.private.is_some() {
             return;
@@ -271,7 +276,8 @@ impl Store {
         self.finish_purge();
     }
 
-    /// Completes a purge that a transaction of this process saw pending, unless somebody has since.
+    /// Completes a pending purge that a transaction of this process saw, unless another process has
+    /// completed it.
     fn finish_purge(&self) {
         if !self.saw_pending_purge.load(Ordering::Relaxed) {
             return;
@@ -279,19 +285,19 @@ impl Store {
         let still = self.read("looking for a pending purge", |db| {
             Ok(Head::read(&db.sql)?.purge_pending > 0)
         });
-        // A process that ends after other work never waits for another one.
+        // A process that closes the palace after other work never waits for another process.
         let done = match still {
             Ok(false) => return,
             Ok(true) => purge(self, Patience::None).map(|_| ()),
             Err(error) => Err(error),
         };
         if let Err(error) = done {
-            tracing::warn!(%error, "the purge stays pending");
+            tracing::warn!(%error, "the purge is still pending");
         }
     }
 
-    /// Refuses a palace that was moved or deleted since it was opened: a new, empty one in its place
-    /// would hide the loss, and the next writes would go there.
+    /// Refuses a palace that was moved or deleted after it was opened. A new, empty palace in its
+    /// place would hide the loss, and the next writes would go there.
     pub(crate) fn ensure_still_there(&self) -> Result<()> {
         self.current_marks().map(|_| ())
     }
@@ -302,6 +308,8 @@ impl Store {
             .begin_read(doing)
             .map_err(|error| self.at_origin(error))?;
         let result = self.watch(work(&db));
+        // Ends the read transaction. It wrote nothing, so a ROLLBACK ends it as well if COMMIT
+        // fails.
         let ended = db
             .sql
             .execute_batch("COMMIT")
@@ -314,11 +322,11 @@ impl Store {
         result.map_err(|fault| self.at_origin(fault.into_error(&self.place.database, doing)))
     }
 
-    /// A connection inside a read transaction that has seen its state.
+    /// Returns a connection inside a read transaction whose snapshot is already fixed.
     fn begin_read(&self, doing: &str) -> Result<(Marks, Db)> {
         loop {
             let (marks, db) = self.reader(doing)?;
-            // The first read fixes what the transaction sees.
+            // The first read of a transaction fixes the state that it sees.
             let begun = begin(&db.sql);
             match self.watch(begun) {
                 Ok(pending) => {
@@ -330,15 +338,15 @@ impl Store {
         }
     }
 
-    /// Runs `work` in one write transaction: all of it is committed, or nothing. If the palace was
-    /// replaced, it runs again on the new one.
+    /// Runs `work` in one write transaction. All of it is committed, or nothing. If the palace was
+    /// replaced, `work` runs again on the new one.
     pub(crate) fn write<T>(&self, doing: &str, work: impl FnMut(&Db) -> Attempt<T>) -> Result<T> {
         self.write_embedded(doing, work)?
             .ok_or_else(|| Fault::EmbedAgain.into_error(&self.place.directory, doing))
     }
 
-    /// The same for work that needs a vector for each text. Nothing is written and nothing comes
-    /// back if one is missing: embed more and try again.
+    /// Like [`Store::write`], for work that needs a vector for each text. If a vector is missing,
+    /// nothing is written and the result is `None`; the caller embeds more texts and tries again.
     pub(crate) fn write_embedded<T>(
         &self,
         doing: &str,
@@ -352,13 +360,14 @@ impl Store {
             self.leave_replaced_log(&current, &mut slot, doing)?;
             if slot.as_ref().is_none_or(|(opened, _)| *opened != current) {
                 *slot = None;
-                // A connection that has only read so far serves as well, and is open already.
+                // An idle read connection to the same files can write too, and is already open.
                 *slot = match self.idle(&current) {
                     Some(db) => Some((current, db)),
                     None => self.connect_once(doing, since)?,
                 };
             }
-            // The files that are really written to: they may be newer than the ones looked at.
+            // The files of the connection count, because they may be newer than those checked
+            // above.
             let Some((marks, db)) = slot.as_ref().map(|(marks, db)| (*marks, db)) else {
                 continue;
             };
@@ -377,7 +386,7 @@ impl Store {
         }
     }
 
-    /// `work` between BEGIN IMMEDIATE and COMMIT, rolled back if anything fails.
+    /// Runs `work` between BEGIN IMMEDIATE and COMMIT. Rolls back if anything fails.
     fn in_transaction<T>(
         &self,
         marks: &Marks,
@@ -386,11 +395,11 @@ impl Store {
     ) -> Attempt<Turn<T>> {
         db.sql.execute_batch("BEGIN IMMEDIATE")?;
         let roll_back = || {
-            // After some errors SQLite has rolled back by itself.
+            // SQLite has already rolled back after some errors, so a failure here is ignored.
             let _ = db.sql.execute_batch("ROLLBACK");
         };
-        // Never wait here: a process that holds the lock exclusively may wait for SQLite's lock,
-        // which we hold.
+        // This must not wait: a process that holds the lock exclusively may be waiting for SQLite's
+        // write lock, which this transaction holds.
         let lock = match FileLock::try_shared(&self.place.lock()) {
             Ok(Some(lock)) => lock,
             Ok(None) => {
@@ -402,8 +411,8 @@ impl Store {
                 return Err(error.into());
             }
         };
-        // From here to the end of the lock nobody swaps the files, and nobody creates a second log
-        // or log index. Another program may still remove them.
+        // Until the lock is released, no Loci process swaps the files or creates a second log or
+        // log index. Another program may still remove them.
         match self.is_current(marks, &lock) {
             Ok(true) => {}
             Ok(false) => {
@@ -416,13 +425,18 @@ impl Store {
             }
         }
         let result = work(db).and_then(|value| {
-            // Durable from here on: in the log, and on the disk with durability `full`. A crash
-            // before this line leaves nothing of the write.
+            // The write is in the log when COMMIT returns, and on the disk with durability `full`.
+            // A crash before that leaves nothing of the write. Index files follow later, because they
+            // are derived from the database. `palace.lock` is still held, so the checked files are the
+            // ones written to.
             db.sql.execute_batch("COMMIT")?;
             Ok(value)
         });
         match result {
             Ok(value) => {
+                // Checked after the commit and before the lock is released. If another program
+                // removed the database in between, the commit went to a file that is not part of
+                // the palace, and the caller must not report it as written.
                 let kept = self.is_kept(marks, db)?;
                 drop(lock);
                 Ok(if kept {
@@ -438,8 +452,8 @@ impl Store {
         }
     }
 
-    /// Runs `work` on a connection of its own outside any transaction, with nobody swapping files
-    /// meanwhile: for VACUUM and checkpoints.
+    /// Runs `work` on a connection of its own, outside any transaction, for VACUUM and checkpoints.
+    /// The shared lock keeps other processes from swapping the files while it runs.
     pub(crate) fn alone<T>(&self, doing: &str, work: impl FnOnce(&Db) -> Attempt<T>) -> Result<T> {
         self.refuse_read_only()?;
         loop {
@@ -457,14 +471,16 @@ impl Store {
         }
     }
 
-    /// Lets writers of other processes in between two long writes of this one: they sleep for some milliseconds between
-    /// their attempts, and would else hardly ever meet a moment in which nobody writes.
+    /// Lets writers of other processes in between two long writes of this process. They sleep for
+    /// some milliseconds between their attempts, and would otherwise hardly ever find the write
+    /// lock free.
     pub(crate) fn make_room(&self) {
         let _slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         std::thread::sleep(ROOM);
     }
 
-    /// Drops SQLite's error if the palace was replaced since: then the call starts again.
+    /// Ignores an error of SQLite if the palace was replaced in the meantime; the call then starts
+    /// again.
     fn unless_replaced(&self, marks: &Marks, fault: Fault, doing: &str) -> Result<()> {
         if matches!(fault, Fault::Sql(_)) && self.place.marks()? != Some(*marks) {
             return Ok(());
@@ -472,15 +488,15 @@ impl Store {
         Err(fault.into_error(&self.place.database, doing))
     }
 
-    /// A connection of our own outside any pool, for long work in small steps.
+    /// Opens a connection outside the pool, for long work in small steps.
     ///
-    /// SQLite opens the log by name, and only at the first read. Until then no restore may swap the
-    /// files: the palace lock is shared meanwhile.
+    /// SQLite opens the log by name, and only at the first read. The palace lock is held shared
+    /// until then, so that no restore swaps the files in between.
     pub(crate) fn connect(&self, doing: &str) -> Result<Db> {
         self.connect_marked(doing).map(|(_, db)| db)
     }
 
-    /// [`Store::connect`], with the identity of the files that were opened.
+    /// Like [`Store::connect`], and returns the identity of the files that were opened.
     fn connect_marked(&self, doing: &str) -> Result<(Marks, Db)> {
         let since = Instant::now();
         loop {
@@ -492,18 +508,19 @@ impl Store {
         }
     }
 
-    /// One attempt at [`Store::connect_marked`]; `None` if a file was replaced meanwhile. An error
-    /// when that goes on since `since`.
+    /// Makes one attempt at [`Store::connect_marked`]. Returns `None` if a file was replaced in
+    /// between, and an error if that has been going on for too long since `since`.
     fn connect_once(&self, doing: &str, since: Instant) -> Result<Option<(Marks, Db)>> {
         let current = self.current_marks()?;
         if is_empty(&self.place) {
-            // Another process is creating it, or it was emptied and its log must not be touched.
+            // Another process is creating the database, or the file was emptied and its log must
+            // not be touched.
             ensure_ready(&self.place, false, self.durability, &self.machine)?;
             return Ok(None);
         }
         match open_named(&self.place, self.durability) {
             Ok(Some(opened)) if !opened.has_current_format() => {
-                // A palace that was replaced may be of another format or half made.
+                // A palace that was replaced may have another format or be incomplete.
                 drop(opened);
                 ensure_ready(&self.place, false, self.durability, &self.machine)?;
             }
@@ -514,7 +531,7 @@ impl Store {
                     return Ok(Some((marks, db)));
                 }
             }
-            // A backup was copied over the database: it has no log yet.
+            // A backup was copied over the database, so it has no log yet.
             Ok(None) if !holds_with_others(&current.ids()) => {
                 ensure_ready(&self.place, false, self.durability, &self.machine)?;
             }
@@ -525,7 +542,7 @@ impl Store {
         Ok(None)
     }
 
-    /// The epoch of the files; other files begin a new epoch and end the idle connections.
+    /// Returns the epoch of the files. Other files start a new epoch and end the idle connections.
     fn note(&self, marks: Marks) -> u64 {
         let mut connections = self.lock_connections();
         if connections.marks != Some(marks) {
@@ -548,24 +565,24 @@ impl Store {
         Ok(())
     }
 
-    /// Lets go of every connection; later calls answer `BackendClosed`.
+    /// Drops every connection. Later calls return `BackendClosed`.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.release();
-        // Connections that other threads still use are registered by themselves.
+        // Connections that other threads still use have registrations of their own.
         self.registration
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
     }
 
-    /// From now on the files are left as they are: the database is damaged, and moving the log into
-    /// it could overwrite what can still be saved.
+    /// Leaves the files as they are from this point on. The database is damaged, and a checkpoint
+    /// could overwrite pages that can still be salvaged.
     pub(crate) fn leave_files_alone(&self) {
         self.damaged.store(true, Ordering::Release);
     }
 
-    /// Passes a result on; damage found by SQLite makes us leave the files alone.
+    /// Passes a result on. If SQLite found damage, the files are left alone from then on.
     fn watch<T>(&self, result: Attempt<T>) -> Attempt<T> {
         if result.as_ref().is_err_and(Fault::is_damage) {
             self.leave_files_alone();
@@ -573,8 +590,8 @@ impl Store {
         result
     }
 
-    /// Drops every connection of this process to the database file, after one of them has emptied
-    /// the log.
+    /// Drops every connection of this process to the database, after one of them has emptied the
+    /// log. The log of a damaged database is not emptied.
     pub(crate) fn release(&self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let (idle_marks, mut idle) = {
@@ -589,11 +606,11 @@ impl Store {
         if let Some((marks, mut db)) = last
             && let Err(fault) = self.empty_log(&marks, &mut db)
         {
-            tracing::debug!(?fault, "the log stays for the next process");
+            tracing::debug!(?fault, "the log was not emptied; the next process does it");
         }
     }
 
-    /// The in-memory side of a collection's index.
+    /// The in-memory part of a collection's index.
     pub(crate) fn live(&self, collection: &str) -> Arc<Mutex<Live>> {
         let mut map = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(map.entry(collection.to_owned()).or_default())
@@ -605,8 +622,8 @@ impl Store {
             if let Some(marks) = self.place.marks()? {
                 return Ok(marks);
             }
-            // Missing: deleted, moved, or a restore is between its renames. The last holds the lock
-            // and has ended once we have it.
+            // The database was deleted or moved, or a restore is between its renames. A restore
+            // holds the lock, so it has ended once `ensure_ready` has taken it.
             match ensure_ready(&self.place, false, self.durability, &self.machine) {
                 Ok(_) => {}
                 Err(Error::PalaceNotFound { path }) => return Err(Error::PalaceGone { path }),
@@ -624,15 +641,15 @@ impl Store {
         }
     }
 
-    /// The writer's connection, if nobody writes: a process that does one thing at a time needs no
-    /// second one. It joins the pool after the read.
+    /// The writer's connection, if nobody is writing. A process that does one thing at a time needs
+    /// no second connection. It joins the pool after the read.
     fn idle_writer(&self, current: &Marks) -> Option<Db> {
         let mut slot = self.writer.try_lock().ok()?;
         let (_, db) = slot.take_if(|(marks, _)| marks == current)?;
         Some(db)
     }
 
-    /// A connection of the pool to these files, if they are the ones that `palace.lock` names.
+    /// A pooled connection to these files, if they are the ones that `palace.lock` names.
     fn idle(&self, current: &Marks) -> Option<Db> {
         if !current.are_complete() || !self.is_named(current) {
             return None;
@@ -641,7 +658,7 @@ impl Store {
         self.lock_connections().idle.pop()
     }
 
-    /// Dropped collections that were there at opening and have drawers left.
+    /// Dropped collections that still had drawers when the palace was opened.
     pub(crate) fn dropped_at_opening(&self) -> &[i64] {
         &self.dropped
     }
@@ -669,16 +686,16 @@ impl Store {
     }
 }
 
-/// How one attempt at a write transaction ended, if not with an error.
+/// How one attempt at a write transaction ended, unless with an error.
 enum Turn<T> {
     Committed(T),
-    /// The files are not the ones that the connection works on. Nothing was written to the palace.
+    /// The connection works on files that are not the palace's. Nothing was written to the palace.
     Replaced,
-    /// Another process creates, migrates or replaces the palace. Nothing was written.
+    /// Another process is creating, migrating or replacing the palace. Nothing was written.
     Locked,
 }
 
-/// Begins a read transaction; gives whether a purge is pending.
+/// Begins a read transaction and returns whether a purge is pending.
 fn begin(db: &Connection) -> Attempt<bool> {
     db.prepare_cached("BEGIN")?.execute([])?;
     let mut statement = db.prepare_cached("SELECT purge_pending > 0 FROM palace WHERE id = 1")?;
@@ -689,7 +706,7 @@ fn begin(db: &Connection) -> Attempt<bool> {
     })
 }
 
-/// A number that no other history of this palace has.
+/// A random number that distinguishes this history of the palace from every other one.
 pub(crate) fn new_generation() -> i64 {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
     (high >> 1) as i64

@@ -1,4 +1,5 @@
-//! Histories of drawers: read for an export, written with the records of an import or a salvage.
+//! Histories of drawers: read for an export, and written with the records of an import or a
+//! salvage, in the same transaction.
 
 use loci_core::{Error, History, Origin, Outcome};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -8,7 +9,7 @@ use super::record::content_hash;
 use crate::fault::Attempt;
 use crate::ledger;
 
-/// The histories of drawers, by id; empty ones for unknown ids.
+/// The histories of drawers, by id. Unknown ids have empty ones.
 pub(crate) fn read(
     collection: &SqliteCollection,
     ids: &[String],
@@ -81,8 +82,8 @@ pub(crate) struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Writes what the record itself does not carry. A drawer that was there already keeps its own
-    /// history; it joins the source only if it belongs to none and has the same text.
+    /// Writes the history, which the record itself does not hold. A drawer that already existed
+    /// keeps its own history. It joins the source only if it belongs to none and has the same text.
     pub(crate) fn settle(&self, db: &Connection, history: &History) -> Attempt<()> {
         let holder = match self.outcome {
             Outcome::Added => return self.settle_new(db, history),

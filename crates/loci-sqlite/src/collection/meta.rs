@@ -1,4 +1,5 @@
-//! The row of a collection, read inside the transaction that uses it.
+//! The row of a collection, read inside the transaction that uses it. It is never cached between
+//! transactions.
 
 use loci_core::{CollectionInfo, EmbedderIdentity, Error, Metric};
 use rusqlite::Connection;
@@ -16,9 +17,9 @@ pub(crate) struct CollectionRow {
     pub(crate) embedder: Option<EmbedderIdentity>,
     pub(crate) drawers: u64,
     pub(crate) vectors: u64,
-    /// Number of its last change.
+    /// Sequence number of its last change.
     pub(crate) seq: u64,
-    /// Sum of the numbers of terms of its drawers.
+    /// Sum of the term counts of its drawers.
     pub(crate) terms: u64,
     /// Generation of the palace it was read from.
     pub(crate) generation: u64,
@@ -27,7 +28,7 @@ pub(crate) struct CollectionRow {
 const COLUMNS: &str = "id, name, metric, dimension, embedder, drawers, vectors, seq, terms";
 
 impl CollectionRow {
-    /// The collection of this name, if there is one.
+    /// The collection with this name, if there is one.
     pub(crate) fn find(db: &Connection, head: &Head, name: &str) -> Attempt<Option<Self>> {
         let mut statement = db.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM collections WHERE name = ?1 AND dropped = 0"
@@ -39,7 +40,7 @@ impl CollectionRow {
         }
     }
 
-    /// The collection of this name; an error when there is none.
+    /// The collection with this name, or an error if there is none.
     pub(crate) fn require(db: &Connection, head: &Head, name: &str) -> Attempt<Self> {
         Self::find(db, head, name)?.ok_or_else(|| {
             Error::CollectionNotInitialized {
@@ -80,7 +81,7 @@ impl CollectionRow {
         })
     }
 
-    /// What callers may know of it.
+    /// The public description of the collection.
     pub(crate) fn info(&self) -> CollectionInfo {
         CollectionInfo {
             name: self.name.clone(),
@@ -92,7 +93,7 @@ impl CollectionRow {
         }
     }
 
-    /// The dimension of its vectors, once it is known.
+    /// The dimension of its vectors, if it is known.
     pub(crate) fn vector_dimension(&self) -> Option<usize> {
         let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
         self.dimension.or(pinned)
@@ -112,10 +113,11 @@ impl CollectionRow {
     }
 }
 
-/// What to say when the vectors were made anew by another embedder between embedding a question and asking it.
+/// The error if another embedder replaced the vectors between embedding a question and searching
+/// with it.
 pub(crate) fn changed_embedder(row: &CollectionRow, before: Option<&EmbedderIdentity>) -> Error {
     let name = |embedder: Option<&EmbedderIdentity>| {
-        embedder.map_or_else(|| "nobody known".to_owned(), ToString::to_string)
+        embedder.map_or_else(|| "unknown".to_owned(), ToString::to_string)
     };
     Error::EmbedderMismatch {
         collection: row.name.clone(),
@@ -124,7 +126,7 @@ pub(crate) fn changed_embedder(row: &CollectionRow, before: Option<&EmbedderIden
     }
 }
 
-/// What to say when an embedder's vectors cannot be compared with those of a collection.
+/// The error if an embedder's vectors cannot be compared with those of a collection.
 pub(crate) fn mismatch(row: &CollectionRow, given: &EmbedderIdentity) -> Error {
     Error::EmbedderMismatch {
         collection: row.name.clone(),

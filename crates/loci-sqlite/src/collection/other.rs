@@ -1,6 +1,6 @@
-//! Vectors of drawers that another embedder made than the collection's: kept in a table of their own, marked with who made
-//! them, and compared only with query vectors of that embedder. They are derived from the text and carry a checksum
-//! of their own.
+//! Vectors of drawers that were made by another embedder than the collection's. They are stored in
+//! a table of their own with their embedder, and are compared only with query vectors of that
+//! embedder. They are derived from the text and have a checksum of their own.
 
 use loci_core::{EmbedderIdentity, Error, ForeignVectors};
 use loci_index::{QueryVector, TopK};
@@ -13,7 +13,7 @@ use super::record::vector_bytes;
 use super::rowset::RowSet;
 use crate::fault::Attempt;
 
-/// The number of an embedder, drawing one when it is new.
+/// The number of an embedder. Adds the embedder if it is new.
 fn ensure_embedder(db: &Connection, identity: &EmbedderIdentity) -> Attempt<i64> {
     let json = to_json(identity)?;
     if let Some(found) = find_embedder(db, &json)? {
@@ -31,7 +31,7 @@ fn find_embedder(db: &Connection, json: &str) -> Attempt<Option<i64>> {
         .optional()?)
 }
 
-/// An identity as the truth stores it.
+/// An identity as the database stores it.
 pub(crate) fn to_json(identity: &EmbedderIdentity) -> Attempt<String> {
     serde_json::to_string(identity).map_err(|error| {
         Error::Internal {
@@ -42,7 +42,7 @@ pub(crate) fn to_json(identity: &EmbedderIdentity) -> Attempt<String> {
     })
 }
 
-/// Whether a stored identity can be read.
+/// Whether a stored identity can be parsed.
 pub(crate) fn is_identity(json: Option<&str>) -> bool {
     json.is_some_and(|json| serde_json::from_str::<EmbedderIdentity>(json).is_ok())
 }
@@ -82,12 +82,12 @@ pub(crate) fn is_intact(row: u64, bytes: &[u8], stored: i64) -> bool {
     checksum(row, bytes) == stored
 }
 
-/// What vouches for a vector of a row.
+/// The checksum of a vector of a row.
 pub(crate) fn checksum(row: u64, bytes: &[u8]) -> i64 {
     xxh3_64_with_seed(bytes, row) as i64
 }
 
-/// How many vectors of each other embedder a collection has.
+/// Number of vectors of each other embedder in a collection.
 pub(crate) fn counts(db: &Connection, collection: i64) -> Attempt<Vec<ForeignVectors>> {
     let mut statement = db.prepare_cached(
         "SELECT count(*), (SELECT identity FROM embedders WHERE id = embedder)

@@ -1,14 +1,15 @@
-//! Where the search side of a drawer is kept: the table `passages`.
+//! The table `passages`: the search data of a drawer.
 //!
-//! What stands in it is derived from text and metadata ([`loci_core::passage`]) and written in the
-//! same transaction. `verify --deep` derives it again and compares, `repair` rebuilds it.
+//! Its columns are derived from text and metadata ([`loci_core::passage`]) and written in the same
+//! transaction. `verify --deep` derives them again and compares, and `repair` rebuilds them.
 
 pub(crate) use loci_core::passage::{Passage, Prepared, context, terms};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::fault::Attempt;
 
-/// Writes what metadata alone decide; whether there was a passage to write it to.
+/// Updates the columns that depend on metadata alone. Returns whether there was a passage to
+/// update.
 pub(crate) fn update_place(db: &Connection, row: u64, passage: &Passage) -> Attempt<bool> {
     let changed = db
         .prepare_cached(
@@ -26,7 +27,7 @@ pub(crate) fn update_place(db: &Connection, row: u64, passage: &Passage) -> Atte
     Ok(changed > 0)
 }
 
-/// Writes a passage. A drawer without a date counts as of the day it was added.
+/// Writes a passage. A drawer without a date has the date on which it was added.
 pub(crate) fn insert(db: &Connection, collection: i64, row: u64, passage: &Passage) -> Attempt<()> {
     db.prepare_cached(
         "INSERT INTO passages (row, collection, source, line, authored_at, terms, label, tokens)
@@ -71,7 +72,7 @@ pub(crate) fn is_stored(
         ])?)
 }
 
-/// Removes the passage of a row; returns the number of its terms.
+/// Removes the passage of a row. Returns the number of its terms.
 pub(crate) fn delete(db: &Connection, row: u64) -> Attempt<i64> {
     Ok(db
         .prepare_cached("DELETE FROM passages WHERE row = ?1 RETURNING terms")?

@@ -1,8 +1,8 @@
-//! The postings of terms, through FTS5's own view of its index.
+//! The postings of terms, read through FTS5's own view of its index.
 //!
-//! FTS5 keeps the postings; its own ranking is not used. It costs about a microsecond per match, gives
-//! a word that stands in half of the drawers no weight at all, and cannot weigh terms. Reading the
-//! instances of a term costs a tenth of that.
+//! FTS5 stores the postings, but its ranking is not used. It costs about a microsecond per match,
+//! gives no weight to a word in half of the drawers, and cannot weight terms. Reading the instances
+//! of a term costs a tenth of that.
 
 use loci_core::{Postings, TermQuery};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -10,11 +10,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::fault::Attempt;
 use crate::store::connection::Db;
 
-/// Looks the collection up per match: a join would let the planner drive from the other side.
+/// Looks up the collection per match. With a join, the planner could start from the wrong table.
 pub(crate) const NEWEST: &str = "SELECT rowid FROM postings WHERE postings MATCH ?1
      AND (SELECT collection FROM passages WHERE row = postings.rowid) = ?2 ORDER BY rowid DESC";
 
-/// The rows that hold these terms, unless more than `common` do.
+/// The rows that contain these terms, unless more than `common` do.
 pub(crate) fn read(db: &Db, terms: &[TermQuery], common: usize) -> Attempt<Vec<Postings>> {
     if terms.is_empty() {
         return Ok(Vec::new());
@@ -35,7 +35,7 @@ pub(crate) fn read(db: &Db, terms: &[TermQuery], common: usize) -> Attempt<Vec<P
         .collect()
 }
 
-/// The newest rows of a collection that hold a term and that `admits` lets through.
+/// The newest rows of a collection that contain a term and that `admits` accepts.
 pub(crate) fn newest(
     db: &Connection,
     collection: i64,
@@ -77,7 +77,7 @@ fn instances(db: &Connection, term: &str, common: usize) -> Attempt<Postings> {
 fn longer(db: &Connection, term: &str, common: usize) -> Attempt<Postings> {
     let mut statement =
         db.prepare_cached("SELECT doc FROM temp.mentions WHERE term > ?1 AND term < ?2")?;
-    // No term holds the last code point.
+    // No term contains the last code point.
     let mut rows = statement.query([term, &format!("{term}\u{10ffff}")])?;
     let mut found: Vec<u64> = Vec::new();
     while let Some(columns) = rows.next()? {
@@ -96,14 +96,14 @@ fn longer(db: &Connection, term: &str, common: usize) -> Attempt<Postings> {
     ))
 }
 
-/// More than were read: counting them all would cost as much as reading them.
+/// A term with more rows than were read. Counting them all would cost as much as reading them.
 fn too_common(common: usize) -> Postings {
     Postings::TooCommon {
         drawers: common as u64,
     }
 }
 
-/// Drawers that hold a term.
+/// Number of drawers that contain a term.
 fn drawers(db: &Connection, term: &str) -> Attempt<u64> {
     let found: Option<i64> = db
         .prepare_cached("SELECT doc FROM temp.frequencies WHERE term = ?1")?

@@ -1,7 +1,7 @@
 //! query: the nearest drawers by vector, as of the last commit.
 //!
-//! Candidates come from the snapshot without what changed since, the newer vectors are compared
-//! exactly, and every distance in an answer is computed from the vector in the truth.
+//! Candidates come from the snapshot, without rows that have changed since. Newer vectors are
+//! compared exactly. Every distance in an answer is computed from the vector in the database.
 
 use std::sync::PoisonError;
 
@@ -23,14 +23,15 @@ use crate::index::{build, recover, registry};
 use crate::store::Head;
 use crate::store::connection::Db;
 
-/// Row sets up to this size are answered from the truth alone.
+/// Row sets up to this size are answered from the database alone.
 const EXACT_ROWS: u64 = 128;
-/// Candidates that are compared exactly: from codes checked in memory, and from 1-bit codes alone.
+/// Number of candidates that are compared exactly: with codes loaded in memory, and with 1-bit
+/// codes alone.
 const RESCORED_WARM: usize = 50;
 const RESCORED_COLD: usize = 1_000;
-/// Of a large index, one row in so many is compared when only the 1-bit codes are loaded.
+/// In a large index, one row in this many is compared while only the 1-bit codes are loaded.
 const COLD_SHARE: usize = 100;
-/// Extra hits in case some turn out damaged when they are fetched.
+/// Extra hits, in case some turn out to be damaged when they are fetched.
 const SPARE: usize = 8;
 
 pub(crate) fn query(
@@ -80,7 +81,7 @@ pub(crate) fn query(
     })
 }
 
-/// What a search by vector works on, inside one transaction.
+/// The input of a vector search inside one transaction.
 pub(crate) struct Reading<'a> {
     pub(crate) db: &'a Db,
     pub(crate) row: &'a CollectionRow,
@@ -106,8 +107,9 @@ impl Reading<'_> {
     }
 }
 
-/// Runs `work` with the collection's index as of one commit. Then handles what turned up on the way:
-/// damaged rows, an index that failed its check, one that is due. Returns the warnings about it, too.
+/// Runs `work` with the collection's index as of one commit. Afterwards handles what was found:
+/// damaged rows, an index that failed its check, or one that must be rebuilt. Returns warnings
+/// about these as well.
 pub(crate) fn with_index<T>(
     collection: &SqliteCollection,
     doing: &str,
@@ -115,12 +117,14 @@ pub(crate) fn with_index<T>(
 ) -> loci_core::Result<(T, Vec<Warning>)> {
     let live = collection.store.live(&collection.name);
     collection.store.ensure_open()?;
-    // Locked before the transaction begins: what the view knows is never newer than what we read.
+    // Locked before the transaction begins, so that the view is never newer than the transaction.
     let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
     let mut findings = Findings::default();
     let mut warnings = Vec::new();
     let (result, build_due) = collection.read_with_head(doing, |db, row, head| {
         let view = live.advance(db, &collection.store.place, head, row, &mut findings)?;
+        // The view does not change from here on, so other queries of this process need not wait for
+        // this one.
         drop(live);
         let mut damaged = std::mem::take(&mut findings.damaged);
         let reading = Reading {
@@ -140,15 +144,16 @@ pub(crate) fn with_index<T>(
         Ok((result, due))
     })?;
     warnings.append(&mut findings.warnings);
+    // The read transaction has ended. Quarantining takes `index.lock` and a write transaction.
     if let Some(suspect) = &findings.suspect {
         match recover::set_aside(&collection.store, suspect) {
             Ok(warning) => warnings.extend(warning),
             // A palace that cannot be written still answers.
-            Err(error) => tracing::warn!(%error, "the damaged index could not be set aside"),
+            Err(error) => tracing::warn!(%error, "the damaged index could not be quarantined"),
         }
     }
     if build_due {
-        // An index that was there and failed is rebuilt however small it is.
+        // An index that existed and failed is rebuilt even if it is small.
         let patience = u64::from(findings.suspect.is_none());
         build::request(&collection.store, &collection.name, patience);
         collection.store.touch(&collection.name);
@@ -156,7 +161,7 @@ pub(crate) fn with_index<T>(
     Ok((result, warnings))
 }
 
-/// The first `k` that are whole.
+/// The first `k` intact drawers.
 fn fetch_hits(
     db: &Connection,
     nearest: Vec<(f32, u64)>,
@@ -175,7 +180,8 @@ fn fetch_hits(
     Ok(hits)
 }
 
-/// The query vectors and, where texts were embedded, whose vectors they are to be compared with.
+/// The query vectors and, if texts were embedded, the embedder whose vectors they are compared
+/// with.
 #[expect(clippy::type_complexity, reason = "two things of one call")]
 fn vectors_of(
     collection: &SqliteCollection,
@@ -245,7 +251,7 @@ fn push_hits(result: &mut QueryResult, hits: Vec<(f32, Intact)>, query: &Query) 
     }
 }
 
-/// Says that some or all drawers cannot be found by vector.
+/// Warns that some or all drawers cannot be found by vector.
 fn missing_vectors(db: &Connection, row: &CollectionRow) -> Attempt<Option<Warning>> {
     let without = row.drawers.saturating_sub(row.vectors);
     if row.vectors == 0 {
@@ -266,7 +272,7 @@ fn missing_vectors(db: &Connection, row: &CollectionRow) -> Attempt<Option<Warni
     }))
 }
 
-/// Reports that a filter lets nothing through, and what there is.
+/// Reports that a filter matches nothing, and what the collection holds.
 fn excludes_all(row: &CollectionRow, set: Option<&RowSet>) -> Option<Warning> {
     set.filter(|set| set.len(row.drawers) == 0)
         .map(|_| Warning::FilterExcludesAll {
@@ -275,7 +281,7 @@ fn excludes_all(row: &CollectionRow, set: Option<&RowSet>) -> Option<Warning> {
         })
 }
 
-/// One vector against one view, inside one transaction.
+/// Compares one vector with one view, inside one transaction.
 struct Scan<'a> {
     db: &'a Connection,
     row: &'a CollectionRow,
@@ -360,7 +366,7 @@ impl Scan<'_> {
         Ok(self.row.vectors * 2 >= total as u64)
     }
 
-    /// Exact distances of single rows. A row without a vector is no hit.
+    /// Exact distances of single rows. A row without a vector is not a hit.
     fn compare_rows(
         &self,
         rows: impl Iterator<Item = u64>,
@@ -402,7 +408,7 @@ fn slots(base: &dyn VectorIndex, set: &RowSet) -> SlotSet {
 
 /// The whole collection in row order.
 const ALL_SQL: &str = "SELECT row, vector FROM vectors INDEXED BY vectors_order WHERE collection = ?1 AND seq > ?2 ORDER BY row";
-/// The same straight through the table: the fastest way when most of it is wanted.
+/// The same, reading the table directly. Fastest if most of it is needed.
 const WHOLE_TABLE_SQL: &str =
     "SELECT row, vector FROM vectors NOT INDEXED WHERE collection = ?1 AND seq > ?2 ORDER BY row";
 

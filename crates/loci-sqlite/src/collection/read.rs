@@ -1,5 +1,5 @@
-//! get, get_recent, counts, facets and the change feed. Answers are put together inside one read
-//! transaction; a row whose bytes are damaged is reported and left out.
+//! get, get_recent, counts, facets and the change feed. Each answer is read in one read
+//! transaction. A damaged row is reported and left out.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,8 @@ use super::rowset::{Evaluator, RowSet};
 use crate::fault::Attempt;
 use crate::store::connection::Db;
 
-/// A set of at most so many rows is put in order by itself, instead of being met on a walk through the collection.
+/// Sets of at most this many rows are sorted by themselves, instead of being matched during a scan
+/// of the collection.
 const FEW: u64 = 1_000;
 
 /// Rows of a set in insertion order, after `offset`, at most `limit`.
@@ -32,7 +33,7 @@ pub(crate) fn rows_in_order(
     if let Some(rows) = set.and_then(RowSet::listed) {
         return Ok(rows.iter().skip(offset).take(limit).collect());
     }
-    // Everything, or everything but a few: walk the collection in order.
+    // Everything, or nearly everything: scan the collection in order.
     let skip_in_sql = if set.is_none() { offset } else { 0 };
     let mut statement = db.prepare_cached(
         "SELECT row FROM drawers INDEXED BY drawers_order WHERE collection = ?1 ORDER BY row LIMIT -1 OFFSET ?2",
@@ -54,8 +55,8 @@ pub(crate) fn rows_in_order(
     Ok(rows)
 }
 
-/// Reads one row, with its vector; `None` when it is gone. A row whose columns cannot even be
-/// decoded comes back as an error of that row.
+/// Reads one row with its vector, or `None` if it is gone. A row whose columns cannot be decoded is
+/// returned as an error of that row.
 pub(crate) fn fetch(db: &Connection, row: u64) -> Attempt<Option<Result<Stored, u64>>> {
     let mut statement = db.prepare_cached(&format!(
         "SELECT {STORED_COLUMNS} FROM drawers d LEFT JOIN vectors v ON v.row = d.row WHERE d.row = ?1"
@@ -81,7 +82,7 @@ pub(crate) struct Damaged {
 }
 
 impl Damaged {
-    /// Fetches a row and checks it; a damaged one is noted and not returned.
+    /// Fetches a row and checks it. A damaged row is recorded and not returned.
     pub(crate) fn fetch(&mut self, db: &Connection, row: u64) -> Attempt<Option<Intact>> {
         let stored = match fetch(db, row)? {
             None => return Ok(None),
@@ -109,7 +110,7 @@ impl Damaged {
         }
     }
 
-    /// Notes a row that cannot be read by the vector path.
+    /// Records a row that the vector search could not read.
     pub(crate) fn note(&mut self, name: String) {
         if !self.names.contains(&name) {
             self.names.push(name);
@@ -133,7 +134,7 @@ pub(crate) fn get(collection: &SqliteCollection, get: &Get) -> loci_core::Result
 }
 
 /// Number of rows of a selection, without reading them. A damaged drawer counts, as it does in the
-/// counter of the collection.
+/// collection's counter.
 pub(crate) fn count(
     collection: &SqliteCollection,
     selection: &Selection,
@@ -224,7 +225,7 @@ pub(crate) fn facet_counts(
     })
 }
 
-/// Drawers of a set per value of a key.
+/// Number of drawers of a set per value of a key.
 pub(crate) fn facets(
     db: &Db,
     row: &CollectionRow,
@@ -281,7 +282,7 @@ pub(crate) fn facets(
     })
 }
 
-/// A value as facets count it: the same in a list and alone, 1 the same as 1.0.
+/// A value as facets count it: the same alone and in a list, and 1 equals 1.0.
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum FacetKey {
     Bool(i64),
@@ -344,8 +345,8 @@ pub(crate) fn changes_since(
                 id: Some(columns.get(2)?),
             });
         }
-        // A tombstone of a drawer that lives only says that its vector was dropped; so does an
-        // earlier one of a drawer that was deleted later.
+        // If the drawer of a tombstone exists, only its vector was dropped. The same holds for an
+        // earlier tombstone of a drawer that was deleted later.
         let mut deletes = db.sql.prepare_cached(
             "SELECT t.seq, t.row FROM tombstones t INDEXED BY tombstones_collection
              WHERE t.collection = ?1 AND t.seq > ?2

@@ -1,4 +1,5 @@
-//! One row of the truth: its checksum, its uniqueness key, its labels, and how it is read back.
+//! One row of `drawers`: its checksum, its uniqueness key, its labels, and how it is read back.
+//! Every row that is read is checked against its checksum.
 
 use std::hash::Hasher;
 
@@ -9,11 +10,12 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::fault::Attempt;
 
-/// Strings longer than this are indexed by their hash.
+/// Longer strings are indexed by their hash.
 const LABEL_TEXT_BYTES: usize = 256;
 
-/// Checksum over everything a drawer is. `metadata` is the stored JSON text, `vector` the stored
-/// bytes. SQLite's own checks do not notice a flipped byte inside a value; this does.
+/// The checksum over everything in a drawer. `metadata` is the stored JSON text, `vector` the
+/// stored bytes. SQLite's own checks do not detect a flipped byte inside a value; this checksum
+/// does.
 pub(crate) fn checksum(id: &str, text: Option<&str>, metadata: &str, vector: Option<&[u8]>) -> i64 {
     checksum_of([
         Some(id.as_bytes()),
@@ -23,7 +25,8 @@ pub(crate) fn checksum(id: &str, text: Option<&str>, metadata: &str, vector: Opt
     ])
 }
 
-/// Checksum over parts, each with its length, so that no byte can move from one to another.
+/// The checksum over parts, each with its length, so that no byte can move from one part to
+/// another.
 pub(crate) fn checksum_of<const N: usize>(parts: [Option<&[u8]>; N]) -> i64 {
     let mut hasher = Xxh3::new();
     for part in parts {
@@ -33,7 +36,7 @@ pub(crate) fn checksum_of<const N: usize>(parts: [Option<&[u8]>; N]) -> i64 {
     hasher.finish() as i64
 }
 
-/// Vector as stored: little-endian f32.
+/// A vector as stored: little-endian f32.
 pub(crate) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
     vector
         .iter()
@@ -41,7 +44,7 @@ pub(crate) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
         .collect()
 }
 
-/// Stored bytes as a vector; `None` when the length is no multiple of four.
+/// Stored bytes as a vector, or `None` if the length is not a multiple of four.
 pub(crate) fn vector_from_bytes(bytes: &[u8]) -> Option<Vec<f32>> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     rest.is_empty().then(|| {
@@ -52,8 +55,8 @@ pub(crate) fn vector_from_bytes(bytes: &[u8]) -> Option<Vec<f32>> {
     })
 }
 
-/// What makes a mined drawer unique in its collection. Empty for other drawers, but for the hash:
-/// NULLs would be distinct in UNIQUE.
+/// The key that makes a mined drawer unique in its collection. For other drawers all parts except
+/// the hash are empty. They are not NULL, because NULLs are distinct in UNIQUE.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct MinedKey {
     pub(crate) wing: String,
@@ -62,8 +65,8 @@ pub(crate) struct MinedKey {
     pub(crate) start_line: String,
 }
 
-/// The first half of the text's BLAKE3 hash. Kept for every drawer: it vouches for the text where
-/// the vector, and with it the checksum of the whole row, is lost.
+/// The first half of the text's BLAKE3 hash, stored for every drawer. It verifies the text when the
+/// vector is lost, and with it the checksum of the whole row.
 pub(crate) fn content_hash(text: &str) -> Vec<u8> {
     blake3::hash(text.as_bytes())
         .as_bytes()
@@ -96,7 +99,7 @@ impl MinedKey {
     }
 }
 
-/// The line, and the part of it where a long one was cut.
+/// The line, and the part of it if a long line was split.
 fn line_key(metadata: &Metadata) -> String {
     let line = key_part(metadata, "start_line");
     match metadata.get("part") {
@@ -105,7 +108,7 @@ fn line_key(metadata: &Metadata) -> String {
     }
 }
 
-/// A value as text; empty when there is none.
+/// A value as text; empty if there is none.
 fn key_part(metadata: &Metadata, key: &str) -> String {
     match metadata.get(key) {
         None => String::new(),
@@ -114,8 +117,8 @@ fn key_part(metadata: &Metadata, key: &str) -> String {
     }
 }
 
-/// Type of a label's value. Lists have their own types: `$contains` looks only into lists, the
-/// scalar tests never do.
+/// Type of a label's value. Lists have types of their own, because `$contains` applies only to
+/// lists, and the scalar tests never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LabelType(pub(crate) i64);
 
@@ -123,7 +126,7 @@ impl LabelType {
     pub(crate) const NUMBER: Self = Self(1);
     pub(crate) const TEXT: Self = Self(2);
     const BOOL: Self = Self(3);
-    /// An empty list has no element to label; this says that the key is there.
+    /// An empty list has no element to label; this type records that the key exists.
     pub(crate) const EMPTY_LIST: Self = Self(20);
     const LIST: i64 = 10;
 
@@ -156,7 +159,7 @@ pub(crate) fn label(value: &MetaValue) -> Option<(LabelType, Value)> {
     })
 }
 
-/// A stored label back as a value; `None` for a hashed string.
+/// Converts a stored label back to a value; `None` for a hashed string.
 pub(crate) fn unlabel(kind: LabelType, value: Value) -> Option<MetaValue> {
     match value {
         Value::Integer(truth) if kind.is_bool() => Some(MetaValue::Bool(truth != 0)),
@@ -177,7 +180,7 @@ pub(crate) fn labels(metadata: &Metadata) -> Vec<(&str, LabelType, Value)> {
                     labels.push((key, LabelType::EMPTY_LIST, Value::Integer(0)));
                 }
                 for (at, item) in items.iter().enumerate() {
-                    // The primary key takes 1 and 1.0 for one value, as `$contains` does.
+                    // The primary key treats 1 and 1.0 as one value, as `$contains` does.
                     let test = KeyTest::Eq(item.clone());
                     if !items
                         .iter()
@@ -196,7 +199,7 @@ pub(crate) fn labels(metadata: &Metadata) -> Vec<(&str, LabelType, Value)> {
     labels
 }
 
-/// The number of a label key, drawing one when it is new.
+/// The number of a label key. Adds the key if it is new.
 pub(crate) fn ensure_key(db: &Connection, name: &str) -> Attempt<i64> {
     if let Some(key) = find_key(db, name)? {
         return Ok(key);
@@ -219,7 +222,7 @@ pub(crate) fn find_key(db: &Connection, name: &str) -> Attempt<Option<i64>> {
 /// Columns that [`Stored::read`] expects, in order.
 pub(crate) const STORED_COLUMNS: &str = "d.row, d.id, d.text, d.metadata, d.checksum, v.vector";
 
-/// A row as it stands in the truth.
+/// A row as stored in the database.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) row: u64,
@@ -252,7 +255,7 @@ impl Stored {
         ) == self.checksum
     }
 
-    /// The metadata, if it can be read.
+    /// The metadata, if it can be parsed.
     pub(crate) fn metadata(&self) -> Option<Metadata> {
         serde_json::from_str(&self.metadata_text).ok()
     }

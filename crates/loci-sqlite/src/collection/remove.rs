@@ -1,5 +1,5 @@
-//! delete: by ids, by filter, by both. Up to five hundred drawers go in one transaction; more go in
-//! slices, each atomic, so that no other writer waits long.
+//! delete: by ids, by filter, or both. Up to five hundred drawers are removed in one transaction.
+//! More are removed in slices, each atomic, so that no other writer waits long.
 
 use loci_core::{DeleteResult, Error, Result, Selection, validate_id};
 use rusqlite::Connection;
@@ -34,8 +34,9 @@ pub(crate) fn delete(collection: &SqliteCollection, selection: &Selection) -> Re
     )
 }
 
-/// Removes the selected drawers. In the transaction of each slice, `before` runs with the collection and the rows that
-/// will go, `also` with those that went and the last number drawn.
+/// Removes the selected drawers. In the transaction of each slice, `before` receives the collection
+/// and the rows that will be removed, and `also` receives the removed rows and the last sequence
+/// number.
 pub(crate) fn in_slices(
     store: &Store,
     doing: &str,
@@ -50,7 +51,7 @@ pub(crate) fn in_slices(
         .flatten()
         .try_for_each(|id| validate_id(id))?;
     let mut result = DeleteResult::default();
-    // Drawers added while slices run are newer than the call and stay.
+    // Drawers that are added while slices run are newer than the call and stay.
     let mut newest = None;
     loop {
         let (deleted, seq, more) = store.write(doing, |db| {
@@ -80,6 +81,8 @@ pub(crate) fn in_slices(
             }
             let (seq, _) = writer.finish(None)?;
             also(db, &removed, seq)?;
+            // Committed when this returns: this slice, whole. A crash leaves the later slices, and
+            // repeating the call removes them.
             Ok((removed.len(), seq, more && !removed.is_empty()))
         })?;
         result.deleted += deleted;

@@ -1,5 +1,5 @@
-//! The parts of a row, each where it lives: postings, labels, vector, tombstone. Called inside a write
-//! transaction; whoever calls keeps the counters.
+//! The parts of a row in their tables: postings, labels, vector, tombstone. All functions run
+//! inside the caller's write transaction, and the caller updates the counters.
 
 use loci_core::Metadata;
 use rusqlite::{Connection, params};
@@ -8,20 +8,20 @@ use super::passage;
 use super::record::{Stored, ensure_key, labels};
 use crate::fault::Attempt;
 
-/// What [`take_row`] found.
+/// What [`take_row`] removed.
 pub(crate) struct Removed {
     /// Its id, if it could be read.
     pub(crate) id: Option<String>,
     pub(crate) had_vector: bool,
     /// Number of its terms.
     pub(crate) terms: i64,
-    /// The text is not what was written, so its postings could not be named and taken out: the
-    /// caller rebuilds them in the same transaction.
+    /// Whether postings are left. The text is damaged, so its postings could not be named and
+    /// removed; the caller rebuilds all postings in the same transaction.
     pub(crate) postings_left: bool,
 }
 
-/// Deletes postings, labels, vector and usage before the row itself. Also takes rows whose bytes
-/// are damaged.
+/// Deletes postings, labels, vector and usage before the row itself, because their values are
+/// derived from the row. Also removes rows whose bytes are damaged.
 pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Option<Removed>> {
     let Some(found) = super::read::fetch(db, row)? else {
         return Ok(None);
@@ -61,7 +61,7 @@ pub(crate) fn take_row(db: &Connection, collection: i64, row: u64) -> Attempt<Op
     }))
 }
 
-/// Makes the postings anew from the texts.
+/// Rebuilds the postings from the texts.
 pub(crate) fn rebuild_postings(db: &Connection) -> Attempt<()> {
     db.execute("INSERT INTO postings (postings) VALUES ('rebuild')", [])?;
     Ok(())
@@ -74,7 +74,7 @@ pub(crate) fn insert_postings(db: &Connection, row: u64, terms: Option<&str>) ->
     Ok(())
 }
 
-/// Postings of external content are removed by naming the old terms exactly.
+/// Removes postings. With external content, FTS5 needs the exact old terms for this.
 pub(crate) fn delete_postings(
     db: &Connection,
     row: u64,

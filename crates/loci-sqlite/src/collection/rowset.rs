@@ -1,5 +1,5 @@
-//! Filters as sets of rows. Positive tests become bitmaps read from the label table; negative ones
-//! are kept as complements, so that a negation never enumerates the collection.
+//! Filters as sets of rows. Positive tests become bitmaps that are read from the label table.
+//! Negative tests are kept as complements, so that a negation never enumerates the collection.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +14,9 @@ use super::meta::CollectionRow;
 use super::record::{LabelType, find_key, label};
 use crate::fault::Attempt;
 
-/// Up to this many rows, the remaining conditions are checked on the rows themselves.
+/// With at most this many rows, the remaining conditions are checked on the rows themselves.
 const SMALL: usize = 2_000;
-/// Sets kept between calls.
+/// Number of sets kept between calls.
 const CACHED_SETS: usize = 64;
 
 /// A set of rows of one collection, or its complement.
@@ -45,17 +45,17 @@ impl RowSet {
         self.rows.contains(row) != self.complement
     }
 
-    /// The rows themselves, unless this is a complement.
+    /// The rows, unless this is a complement.
     pub(crate) fn listed(&self) -> Option<&RoaringTreemap> {
         (!self.complement).then_some(&self.rows)
     }
 
-    /// The rows that are excluded, if this is a complement.
+    /// The excluded rows, if this is a complement.
     pub(crate) fn excluded(&self) -> Option<&RoaringTreemap> {
         self.complement.then_some(&self.rows)
     }
 
-    /// How many of `total` rows are in the set. All listed rows are live rows of the collection.
+    /// How many of `total` rows are in the set. All listed rows exist in the collection.
     pub(crate) fn len(&self, total: u64) -> u64 {
         if self.complement {
             total.saturating_sub(self.rows.len())
@@ -130,7 +130,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The rows of a selection; `None` when it selects everything.
+    /// The rows of a selection, or `None` if it selects everything.
     pub(crate) fn selection(&self, selection: &Selection) -> Attempt<Option<RowSet>> {
         if selection.is_all() {
             return Ok(None);
@@ -205,7 +205,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Starts from the rarest condition and checks the others on its rows when they are few.
+    /// Starts with the rarest condition. If it has few rows, the other conditions are checked on
+    /// them.
     fn all_of(&self, parts: &[Filter]) -> Attempt<RowSet> {
         let mut rarest: Option<(usize, usize)> = None;
         for (at, part) in parts.iter().enumerate() {
@@ -228,7 +229,7 @@ impl Evaluator<'_> {
             None => RowSet::everything(),
         };
         let mut rest: Vec<_> = rest.into_iter().map(|(_, part)| part).collect();
-        // Conditions on the text read the text: last, on what the others left.
+        // Conditions on the text must read the text, so they come last, on the rows that are left.
         rest.sort_by_key(|part| matches!(part, Filter::Document(_)));
         if set
             .listed()
@@ -375,7 +376,8 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// A range of the labels, and of those that are too long for one, each by its own metadata.
+    /// Reads a range of the labels. Values that are too long for a label are checked in the
+    /// metadata of their drawers.
     fn read_starting(&self, key: i64, prefix: &str, rows: &mut RoaringTreemap) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(STARTING_SQL)?;
         let mut found =
@@ -450,7 +452,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// In the order of the values: the first one that does not begin so ends the range.
+/// In the order of the values; the first value without the prefix ends the range.
 pub(crate) const STARTING_SQL: &str = "SELECT row, value FROM labels
      WHERE collection = ?1 AND key = ?2 AND type = ?3 AND value >= ?4 ORDER BY value";
 

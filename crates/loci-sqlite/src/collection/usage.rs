@@ -1,5 +1,6 @@
-//! How often drawers were shown. Counted in memory and written later, in one short transaction of its own, by a thread
-//! that waits for other writers: no search waits for it.
+//! Counts how often drawers were returned. Counts are collected in memory and written later, in a
+//! short transaction of their own, by a thread that waits for other writers. No search waits for
+//! it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,12 +14,12 @@ use crate::fault::Attempt;
 use crate::store::connection::{Db, with_patience};
 use crate::store::{Head, Store, now_ms};
 
-/// How long counts are gathered before they are written.
+/// How long counts are collected before they are written.
 const GATHERING: Duration = Duration::from_millis(500);
 
 /// How often a running process tries to write them while others hold the lock.
 const ATTEMPTS: usize = 20;
-/// How long writing them waits for other writers.
+/// How long one attempt waits for other writers.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 type Counts = HashMap<(u64, u64), u64>;
@@ -26,7 +27,7 @@ type Counts = HashMap<(u64, u64), u64>;
 /// Counts that are not written yet.
 #[derive(Default)]
 pub(crate) struct Usage {
-    /// By generation and row: after a restore the same number may be another drawer.
+    /// By generation and row, because after a restore the same number may be another drawer.
     pending: Mutex<Counts>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Held from taking counts out until they are written.
@@ -34,7 +35,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Takes the counts of these rows in. The next [`flush`] writes them.
+    /// Adds one to the counts of these rows. The next [`flush`] writes them.
     pub(crate) fn note(&self, generation: u64, records: &[u64]) {
         let mut pending = lock(&self.pending);
         for record in records {
@@ -58,7 +59,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a thread that writes what is pending after a while, unless one runs.
+/// Starts a thread that writes the pending counts after a while, unless one is running.
 pub(crate) fn write_later(store: &Arc<Store>) {
     if store.read_only().is_some() {
         return;
@@ -79,13 +80,15 @@ pub(crate) fn write_later(store: &Arc<Store>) {
                 if write(&store, &pending) {
                     return;
                 }
+                // Nothing was committed, so the counts stay for the next attempt.
                 store.usage.put_back(pending);
             }
         })
         .ok();
 }
 
-/// Writes what is pending. A count that cannot be written is lost: it is no memory.
+/// Writes the pending counts. Counts that cannot be written, or that a kill takes, are lost; no
+/// drawer depends on them.
 pub(crate) fn flush(store: &Store) {
     let _writing = lock(&store.usage.writing);
     let pending = store.usage.take();
@@ -114,6 +117,7 @@ fn apply(db: &Db, pending: &Counts) -> Attempt<()> {
     let now = now_ms();
     let generation = Head::read(&db.sql)?.generation;
     for ((noted, row), count) in pending {
+        // These counts belong to a palace that was replaced by a restore.
         if *noted != generation {
             continue;
         }
@@ -122,7 +126,7 @@ fn apply(db: &Db, pending: &Counts) -> Attempt<()> {
     Ok(())
 }
 
-/// Access counts by id; 0 for an unknown one.
+/// Access counts by id; 0 for an unknown id.
 pub(crate) fn counts(collection: &SqliteCollection, ids: &[String]) -> loci_core::Result<Vec<u64>> {
     collection.read("reading access counts", |db, row| {
         let mut statement = db.sql.prepare_cached(

@@ -1,4 +1,5 @@
-//! What a search reads of a collection, inside one read transaction.
+//! The reads of a search: one view of a collection, inside one read transaction. Ranking is done by
+//! the caller; nothing here writes.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use super::{SqliteCollection, other, postings, read};
 use crate::fault::{Attempt, Fault};
 use crate::store::connection::Db;
 
-/// [`loci_core::Collection::with_view`]. Only a view for vectors brings the index up to date.
+/// [`loci_core::Collection::with_view`]. Only a view with vectors updates the index.
 pub(crate) fn with_view(
     collection: &SqliteCollection,
     request: &ViewRequest<'_>,
@@ -42,12 +43,12 @@ struct View<'a> {
     collection: &'a SqliteCollection,
     db: &'a Db,
     row: &'a CollectionRow,
-    /// Nothing if the view was opened without vectors.
+    /// `None` if the view was opened without vectors.
     reading: Option<&'a Reading<'a>>,
     set: Option<RowSet>,
     statistics: Statistics,
     damaged: &'a mut Damaged,
-    /// The first fault that a call ran into.
+    /// The first fault of any call.
     fault: Option<Fault>,
 }
 
@@ -91,7 +92,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The fault of a call is the fault of the transaction, whatever `work` makes of the error.
+    /// A fault of any call becomes the result of the transaction, even if `work` handles the error.
     fn run(mut self, work: &mut dyn FnMut(&mut dyn SearchView) -> Result<()>) -> Attempt<()> {
         let result = work(&mut self);
         match self.fault {
@@ -100,7 +101,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Keeps a fault and answers with an error that ends the work.
+    /// Keeps a fault and returns an error that ends the work.
     fn keep<T>(&mut self, result: Attempt<T>) -> Result<T> {
         result.map_err(|fault| {
             let error = Error::Internal {
@@ -212,8 +213,8 @@ impl<'a> View<'a> {
         Ok(distances)
     }
 
-    /// One value for each record. `?1` is the record and `?2` the collection: a record of another
-    /// collection has no value here.
+    /// Reads one value for each record. `?1` is the record and `?2` the collection, so a record of
+    /// another collection has no value.
     fn each<T>(
         &self,
         sql: &str,
@@ -354,7 +355,8 @@ fn members(db: &Connection, source: u64, limit: usize) -> Attempt<Vec<PassageSum
     Ok(members)
 }
 
-/// Derived columns are read as they are: a damaged passage costs rank, not the answer.
+/// Derived columns are not checked. A damaged passage affects the rank, not the content of an
+/// answer.
 fn summary(columns: &Row<'_>) -> Attempt<PassageSummary> {
     let source = columns.get_ref(4)?.as_i64().unwrap_or_default();
     Ok(PassageSummary {
@@ -375,7 +377,7 @@ fn moment(columns: &Row<'_>, at: usize) -> rusqlite::Result<i64> {
     Ok(columns.get_ref(at)?.as_i64().unwrap_or_default())
 }
 
-/// Entirely from the index, in order.
+/// Read entirely from the index, in order.
 pub(crate) const MEMBERS_SQL: &str =
     "SELECT row, terms, authored_at, label, source FROM passages INDEXED BY passages_source
      WHERE source = ?1 AND source <> 0 ORDER BY line, row LIMIT ?2";

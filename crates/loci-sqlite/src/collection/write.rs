@@ -1,5 +1,6 @@
 //! add, upsert, update: one transaction per call. Everything that can be refused or computed
-//! without the store (validation, embedding, encoding) happens before the transaction begins.
+//! without the database (validation, embedding, encoding) happens before the transaction begins, so
+//! that other writers wait as little as possible.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -40,7 +41,8 @@ impl Mode {
 /// Vectors made by the embedder, by position in the batch.
 type Embedded = HashMap<usize, Vec<f32>>;
 
-/// Writes records, and facts and links with them. `histories` are those of the records, or none.
+/// Writes records, together with facts and links. `histories` has one entry per record, or is
+/// empty.
 pub(crate) fn write(
     collection: &SqliteCollection,
     batch: &Batch,
@@ -77,11 +79,14 @@ pub(crate) fn write(
             )?;
             let companions = renamed(companions, &collection.name, batch, &written.outcomes);
             let related = companions.insert(&db.sql)?;
+            // Committed when this returns: every record with its facts and links. A crash before
+            // that leaves nothing of the call.
             Ok((written, related))
         });
         match (result?, &collection.embedder) {
             (Some(written), _) => return Ok(written),
-            // Another process changed a text after we looked: embed what we had taken for unchanged.
+            // Another process changed a text in the meantime. Embed the texts that had looked
+            // unchanged, too.
             (None, Some(embedder)) if !everything_embedded => {
                 embedded = embed(embedder.as_ref(), batch, |_| true)?;
                 everything_embedded = true;
@@ -94,7 +99,7 @@ pub(crate) fn write(
     }
 }
 
-/// The companions, with drawers that turned out to be duplicates replaced by those that are there.
+/// The companions, with duplicate drawers replaced by the drawers that already exist.
 fn renamed<'a>(
     companions: &'a Companions,
     collection: &str,
@@ -134,7 +139,7 @@ fn renamed<'a>(
     Cow::Owned(companions)
 }
 
-/// Vectors that the caller had made of the texts by this very embedder.
+/// Vectors that the caller already made from the texts with this embedder.
 fn embedded_before(
     batch: &Batch,
     mode: Mode,
@@ -198,7 +203,7 @@ fn embed(
     Ok(positions.into_iter().zip(vectors).collect())
 }
 
-/// One vector per text, checked: what an embedder gives is not trusted.
+/// Embeds texts and checks the result: one valid vector per text. An embedder is not trusted.
 pub(crate) fn embed_texts(
     embedder: &dyn Embedder,
     texts: &[&str],
@@ -215,7 +220,7 @@ pub(crate) fn embed_texts(
     Ok(vectors)
 }
 
-/// Refuses vectors that no collection could keep.
+/// Refuses vectors that no collection could store.
 fn check_vectors(identity: &EmbedderIdentity, vectors: &[Vec<f32>]) -> loci_core::Result<()> {
     for vector in vectors {
         if vector.len() != identity.dimension {
@@ -229,7 +234,9 @@ fn check_vectors(identity: &EmbedderIdentity, vectors: &[Vec<f32>]) -> loci_core
 fn broken(identity: &EmbedderIdentity) -> Error {
     Error::Internal {
         doing: "embedding".into(),
-        detail: format!("embedder `{identity}` broke its own contract"),
+        detail: format!(
+            "embedder `{identity}` returned the wrong number of vectors, or vectors of the wrong length"
+        ),
     }
 }
 
@@ -254,7 +261,7 @@ fn apply(
             Compatibility::Foreign => return Err(mismatch(&row, identity).into()),
             Compatibility::Same => {
                 row.check_dimension(vector.len())?;
-                // In a collection without a dimension the caller's vectors set it.
+                // In a collection without a dimension, the caller's vectors set it.
                 if let Some(given) = batch.dimension().filter(|given| *given != vector.len()) {
                     return Err(Error::DimensionMismatch {
                         collection: row.name.clone(),

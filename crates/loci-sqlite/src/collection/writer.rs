@@ -1,5 +1,5 @@
-//! Applies changes record by record inside a write transaction and keeps the counters that are
-//! written at its end.
+//! Applies changes record by record inside a write transaction, and keeps the counters that are
+//! written at its end. The caller commits.
 
 use loci_core::{EmbedderIdentity, Error, Metadata, Outcome, Warning, validate_metadata};
 use rusqlite::{Connection, params};
@@ -17,21 +17,21 @@ use crate::fault::{Attempt, Fault};
 use crate::relations::links;
 use crate::store::now_ms;
 
-/// What is asked for one record.
+/// The requested change of one record.
 pub(crate) struct Change<'a> {
     pub(crate) id: &'a str,
     pub(crate) text: Option<&'a str>,
-    /// What the text is to search.
+    /// The terms and tokens of the text, prepared before the transaction.
     pub(crate) prepared: Option<&'a Prepared>,
     pub(crate) patch: Option<&'a loci_core::MetadataPatch>,
     pub(crate) vector: Option<&'a [f32]>,
-    /// A vector of another embedder than the collection's, kept apart from its own.
+    /// A vector of another embedder than the collection's, stored apart from the collection's own.
     pub(crate) other: Option<(&'a EmbedderIdentity, &'a [f32])>,
     pub(crate) has_embedder: bool,
-    /// Row of the ledger that files it. Without one it is somebody's own write: a mined drawer whose text that changes
-    /// no longer belongs to its source.
+    /// The row of the ledger that files the record. Without one, it is a write of the user: if the
+    /// text of a mined drawer changes, the drawer does not belong to its source any more.
     pub(crate) origin: Option<i64>,
-    /// When it was added, if that is not now: a drawer that comes back.
+    /// When the drawer was first added, for a drawer that is restored.
     pub(crate) created_at: Option<i64>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Writer<'a> {
     dimension: Option<usize>,
     dropped_vectors: Vec<String>,
     postings_left: bool,
-    /// Whether a vector of the collection's own was written.
+    /// Whether a vector of the collection's own embedder was written.
     made_vectors: bool,
 }
 
@@ -70,12 +70,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The last number drawn.
+    /// The last sequence number drawn.
     pub(crate) fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// Draws a number for a change that is not one of a drawer.
+    /// Draws a sequence number for a change that is not a change of a drawer.
     pub(crate) fn draw(&mut self) -> u64 {
         self.seq += 1;
         self.seq
@@ -116,6 +116,8 @@ impl<'a> Writer<'a> {
         let metadata_text = metadata.to_json_text();
         let key = MinedKey::of(change.text, &metadata);
         let bytes = change.vector.map(vector_bytes);
+        // The row number is the next sequence number, so it is never used again. A salvage relies
+        // on that: a row that is mentioned and cannot be read is a lost drawer.
         let row = self.seq + 1;
         let inserted = self.db
             .prepare_cached(
@@ -160,7 +162,7 @@ impl<'a> Writer<'a> {
     }
 
     fn change(&mut self, old: &Stored, change: &Change<'_>, mode: Mode) -> Attempt<Outcome> {
-        // Recomputing the checksum of a damaged row would make the damage look healthy.
+        // A new checksum over a damaged row would hide the damage.
         let Some(old_metadata) = old.metadata().filter(|_| old.is_intact()) else {
             return Err(damaged(&old.id));
         };
@@ -174,6 +176,8 @@ impl<'a> Writer<'a> {
         let terms_changed =
             text_changed || passage::context(&metadata) != passage::context(&old_metadata);
         let new_vector = change.vector.map(vector_bytes);
+        // The text was unchanged when the caller embedded, and has changed since. The transaction
+        // is rolled back, and the caller embeds again.
         if text_changed
             && new_vector.is_none()
             && change.other.is_none()
@@ -195,6 +199,8 @@ impl<'a> Writer<'a> {
             }
             return Ok(Outcome::Unchanged);
         }
+        // The uniqueness index would refuse the change, so this is checked before anything is
+        // written.
         let key = MinedKey::of(text, &metadata);
         if key.is_mined()
             && let Some(holder) = self.holder(&key, old.row)?
@@ -218,6 +224,7 @@ impl<'a> Writer<'a> {
         let vector_is_none = vector.is_none();
         self.seq += 1;
         if terms_changed {
+            // FTS5 needs the exact old terms, so this comes before the text is overwritten.
             delete_postings(self.db, old.row, old.text.as_deref(), &old_metadata)?;
         }
         self.db
@@ -274,7 +281,8 @@ impl<'a> Writer<'a> {
         Ok(Outcome::Updated)
     }
 
-    /// Passage and postings of a text. What was prepared for another context is prepared again.
+    /// Writes the passage and the postings of a text. They are prepared again if they were prepared
+    /// for another context.
     fn insert_search_side(
         &mut self,
         row: u64,
@@ -298,7 +306,7 @@ impl<'a> Writer<'a> {
         )
     }
 
-    /// The tombstone tells every index that the row's old vector no longer counts.
+    /// Removes a vector. The tombstone tells every index that the row's old vector is outdated.
     fn drop_vector(&mut self, old: &Stored) -> Attempt<()> {
         delete_vector(self.db, old.row)?;
         insert_tombstone(self.db, self.seq, self.collection.id, old.row)?;
@@ -323,7 +331,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Who holds this key, other than `row` itself.
+    /// The id of the drawer that has this key, other than `row` itself.
     fn holder(&self, key: &MinedKey, row: u64) -> Attempt<Option<String>> {
         let mut statement = self.db.prepare_cached(
             "SELECT id FROM drawers
@@ -344,7 +352,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Removes a row from everywhere, and the links of its drawer; only the tombstone stays.
+    /// Removes a row from every table, and the links of its drawer. Only the tombstone stays.
     pub(crate) fn remove(&mut self, row: u64) -> Attempt<bool> {
         let Some(removed) = take_row(self.db, self.collection.id, row)? else {
             return Ok(false);
@@ -353,6 +361,8 @@ impl<'a> Writer<'a> {
             links::remove_of_drawer(self.db, &self.collection.name, id)?;
         }
         self.seq += 1;
+        // The tombstone carries the number of the delete. Snapshots, cached views and readers of
+        // the change feed learn of the delete from it.
         insert_tombstone(self.db, self.seq, self.collection.id, row)?;
         self.drawers -= 1;
         self.vectors -= i64::from(removed.had_vector);
@@ -361,7 +371,9 @@ impl<'a> Writer<'a> {
         Ok(true)
     }
 
-    /// Writes the counters; gives the last number drawn, or the collection's own if none was.
+    /// Writes the counters. Returns the last sequence number drawn, or the collection's own if none
+    /// was. This is the last step before the commit, so that counters and rows are always committed
+    /// together.
     pub(crate) fn finish(
         self,
         embedder: Option<&loci_core::EmbedderIdentity>,

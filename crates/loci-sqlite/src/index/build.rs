@@ -1,7 +1,7 @@
-//! Builds a snapshot from the vectors in the truth and registers it.
+//! Builds a snapshot from the vectors in the database and registers it.
 //!
-//! Holds `index.lock` and no write transaction but the last, short one. A kill at any line leaves
-//! either the old registration, or the new one with a stray file that the next builder removes.
+//! Holds `index.lock`, and a write transaction only for the registration. A kill at any line leaves
+//! the old registration, or the new one with a stray file that the next builder removes.
 
 use std::sync::{Arc, PoisonError};
 
@@ -21,23 +21,23 @@ use crate::store::{Head, Store};
 
 /// Rows read per transaction while building, so that checkpoints are never held up for long.
 const CHUNK: i64 = 2_000;
-/// Places in the collection that the sample is taken from, and rows taken at each.
+/// Number of places in the collection that the sample is taken from, and rows taken at each.
 const SAMPLE_PLACES: u64 = 32;
 const SAMPLE_ROWS: i64 = 64;
-/// Tombstones are kept for readers of the change feed for this many numbers.
+/// Tombstones of this many last sequence numbers are kept for readers of the change feed.
 const TOMBSTONES_KEPT: u64 = 100_000;
 
-/// A process that goes on writing builds when the tail is this many limits long.
+/// A process that continues to write builds when the tail is this many times the limit.
 pub(crate) const PATIENCE_WHILE_RUNNING: u64 = 5;
 
-/// Whether a build runs only when it is due.
+/// When a build runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
-    /// Somebody asked for it; unless another process is at it.
+    /// On request, unless another process is building.
     Now,
     /// Always, after any build that is running.
     Must,
-    /// If the tail exceeds this many limits and failures do not hold it back.
+    /// If the tail exceeds this many limits, and failures do not hold it back.
     Due { patience: u64 },
 }
 
@@ -78,13 +78,15 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
         return Ok(result(MaintenanceStatus::AlreadyRunning, &[]));
     };
     ensure_directory(&store.place)?;
-    // Look again: whoever held the lock may have built what we want.
+    // Check again: the last holder of the lock may have built the same index.
     let Some((head, collection)) = store.read("looking whether the index is due", wanted)? else {
         return Ok(result(MaintenanceStatus::Noop, &[]));
     };
     remove_strays(store)?;
     working_copy::tidy(&store.place);
     let Some(dimension) = collection.dimension.filter(|_| collection.vectors > 0) else {
+        // Unregistered first, removed second. A crash in between leaves a stray file that is never
+        // opened; the next builder removes it.
         store.write("removing an empty index", |db| {
             db.sql.execute(
                 "DELETE FROM snapshots WHERE collection = ?1",
@@ -108,11 +110,17 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
     let sample = store.read("sampling vectors", |db| sample(db, &collection, dimension))?;
     let mut builder = Builder::create(&directory, spec, &sample)?;
     let (indexed, skipped) = push_all(store, &mut builder, &head, &collection)?;
+    // The file is complete, synced and renamed when `finish` returns, and not yet used. It is
+    // registered only now, because every registered file must be complete. A crash in between
+    // leaves an unregistered file, which the next builder removes.
     let registration = builder.finish()?;
     let registered = store.write("registering the index", |db| {
         let now = Head::read(&db.sql)?;
         let same =
             CollectionRow::find(&db.sql, &now, name)?.is_some_and(|row| row.id == collection.id);
+        // The palace was restored, the collection was replaced, or tombstones that this file needs
+        // were removed during the build. The file could return deleted rows, so it is not
+        // registered.
         if now.generation != head.generation || !same || now.tombstone_floor > registration.covered
         {
             return Ok(false);
@@ -121,6 +129,8 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
         trim_tombstones(db, &now, TOMBSTONES_KEPT)?;
         Ok(true)
     })?;
+    // The old file is unlinked only after the commit that replaced its registration. A process that
+    // still has it open keeps its descriptor.
     remove_strays(store)?;
     if !registered {
         return Ok(result(MaintenanceStatus::Noop, &[]));
@@ -142,7 +152,8 @@ pub(crate) fn build(store: &Store, name: &str, when: When) -> Result<Maintenance
     ))
 }
 
-/// Makes the index directory. Something else in its place is set aside; the caller holds `index.lock`.
+/// Creates the index directory. Anything else under its name is quarantined. The caller holds
+/// `index.lock`.
 pub(crate) fn ensure_directory(place: &PalaceFiles) -> Result<()> {
     let directory = place.index_directory();
     let usable = std::fs::metadata(&directory).is_ok_and(|metadata| metadata.is_dir());
@@ -180,7 +191,7 @@ fn push_all(
                 };
                 match pushed {
                     Ok(()) => indexed += 1,
-                    // A damaged vector cannot be ranked; `verify --deep` names it.
+                    // A damaged vector cannot be ranked; `verify --deep` reports it.
                     Err(Error::InvalidInput { .. }) => skipped += 1,
                     Err(error) => return Err(error.into()),
                 }
@@ -234,7 +245,8 @@ fn sample(db: &Db, collection: &CollectionRow, dimension: usize) -> Attempt<Vec<
     Ok(sample)
 }
 
-/// Removes temporary and unregistered snapshot files; the caller holds `index.lock`.
+/// Removes temporary and unregistered snapshot files. The caller holds `index.lock`, so none of
+/// them is being built.
 pub(crate) fn remove_strays(store: &Store) -> Result<()> {
     let keep = store.read("listing registered snapshots", |db| {
         registry::names(&db.sql)
@@ -243,7 +255,9 @@ pub(crate) fn remove_strays(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Removes tombstones that no registered snapshot needs, but for the newest `kept` numbers.
+/// Removes tombstones that no registered snapshot needs, except for the last `kept` sequence
+/// numbers. Raising the floor in the same transaction makes older snapshots and views unusable, so
+/// that no deleted row comes back.
 pub(crate) fn trim_tombstones(db: &Db, head: &Head, kept: u64) -> Attempt<u64> {
     let covered: Option<i64> = db.sql.query_row(
         "SELECT min(covered) FROM snapshots WHERE generation = ?1",
@@ -264,7 +278,8 @@ pub(crate) fn trim_tombstones(db: &Db, head: &Head, kept: u64) -> Attempt<u64> {
     Ok(removed as u64)
 }
 
-/// Builds in the background if it is due by `patience`; the thread is joined when the palace is closed.
+/// Builds in the background if `patience` makes it due. The thread is joined when the palace is
+/// closed.
 pub(crate) fn request(store: &Arc<Store>, name: &str, patience: u64) {
     if store.read_only().is_some() {
         return;

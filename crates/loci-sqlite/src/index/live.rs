@@ -1,7 +1,7 @@
-//! The in-memory side of a collection's index: the opened snapshot, which of its rows no longer
-//! count, and the newer vectors that are searched exactly.
+//! The in-memory part of a collection's index: the opened snapshot, which of its rows are outdated,
+//! and the newer vectors that are compared exactly.
 //!
-//! A [`View`] is advanced inside the read transaction of the query that uses it, under the lock of
+//! A [`View`] is updated inside the read transaction of the query that uses it, under the lock of
 //! its collection. So it never knows more or less than that transaction sees.
 
 use std::collections::HashMap;
@@ -20,10 +20,10 @@ use crate::store::Head;
 use crate::store::connection::Db;
 use crate::store::palace_files::PalaceFiles;
 
-/// Memory for vectors that the snapshot does not cover; a longer tail is read from the truth.
+/// Memory for vectors that the snapshot does not cover. A longer tail is read from the database.
 const TAIL_BYTES: usize = 32 << 20;
 
-/// What one process keeps of a collection between queries.
+/// The state of a collection's index that one process keeps between queries.
 #[derive(Default)]
 pub(crate) struct Live {
     view: Option<Arc<View>>,
@@ -36,7 +36,7 @@ pub(crate) struct View {
     generation: u64,
     collection: i64,
     pub(crate) base: Option<Arc<dyn VectorIndex>>,
-    /// Slots of the base that were changed or deleted since.
+    /// Slots of the base that were changed or deleted after it was built.
     pub(crate) masked: SlotSet,
     pub(crate) tail: Tail,
     seq: u64,
@@ -48,7 +48,7 @@ pub(crate) struct View {
 pub(crate) enum Tail {
     /// All of them, in memory.
     Cached(Overlay),
-    /// Too many for memory: the query reads those after this number from the truth.
+    /// Too many for memory. The query reads those after this sequence number from the database.
     Streamed { after: u64 },
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Suspect {
     pub(crate) registration: Registration,
 }
 
-/// What advancing a view found on the way.
+/// Problems that were found while a view was updated.
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) warnings: Vec<Warning>,
@@ -111,7 +111,7 @@ impl Overlay {
 }
 
 impl Live {
-    /// The view as of this transaction. The caller began the transaction after locking `self`.
+    /// The view as of this transaction. The caller began the transaction after it locked `self`.
     pub(crate) fn advance(
         &mut self,
         db: &Db,
@@ -145,7 +145,7 @@ impl Live {
     }
 }
 
-/// Whether a registered snapshot can be brought up to this transaction at all.
+/// Whether a registered snapshot can be updated to this transaction at all.
 fn is_usable(registration: &Registration, head: &Head, findings: &mut Findings) -> bool {
     if registration.covered > head.seq {
         findings.warnings.push(Warning::TruthWentBack {
@@ -157,7 +157,8 @@ fn is_usable(registration: &Registration, head: &Head, findings: &mut Findings) 
         });
         return false;
     }
-    // Deletes below the floor are no longer known: such a snapshot could bring ghosts back.
+    // Deletes below the floor are not known any more, so an older snapshot could return deleted
+    // rows.
     registration.covered >= head.tombstone_floor
 }
 
@@ -204,12 +205,12 @@ impl View {
         self.generation == head.generation
             && self.collection == collection.id
             && self.seq <= head.seq
-            // Below the floor we have missed deletes.
+            // Below the floor, deletes are missing.
             && (self.seq >= head.tombstone_floor || self.seq >= collection.seq)
             && self.base.as_ref().map(|index| index.registration()) == registered
     }
 
-    /// The large section is read when a second query shows that the process goes on.
+    /// Reads the large section at the second query, which shows that the process continues.
     fn warm_on_second_use(&mut self, findings: &mut Findings) {
         if self.uses < 2 {
             return;
@@ -227,7 +228,8 @@ impl View {
         }
     }
 
-    /// One pass over what changed since; never touches what is already covered.
+    /// Applies the changes since the last update in one pass. Rows that are already covered are not
+    /// touched.
     fn catch_up(
         &mut self,
         db: &Connection,
@@ -237,6 +239,8 @@ impl View {
         if collection.seq <= self.seq {
             return Ok(());
         }
+        // Tombstones come first. One of them may stand for a dropped vector of a row that got a new
+        // vector later, and that one must stay.
         self.apply_tombstones(db, collection)?;
         let dimension = collection.dimension.unwrap_or(1);
         let newer = registry::changes_after(

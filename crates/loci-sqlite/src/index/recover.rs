@@ -1,5 +1,5 @@
-//! What happens to a registered file that failed its check: it is set aside, never deleted, and
-//! its registration is removed, so that the next build replaces it.
+//! Quarantines a registered file that failed its check. The file is renamed, never deleted, and its
+//! registration is removed, so that the next build replaces it.
 
 use loci_core::{Result, Warning};
 use loci_index::{Damage, Registration};
@@ -9,8 +9,8 @@ use super::registry;
 use crate::store::lock::FileLock;
 use crate::store::{Head, Store};
 
-/// Re-checks a suspect under `index.lock` and sets it aside if it still fails. Without the lock
-/// somebody is building: they will replace the file.
+/// Checks a suspect again under `index.lock`, and quarantines it if it still fails. If the lock is
+/// taken, another process is building and will replace the file.
 pub(crate) fn set_aside(store: &Store, suspect: &Suspect) -> Result<Option<Warning>> {
     let Some(_lock) = FileLock::try_exclusive(&store.place.index_lock())? else {
         return Ok(None);
@@ -27,15 +27,17 @@ pub(crate) fn set_aside(store: &Store, suspect: &Suspect) -> Result<Option<Warni
     let ahead = suspect.registration.covered > seq;
     let (detail, missing) = match check(&directory, &suspect.registration) {
         Err(damage) => (damage.to_string(), matches!(damage, Damage::Missing)),
-        Ok(()) if ahead => ("it covers more than the truth".to_owned(), false),
+        Ok(()) if ahead => ("it covers more than the database holds".to_owned(), false),
         Ok(()) => return Ok(None),
     };
     let name = &suspect.registration.name;
     super::build::ensure_directory(&store.place)?;
+    // The file is renamed first and unregistered second. A crash in between leaves a registration
+    // without a file. It is found missing and unregistered, and the index is rebuilt.
     let moved = loci_index::set_aside(&directory, name)?;
     store.write("unregistering a damaged index", |db| {
         registry::remove(&db.sql, collection, name)?;
-        // A file that is simply gone says nothing about the next one.
+        // A missing file says nothing about the quality of the next one, so it is not counted.
         if !missing {
             registry::record_failure(&db.sql, collection, &detail)?;
         }

@@ -1,4 +1,5 @@
-//! The rows that register snapshot files. Only a registered file is ever used.
+//! The table that registers snapshot files. Only a registered file is ever opened, so a file that
+//! is older, newer or foreign is never used.
 
 use loci_core::Metric;
 use loci_index::{Identity, Registration};
@@ -8,9 +9,9 @@ use crate::collection::meta::CollectionRow;
 use crate::fault::Attempt;
 use crate::store::{Head, now_ms};
 
-/// Failures within this time hold automatic rebuilds back.
+/// Failures within this time count against automatic rebuilds.
 const FAILURE_WINDOW_MS: i64 = 3_600_000;
-/// So many of them.
+/// This many failures hold automatic rebuilds back.
 const FAILURE_LIMIT: i64 = 2;
 
 /// The registered snapshot of a collection. One of another generation does not count.
@@ -44,7 +45,7 @@ pub(crate) fn find(db: &Connection, head: &Head, collection: i64) -> Attempt<Opt
     }))
 }
 
-/// Makes `registration` the one snapshot of its collection.
+/// Makes `registration` the only snapshot of its collection.
 pub(crate) fn put(db: &Connection, registration: &Registration) -> Attempt<()> {
     db.execute(
         "INSERT INTO snapshots (collection, name, generation, covered, count, dimension, metric, digest,
@@ -72,7 +73,7 @@ pub(crate) fn put(db: &Connection, registration: &Registration) -> Attempt<()> {
     Ok(())
 }
 
-/// Forgets one registration, unless another took its place.
+/// Removes one registration, unless another has replaced it.
 pub(crate) fn remove(db: &Connection, collection: i64, name: &str) -> Attempt<()> {
     db.execute(
         "DELETE FROM snapshots WHERE collection = ?1 AND name = ?2",
@@ -92,9 +93,9 @@ pub(crate) fn names(db: &Connection) -> Attempt<Vec<String>> {
     Ok(names)
 }
 
-/// Notes that a file failed its check.
+/// Records that a file failed its check.
 pub(crate) fn record_failure(db: &Connection, collection: i64, detail: &str) -> Attempt<()> {
-    // Failures in the future were noted before the clock went back.
+    // Failures in the future were recorded before the clock went back.
     let now = now_ms();
     db.execute(
         "DELETE FROM index_failures WHERE at < ?1 OR at > ?2",
@@ -125,7 +126,7 @@ pub(crate) fn held_back(db: &Connection, collection: i64) -> Attempt<Option<Stri
     }))
 }
 
-/// Changes that a snapshot up to `covered` does not know, counted up to `limit`.
+/// Number of changes that a snapshot up to `covered` does not contain, counted up to `limit`.
 pub(crate) fn changes_after(
     db: &Connection,
     collection: i64,
@@ -154,8 +155,8 @@ pub(crate) fn tail_limit(collection: &CollectionRow) -> u64 {
     2_000.max(collection.vectors / 20)
 }
 
-/// Whether the snapshot is missing or too far behind. `patience` stretches the limit: a process
-/// that goes on writing rebuilds rarely, one that exits leaves a short tail.
+/// Whether the snapshot is missing or too far behind. `patience` multiplies the limit: a process
+/// that continues to write rebuilds rarely, and one that exits leaves a short tail.
 pub(crate) fn is_due(
     db: &Connection,
     head: &Head,

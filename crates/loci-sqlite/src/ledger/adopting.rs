@@ -1,9 +1,9 @@
 //! Rows of the ledger that come from another palace, by an import or a salvage.
 //!
-//! Drawers come first: each makes the row of its source as an empty one, of revision 0. The rows
-//! themselves come afterwards, the head of a source (section 0) last, so that a head with a revision
-//! means that the source is complete here and nothing of it is taken over again. A kill in between
-//! leaves rows without a hash: the next mine reads their sources, the next import fills them.
+//! The drawers come first: each creates the row of its source as an empty one, with revision 0. The
+//! complete rows follow, the head of a source (section 0) last. So a head with a revision means
+//! that the source is complete, and nothing of it is taken over again. A kill in between leaves
+//! rows without a hash: the next mine reads their sources, and the next import fills them.
 
 use loci_core::{
     Adopted, CountedSource, LEFTOVERS, Machine, Origin, Result, SourceHash, SourceRecord,
@@ -16,8 +16,8 @@ use crate::collection::writer::Writer;
 use crate::fault::Attempt;
 use crate::store::Head;
 
-/// The row that an imported drawer belongs to, created when missing. Nothing if this palace filed
-/// the source itself: then its own drawers count.
+/// The row that an imported drawer belongs to. It is created if it is missing. `None` if this
+/// palace filed the source itself, because its own drawers count then.
 pub(crate) fn imported_origin(
     db: &Connection,
     collection: i64,
@@ -68,7 +68,7 @@ fn revision_of(
         .optional()?)
 }
 
-/// The rows of up to `limit` sources after this name, heads last, with their drawers counted.
+/// The rows of up to `limit` sources after this name, heads last, with the number of their drawers.
 pub(super) fn after(
     collection: &SqliteCollection,
     name: Option<&str>,
@@ -121,6 +121,8 @@ pub(super) fn adopt(
             adopted.push(adopt_one(&db.sql, &mut writer, source)?);
         }
         writer.finish(None)?;
+        // Committed when this returns: these rows, after their drawers. A crash before that leaves
+        // empty rows, which the next mine or import completes.
         Ok(adopted)
     })
 }
@@ -150,8 +152,8 @@ fn adopt_one(db: &Connection, writer: &mut Writer<'_>, source: &CountedSource) -
     Ok(Adopted::Incomplete)
 }
 
-/// Whether no section of a source must be read again. The head alone decides whether a mine looks at
-/// the file at all.
+/// Whether all sections of a source are up to date. The head alone decides whether a mine reads the
+/// file at all.
 fn sections_are_whole(db: &Connection, collection: i64, head: &SourceRecord) -> Attempt<bool> {
     let mut statement = db.prepare_cached(&format!(
         "SELECT 1 FROM sources WHERE collection = ?1 AND name = ?2 AND machine IN (?3, '')

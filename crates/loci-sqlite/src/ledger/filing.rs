@@ -1,7 +1,9 @@
-//! Filing: the pieces of a source become its drawers, in one transaction with its row of the ledger.
+//! Filing: the pieces of a source become its drawers, in one transaction with its row of the
+//! ledger.
 //!
-//! Everything that takes time (embedding, terms) is done before the transaction begins; what the drawers are is looked
-//! at again inside. If another process changed them so that a vector is missing, it is embedded and tried again.
+//! Everything slow (embedding, terms) is done before the transaction begins, and the drawers are
+//! checked again inside it. If another process has changed them so that a vector is missing, it is
+//! embedded and the transaction is tried again.
 
 use std::collections::HashMap;
 
@@ -25,12 +27,12 @@ use crate::collection::writer::{Change, Writer};
 use crate::fault::{Attempt, Fault};
 use crate::store::Head;
 
-/// Drawers removed by one change.
+/// The largest number of drawers that one change removes.
 const SLICE: usize = 2_000;
-/// Drawers after whose writing others get a moment.
+/// After writing more drawers than this, the process pauses for other writers.
 const MANY: u64 = 100;
 
-/// What filing is called in errors.
+/// How errors call this operation.
 const DOING: &str = "filing a source";
 
 pub(super) fn file(
@@ -86,6 +88,9 @@ pub(super) fn file(
                 .as_ref()
                 .filter(|_| compatibility == Compatibility::Same && !vectors.is_empty());
             tx.writer.finish(used)?;
+            // Committed when this returns: the drawers, the rows of the ledger and the data for
+            // undo, for all sources of the call together. A crash before that leaves every source
+            // as it was filed before, and the next run files it again.
             Ok(filed)
         });
         match result? {
@@ -118,12 +123,12 @@ struct FilingTx<'a> {
     db: &'a Connection,
     writer: Writer<'a>,
     run: u64,
-    /// The step that is being done.
+    /// The step that is being recorded.
     step: i64,
     vectors: &'a HashMap<Vec<u8>, Vec<f32>>,
     apart: Option<&'a loci_core::EmbedderIdentity>,
     has_embedder: bool,
-    /// Where something must not come back.
+    /// The key for hashes of forgotten texts, if there are any.
     forget_key: Option<[u8; 32]>,
 }
 
@@ -142,6 +147,8 @@ impl<'a> FilingTx<'a> {
         if change.removed && found.is_none() {
             return Ok(Filed::Done(Counts::default()));
         }
+        // The row has changed since the caller read the source, by a filing or a forget. Writing the
+        // older content would undo that, so the caller reads the source again.
         if revision != change.record.revision && change.record.section != LEFTOVERS {
             return Ok(Filed::Stale);
         }
@@ -151,6 +158,8 @@ impl<'a> FilingTx<'a> {
             None => sources::ensure(self.db, collection, &change.record)?,
         };
         let before = found.as_ref().map(|(_, record)| record);
+        // Recorded before anything changes, in the same transaction. So each committed change has
+        // the step that undoes it.
         self.step = begin_step(self.db, self.run, source, first, before)?;
         let mut counts = Counts::default();
         let mut gone = false;
@@ -168,7 +177,8 @@ impl<'a> FilingTx<'a> {
         if gone {
             sources::remove(self.db, source)?;
         } else if change.removed {
-            // Some of its drawers are gone: if the removal ends here, the source is read again.
+            // Some of its drawers are gone. If the removal stops here, the next run reads the
+            // source again.
             sources::distrust(self.db, source)?;
         } else {
             sources::put(self.db, source, &change.record, revision)?;
@@ -253,7 +263,8 @@ impl<'a> FilingTx<'a> {
         Ok(found.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// A drawer of another section of the source that is this piece, and whether its text is the same.
+    /// A drawer of another section of the source that matches this piece, and whether its text is
+    /// the same.
     fn lent(&self, change: &SourceChange, piece: &PieceKey) -> Attempt<Option<(Held, bool)>> {
         let collection = self.writer.collection();
         let by_text = lending::by_text(self.db, collection, &change.record, &piece.hash)?;
@@ -264,7 +275,7 @@ impl<'a> FilingTx<'a> {
             None => None,
         };
         if let Some((held, _)) = &found {
-            // What lent a drawer is not what its hash says any more.
+            // The section that lent a drawer does not match its hash any more.
             sources::distrust(self.db, held.origin)?;
         }
         Ok(found)
@@ -278,7 +289,7 @@ impl<'a> FilingTx<'a> {
         prepared: Option<&Prepared>,
         counts: &mut Counts,
     ) -> Attempt<()> {
-        // Forgotten while the run was under way.
+        // The text was forgotten while the run was in progress.
         if let Some(key) = &self.forget_key
             && forgotten::has_text(self.db, self.writer.collection(), key, &piece.text)?
         {
@@ -300,7 +311,8 @@ impl<'a> FilingTx<'a> {
         };
         match self.writer.record(&change, Mode::Add)? {
             Outcome::DuplicateOf(holder) => {
-                // The same text of the same place, put in by somebody else: it becomes this piece's drawer.
+                // Another writer added the same text from the same place. It becomes the drawer of
+                // this piece.
                 self.adopt(&holder, source)?;
                 counts.kept += 1;
             }
@@ -309,7 +321,7 @@ impl<'a> FilingTx<'a> {
         Ok(())
     }
 
-    /// Makes a drawer that is still there say where it stands now.
+    /// Updates the place of a drawer that is still in the source.
     #[expect(
         clippy::too_many_arguments,
         reason = "all of them are one step of filing"
@@ -375,8 +387,9 @@ impl<'a> FilingTx<'a> {
         Ok(())
     }
 
-    /// Makes a drawer that somebody else put in one of this source, unless it is another machine's:
-    /// that machine filed it first, and when it removes the drawer, this source is read again.
+    /// Makes a drawer that another writer added a drawer of this source, unless it belongs to
+    /// another machine. That machine filed it first, and when it removes the drawer, this source is
+    /// read again.
     fn adopt(&self, holder: &str, source: i64) -> Attempt<()> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, id, metadata, origin FROM drawers WHERE collection = ?1 AND id = ?2",
@@ -403,6 +416,7 @@ impl<'a> FilingTx<'a> {
     }
 
     fn remove(&mut self, drawer: &Held, counts: &mut Counts) -> Attempt<()> {
+        // The old state is kept before the drawer is removed, for undo.
         keep(self.db, self.step, drawer.row, None, true)?;
         if self.writer.remove(drawer.row)? {
             counts.removed += 1;
@@ -419,7 +433,7 @@ impl<'a> FilingTx<'a> {
         self.set_origin(drawer, id)
     }
 
-    /// Only the row of the ledger that holds it is another one; an undo puts that back too.
+    /// Changes only the row of the ledger that holds the drawer. An undo restores that, too.
     fn set_origin(&self, drawer: &Held, source: i64) -> Attempt<()> {
         let nothing = MetadataPatch::default();
         keep(self.db, self.step, drawer.row, Some(&nothing), false)?;

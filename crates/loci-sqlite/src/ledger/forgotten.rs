@@ -1,5 +1,5 @@
-//! The table of what must not come back. [`loci_core::ledger::forgotten`] decides which lines of a
-//! text it holds.
+//! The table of forgotten texts, which must not be stored again. [`loci_core::ledger::forgotten`]
+//! decides which lines of a text match. The table holds keyed hashes only, never text.
 
 mod record;
 
@@ -18,7 +18,7 @@ use crate::store::Head;
 use crate::store::connection::Db;
 pub(crate) use loci_core::ledger::forgotten::Book;
 
-/// The records of one collection as they were at the last look.
+/// The records of one collection as they were last read.
 #[derive(Default)]
 pub(crate) struct Cache(Mutex<Option<(Stamp, Arc<Book>)>>);
 
@@ -30,7 +30,7 @@ struct Stamp {
     newest: i64,
 }
 
-/// What was forgotten in a collection, as of this transaction.
+/// The forgotten texts of a collection, as of this transaction.
 pub(crate) fn load(db: &Connection, collection: i64) -> Attempt<Book> {
     let mut book = Book::new(key(db)?);
     let mut statement = db.prepare_cached(
@@ -47,7 +47,7 @@ pub(crate) fn load(db: &Connection, collection: i64) -> Attempt<Book> {
     Ok(book)
 }
 
-/// The key by which single texts are asked for, where anything was forgotten at all.
+/// The key for looking up single texts, or `None` if nothing was forgotten.
 pub(crate) fn key_if_any(db: &Connection, collection: i64) -> Attempt<Option<[u8; 32]>> {
     let any = db
         .prepare_cached("SELECT 1 FROM forgotten WHERE collection = ?1 LIMIT 1")?
@@ -55,7 +55,7 @@ pub(crate) fn key_if_any(db: &Connection, collection: i64) -> Attempt<Option<[u8
     Ok(if any { Some(key(db)?) } else { None })
 }
 
-/// Whether this very text was forgotten; one look into an index.
+/// Whether exactly this text was forgotten. One index lookup.
 pub(crate) fn has_text(
     db: &Connection,
     collection: i64,
@@ -67,8 +67,8 @@ pub(crate) fn has_text(
         .exists(params![collection, text_hash(key, text)])?)
 }
 
-/// Removes every copy that a repair, a clean-up or a run kept of a forgotten text, whatever its id.
-/// Gives their number.
+/// Removes every copy of a forgotten text that a repair, a clean-up or a run kept, under any id.
+/// Returns their number.
 pub(crate) fn remove_copies(db: &Connection, collection: i64) -> Attempt<usize> {
     let book = load(db, collection)?;
     let mut removed = 0;
@@ -107,9 +107,9 @@ fn metadata_of(json: Option<&str>) -> Metadata {
         .unwrap_or_default()
 }
 
-/// Notes the texts of drawers that are about to be forgotten, in the transaction that removes them.
-/// Their sources count as changed: a run that read one of them before looks again. Gives the number
-/// of earlier states that were kept for an undo and are removed.
+/// Records the texts of drawers that are about to be forgotten, in the transaction that removes
+/// them. Their sources count as changed, so a run that has already read one of them reads it again.
+/// Returns the number of earlier states that were kept for an undo and are removed.
 pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attempt<usize> {
     let key = key(db)?;
     let mut origins = BTreeSet::new();
@@ -144,8 +144,9 @@ pub(crate) fn remember(db: &Connection, collection: i64, rows: &[u64]) -> Attemp
     Ok(earlier)
 }
 
-/// Removes what runs keep for their undo of the place of a drawer: what stood in the same exchange
-/// or on the same lines of the same source before. Those of the drawer itself go with it.
+/// Removes earlier states that runs keep for their undo at the place of a drawer: the same
+/// exchange, or the same lines of the same source. The states of the drawer itself are removed with
+/// it.
 fn remove_earlier_states(
     db: &Connection,
     row: u64,
@@ -174,8 +175,8 @@ fn remove_earlier_states(
     Ok(removed)
 }
 
-/// Notes a text that must not come back. `origin` is the number of its source in the ledger, 0 if
-/// it has none.
+/// Records a text that must not be stored again. `origin` is the number of its source in the
+/// ledger, or 0.
 pub(crate) fn remember_copy(
     db: &Connection,
     collection: i64,
@@ -201,7 +202,7 @@ fn write(
     }
 }
 
-/// Where a copy stood, for [`Book::is_in`].
+/// The place of a copy, for [`Book::is_in`].
 pub(crate) fn place_of_copy(
     db: &Connection,
     origin: i64,
@@ -211,8 +212,8 @@ pub(crate) fn place_of_copy(
     place_in(db, &key(db)?, origin, metadata.unwrap_or(&nothing))
 }
 
-/// What was forgotten of a source is known by its new name. Where another machine has a source of the
-/// old name, it is known by both.
+/// Makes the forgotten texts of a source known under its new name. If another machine has a source
+/// with the old name, they are known under both.
 pub(super) fn rename(
     db: &Connection,
     collection: i64,
@@ -225,7 +226,7 @@ pub(super) fn rename(
     }
     let key = key(db)?;
     let hash = |name| source_hash(&key, name).to_le_bytes().to_vec();
-    // New numbers: a process that has cached the records notices.
+    // The new numbers tell a process with cached records that they have changed.
     db.prepare_cached(
         "INSERT INTO forgotten
              (collection, hash, lines, forgotten_at, sequence, source, exchange, before, after)
@@ -268,6 +269,8 @@ pub(super) fn allow_again(
             "DELETE FROM forgotten WHERE collection = ?1 AND hash = ?2",
             params![row.id, text_hash(book.key(), text)],
         )?;
+        // Committed when this returns: the text may be stored again. Nothing is restored by it; the
+        // caller writes the text afterwards.
         Ok(())
     })
 }

@@ -1,7 +1,9 @@
-//! Text that moved from one section of a large source to another is still there: a section may take drawers over from the
-//! head, from later sections and from leftovers. Sections before it are filed already and lend nothing.
+//! Reuses text that moved from one section of a large source to another. A section may take over
+//! drawers from the head, from later sections and from leftovers. Earlier sections are already
+//! filed and lend nothing.
 //!
-//! Both questions are asked for every new piece, so their plans are fixed: a source may have thousands of sections.
+//! Both queries run for every new piece, and a source may have thousands of sections, so their
+//! plans are fixed.
 
 use loci_core::ledger::matching::PieceKey;
 use loci_core::{LEFTOVERS, Metadata, SourceRecord};
@@ -18,7 +20,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// From the columns row, id, metadata, origin.
+    /// Reads the columns row, id, metadata, origin.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             row: row.get::<_, i64>(0)? as u64,
@@ -80,7 +82,8 @@ pub(super) fn by_text(
     })
 }
 
-/// A drawer of the head or of the leftovers at this line and part: what grew while its file became a large one.
+/// A drawer of the head or of the leftovers at this line and part. Finds text that grew while its
+/// file became a large one.
 pub(super) fn by_place(
     db: &Connection,
     collection: i64,

@@ -1,4 +1,5 @@
-//! The marks of sources whose text is forgotten. [`loci_core::ledger::marks`] decides what goes.
+//! Removes forgotten text from the marks of sources. [`loci_core::ledger::marks`] decides what is
+//! removed.
 
 use loci_core::ledger::marks::cleaned;
 use loci_core::{Metadata, SourceRecord};
@@ -6,8 +7,8 @@ use rusqlite::{Connection, params};
 
 use crate::fault::Attempt;
 
-/// Cleans the marks of the source of a drawer that is about to be forgotten, with those that runs
-/// keep for their undo. `rows` are all drawers that go in this transaction.
+/// Cleans the marks of the source of a drawer that is about to be forgotten, and the marks that
+/// runs keep for their undo. `rows` are all drawers that this transaction removes.
 pub(super) fn clean(db: &Connection, origin: i64, rows: &[u64]) -> Attempt<()> {
     let mut statement = db.prepare_cached(
         "SELECT s.id, s.mark FROM sources s, sources o
@@ -28,7 +29,7 @@ pub(super) fn clean(db: &Connection, origin: i64, rows: &[u64]) -> Attempt<()> {
     Ok(())
 }
 
-/// What a run would put back into the ledger.
+/// Cleans what a run would restore in the ledger.
 fn clean_kept(db: &Connection, source: i64, keys: &Metadata) -> Attempt<()> {
     let mut statement =
         db.prepare_cached("SELECT id, before FROM run_sources WHERE source = ?1 AND before <> ''")?;
@@ -50,8 +51,8 @@ fn clean_kept(db: &Connection, source: i64, keys: &Metadata) -> Attempt<()> {
     Ok(())
 }
 
-/// Metadata of a drawer of the source that is not forgotten: keys of frontmatter are those of all
-/// its drawers.
+/// Metadata of a drawer of the source that is not forgotten. Keys from frontmatter are the same in
+/// all its drawers.
 fn keys_that_stay(db: &Connection, origin: i64, rows: &[u64]) -> Attempt<Metadata> {
     let rows = serde_json::to_string(rows).unwrap_or_default();
     let mut statement = db.prepare_cached(

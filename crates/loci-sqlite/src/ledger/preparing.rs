@@ -1,4 +1,5 @@
-//! What is done before a filing begins its transaction: which texts are new, and their vectors and terms.
+//! Work before the transaction of a filing: finding out which texts are new, and making their
+//! vectors and terms. Nothing here writes.
 
 use std::collections::HashMap;
 
@@ -15,15 +16,15 @@ use crate::fault::Attempt;
 /// Texts per call of the embedder.
 const EMBEDDED: usize = 256;
 
-/// A change with what was found out about its pieces before the transaction.
+/// A change, with what was prepared for its pieces before the transaction.
 pub(super) struct Filing<'a> {
     pub(super) change: &'a SourceChange,
     pub(super) keys: Vec<PieceKey>,
-    /// By piece; nothing for those that are there already.
+    /// By piece; `None` for pieces that are already stored.
     pub(super) prepared: Vec<Option<Prepared>>,
 }
 
-/// Finds out which texts are new and makes their vectors and terms.
+/// Finds out which texts are new, and makes their vectors and terms.
 pub(super) fn prepare(
     collection: &SqliteCollection,
     filings: &mut [Filing<'_>],
@@ -86,7 +87,7 @@ pub(super) fn prepare(
     Ok(())
 }
 
-/// How often each text is there for a change to take.
+/// How many drawers with each text a change can reuse.
 fn known_texts(
     db: &Connection,
     collection: i64,
@@ -115,7 +116,7 @@ fn known_texts(
     Ok(known)
 }
 
-/// How often each text is held by the row itself.
+/// How many drawers with each text the row itself holds.
 fn held_texts(db: &Connection, source: i64) -> Attempt<HashMap<Vec<u8>, usize>> {
     let mut known = HashMap::new();
     let mut statement =

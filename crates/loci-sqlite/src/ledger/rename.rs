@@ -1,4 +1,5 @@
-//! A source that moved: its drawers stay and name the new place.
+//! A source that was renamed. Its drawers stay and get the new name, in one transaction for all
+//! sections of the source.
 
 use loci_core::{MetadataPatch, Outcome, Result, SourceRecord};
 use rusqlite::{Connection, params};
@@ -11,7 +12,8 @@ use crate::collection::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::store::Head;
 
-/// Drawers that a rename moves in one transaction; a larger source is filed anew.
+/// The largest number of drawers that a rename moves in one transaction. A larger source is filed
+/// again.
 const LIMIT: u64 = 50_000;
 
 pub(super) fn rename(
@@ -41,7 +43,7 @@ pub(super) fn rename(
                 if let Outcome::DuplicateOf(holder) =
                     move_drawer(&mut writer, source, &id, &to.name)?
                 {
-                    // The same text of the new place is there already: it is the one that stays.
+                    // The new name already has the same text. That drawer stays.
                     keep(&db.sql, step, row, None, true)?;
                     writer.remove(row)?;
                     take_over(&db.sql, writer.collection(), &holder, source)?;
@@ -65,11 +67,13 @@ pub(super) fn rename(
         let revision = writer.draw();
         sources::distrust_others(&db.sql, writer.collection(), &to.machine, from, revision)?;
         writer.finish(None)?;
+        // Committed when this returns: all sections and drawers under the new name. A crash before
+        // that leaves all of them under the old one.
         Ok(true)
     })
 }
 
-/// Makes a drawer one of this source, unless it is another machine's.
+/// Makes a drawer one of this source, unless it belongs to another machine.
 fn take_over(db: &Connection, collection: i64, holder: &str, source: i64) -> Attempt<()> {
     let origin: i64 = db
         .prepare_cached("SELECT origin FROM drawers WHERE collection = ?1 AND id = ?2")?

@@ -1,4 +1,7 @@
-//! Recorded runs: begun, ended, listed; what their undo would need.
+//! Recorded runs: started, ended, listed, and the data that their undo needs.
+//!
+//! The steps of a run are written in the transactions that change its sources, so a killed run can
+//! be undone as far as it got.
 
 use loci_core::ledger::undoing::{KEPT_RUNS, unknown_run};
 use loci_core::{Error, MetadataPatch, Result, RunKind, RunRecord, RunState, SourceRecord};
@@ -22,6 +25,8 @@ pub(super) fn begin(
              VALUES (?1, ?2, 'running', ?3, '{}', ?4)",
             params![row.id, kind.as_str(), roots, now_ms()],
         )?;
+        // Committed when this returns, before the run changes anything. A run that is killed stays
+        // `running`, and its recorded steps can be undone.
         Ok(db.sql.last_insert_rowid() as u64)
     })
 }
@@ -47,6 +52,8 @@ pub(super) fn end(
                 |row| row.get(0),
             )
             .optional()?;
+        // Runs beyond the limit lose their undo data, in the transaction that ends this run. Their
+        // drawers stay, but such a run cannot be undone any more.
         if let Some(oldest) = oldest {
             for sql in [
                 "DELETE FROM kept_drawers WHERE step IN (SELECT id FROM run_sources WHERE run < ?1)",
@@ -87,7 +94,7 @@ pub(super) fn list(collection: &SqliteCollection, limit: usize) -> Result<Vec<Ru
     })
 }
 
-/// Refuses a run that is not one of this collection.
+/// Refuses a run that does not belong to this collection.
 pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<RunState> {
     let state: Option<String> = db
         .query_row(
@@ -100,7 +107,7 @@ pub(super) fn require(db: &Connection, collection: i64, run: u64) -> Attempt<Run
     Ok(state.ok_or_else(|| unknown_run(run))?)
 }
 
-/// Ends a run whose palace was replaced by one that does not know it.
+/// Ends a run if its palace was replaced by one that does not know it.
 pub(super) fn require_running(db: &Connection, collection: i64, run: u64) -> Attempt<()> {
     let running: bool = db
         .prepare_cached(
@@ -111,14 +118,14 @@ pub(super) fn require_running(db: &Connection, collection: i64, run: u64) -> Att
         return Ok(());
     }
     Err(Error::Busy {
-        what: format!("mining: run {run} is not under way in this palace; was it replaced meanwhile? Start again"),
+        what: format!("mining: run {run} is not running in this palace; if the palace was replaced, start the run again"),
         waited: std::time::Duration::ZERO,
     }
     .into())
 }
 
-/// A step of a run: what it does to one row of the ledger, for its undo. Begun before anything is changed; gives its
-/// number.
+/// Starts a step of a run: the changes to one row of the ledger, recorded for undo before anything
+/// is changed. Returns its number.
 pub(super) fn begin_step(
     db: &Connection,
     run: u64,
@@ -136,15 +143,16 @@ pub(super) fn begin_step(
     Ok(db.last_insert_rowid())
 }
 
-/// Rows that the step inserted have numbers up to this one.
+/// Ends a step. The rows that it inserted have numbers up to this one.
 pub(super) fn end_step(db: &Connection, step: i64, last_row: u64) -> Attempt<()> {
     db.prepare_cached("UPDATE run_sources SET last_row = ?2 WHERE id = ?1")?
         .execute(params![step, last_row as i64])?;
     Ok(())
 }
 
-/// Keeps what a drawer was before a step changes or removes it. `back` leads from its new metadata to the old ones; without
-/// it the drawer goes. With `text`, the text is kept too; without, only where it stood.
+/// Keeps the old state of a drawer before a step changes or removes it. `back` leads from its new
+/// metadata to the old ones; without it, the drawer is removed. With `text`, the text is kept too;
+/// without it, only the place.
 pub(super) fn keep(
     db: &Connection,
     step: i64,

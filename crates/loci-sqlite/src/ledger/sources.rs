@@ -1,4 +1,7 @@
-//! Rows of the ledger: read, written, touched.
+//! Rows of the table `sources`: read, written, and updated if a source is unchanged.
+//!
+//! Functions that take a connection run in the caller's transaction, together with the drawers of
+//! the source.
 
 use loci_core::{LEFTOVERS, Machine, Result, SourceHash, SourceRecord, Stat};
 use rusqlite::{Connection, Row, params};
@@ -30,7 +33,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, SourceRecord)> {
                 changed_ns: row.get(9)?,
                 read_ns: row.get(10)?,
             },
-            // A hash of another length is no hash: the source is read again.
+            // A hash of another length is not a hash, so the source is read again.
             hash: SourceHash::try_from(hash.as_slice()).unwrap_or_default(),
             recipe: row.get(12)?,
             mark: row.get(13)?,
@@ -70,7 +73,7 @@ pub(super) fn of_name(
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A row of this machine; else one of no known machine.
+/// The row of this machine, else one of no known machine.
 pub(super) fn find(
     db: &Connection,
     collection: i64,
@@ -112,7 +115,7 @@ pub(super) fn under(
          SELECT {COLUMNS} FROM sources WHERE collection = ?1 AND name >= ?3 AND name < ?4 AND section = 0
              AND machine IN (?5, '')"
     ))?;
-    // The separator, and the character behind it.
+    // The separator, and the character after it.
     let separator = std::path::MAIN_SEPARATOR;
     let behind = char::from_u32(u32::from(separator) + 1).unwrap_or(char::MAX);
     let found = statement.query_map(
@@ -195,7 +198,7 @@ pub(super) fn text_hashes(
     Ok(hashes)
 }
 
-/// The number of a row, made when it is missing. What it says is written by [`put`].
+/// The number of a row. Creates the row if it is missing; [`put`] fills it.
 pub(super) fn ensure(db: &Connection, collection: i64, record: &SourceRecord) -> Attempt<i64> {
     if let Some((id, _)) = find(
         db,
@@ -221,7 +224,7 @@ pub(super) fn ensure(db: &Connection, collection: i64, record: &SourceRecord) ->
     Ok(db.last_insert_rowid())
 }
 
-/// Writes a row whole, with the revision given.
+/// Writes a whole row with this revision.
 pub(super) fn put(db: &Connection, id: i64, record: &SourceRecord, revision: u64) -> Attempt<()> {
     db.prepare_cached(
         "UPDATE sources SET name = ?2, section = ?3, kind = ?4, root = ?5, wing = ?6, room = ?7, size = ?8,
@@ -252,8 +255,8 @@ pub(super) fn put(db: &Connection, id: i64, record: &SourceRecord, revision: u64
     Ok(())
 }
 
-/// Makes other machines read their sources of this name again. Drawers that one of them would have
-/// filed were there already, as this machine's, and are there no longer.
+/// Makes other machines read their sources of this name again. They filed no drawer for text that
+/// this machine already had, and this machine has just removed or changed it.
 pub(super) fn distrust_others(
     db: &Connection,
     collection: i64,
@@ -269,7 +272,7 @@ pub(super) fn distrust_others(
     Ok(())
 }
 
-/// Makes the next look at a row read its source again.
+/// Makes the next run read the source of a row again.
 pub(super) fn distrust(db: &Connection, id: i64) -> Attempt<()> {
     db.prepare_cached("UPDATE sources SET hash = zeroblob(16), complete = 0 WHERE id = ?1")?
         .execute([id])?;
@@ -282,7 +285,8 @@ pub(super) fn remove(db: &Connection, id: i64) -> Attempt<()> {
     Ok(())
 }
 
-/// A row that was filed meanwhile keeps what was filed.
+/// Updates size and times of unchanged sources. A row that was filed in the meantime stays as it
+/// is.
 pub(super) fn touch(collection: &SqliteCollection, records: &[SourceRecord]) -> Result<()> {
     collection.store.write("noting unchanged sources", |db| {
         let head = crate::store::Head::read(&db.sql)?;
@@ -304,6 +308,8 @@ pub(super) fn touch(collection: &SqliteCollection, records: &[SourceRecord]) -> 
                 record.machine.id
             ])?;
         }
+        // A crash before this commit costs time only: the next run reads the files and compares
+        // their hashes.
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
-//! undo: takes back what a run did, step by step, the last one first. Short steps share a
-//! transaction. A kill between two transactions leaves a run that is half undone and says so;
-//! undoing it again goes on.
+//! undo: reverses a run step by step, the last step first. Short steps share a transaction. A kill
+//! between two transactions leaves a run that is partly undone and marked so; undoing it again
+//! continues.
 
 mod row_ranges;
 
@@ -28,7 +28,8 @@ use crate::projects::wing_of_returning;
 use crate::store::Head;
 
 /// A transaction of an undo ends with the step that reaches this many drawers. A commit for every
-/// small file costs more than its drawers; other writers wait for a transaction, so it stays short.
+/// small file costs more than its drawers, but other writers wait for the transaction, so it stays
+/// short.
 const SLICE: u64 = 64;
 
 /// One recorded step of a run.
@@ -39,7 +40,7 @@ struct RunStep {
     before: Option<SourceRecord>,
 }
 
-/// A drawer as it was.
+/// The old state of a drawer.
 struct Kept {
     removed: bool,
     row: i64,
@@ -64,6 +65,8 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
             [run as i64],
             |row| Ok(row.get::<_, i64>(0)? as u64),
         )?;
+        // Committed when this returns, before any step is undone. A crash later leaves the state
+        // `undoing`, which the list of runs shows, and a second undo continues.
         set_state(&db.sql, run, &RunState::Undoing)
     })?;
     let mut checked = None;
@@ -75,6 +78,8 @@ pub(super) fn undo(collection: &SqliteCollection, run: u64) -> Result<Undone> {
         }
     }
     collection.store.write("ending an undo", |db| {
+        // Written last, when no step is left. A crash before it leaves the state `undoing`; a
+        // second undo finds no steps and sets it.
         set_state(&db.sql, run, &RunState::Undone)
     })?;
     collection
@@ -117,7 +122,7 @@ fn refuse_if_impossible(db: &Connection, run: u64) -> Attempt<()> {
     Ok(obstacles.refuse(run)?)
 }
 
-/// The name of a source that the run removed or renamed and that another source has now.
+/// The name of a source that the run removed or renamed, if another source has that name.
 fn taken_name(db: &Connection, run: u64) -> Attempt<Option<String>> {
     let mut statement = db
         .prepare_cached("SELECT source, before FROM run_sources WHERE run = ?1 AND before <> ''")?;
@@ -150,16 +155,16 @@ fn taken_name(db: &Connection, run: u64) -> Attempt<Option<String>> {
     Ok(None)
 }
 
-/// The state of the palace in which a run was last found possible to undo.
+/// The state of the palace in which the undo of a run was last found possible.
 #[derive(Debug, Clone, Copy)]
 struct Checked {
     /// SQLite changes it when another connection commits.
     data_version: i64,
     /// Rows that the connection had changed. A new connection begins at 0, and its `data_version`
-    /// says nothing about that of another one.
+    /// cannot be compared with that of another one.
     changes: u64,
-    /// The palace's number. Other threads of this process write on the same connection, and every
-    /// change of a source draws a number.
+    /// The palace's sequence number. Other threads of this process write on the same connection,
+    /// and every change of a source draws a number.
     seq: u64,
 }
 
@@ -181,7 +186,7 @@ impl Checked {
     }
 }
 
-/// Undoes the last steps that are left, in one transaction; whether there are more.
+/// Undoes the last steps that are left, in one transaction. Returns whether there are more.
 fn undo_last_steps(
     collection: &SqliteCollection,
     run: u64,
@@ -191,8 +196,8 @@ fn undo_last_steps(
     let (done, more, state) = collection.store.write("undoing a run", |db| {
         let head = Head::read(&db.sql)?;
         let row = collection.require(&db.sql, &head)?;
-        // The check reads every step of the run. It holds for as long as only this undo writes.
-        // Another process may have mined since the last transaction.
+        // The check reads every step of the run. It stays valid while only this undo writes;
+        // another process may have mined since the last transaction.
         let now = Checked::read(&db.sql, head.seq)?;
         if !checked.is_some_and(|checked| now.still_is(&checked)) {
             refuse_if_impossible(&db.sql, run)?;
@@ -229,7 +234,8 @@ fn undo_last_steps(
                 let text = kept.text.as_ref();
                 text.is_none_or(|text| vectors.contains_key(text))
             };
-            // The texts of this step were not embedded yet: they are before the next transaction.
+            // The texts of this step are not embedded yet. They are embedded before the next
+            // transaction.
             if slice > 0 && identity.is_some() && !kept.iter().all(embedded) {
                 break;
             }
@@ -241,13 +247,16 @@ fn undo_last_steps(
             .filter(|_| compatibility == Compatibility::Same && !vectors.is_empty());
         let done = tx.done;
         let (seq, _) = tx.writer.finish(used)?;
+        // Committed when this returns: whole steps, each with its drawers, its source and the
+        // removal of its record. A crash before that leaves the steps recorded, and a second undo
+        // does them.
         Ok((done, more, Checked::read(&db.sql, seq)?))
     })?;
     *checked = Some(state);
     Ok((done, more))
 }
 
-/// Vectors of the texts that the last steps bring back, made outside of a write transaction.
+/// Vectors of the texts that the last steps restore, made outside of a write transaction.
 fn vectors_of_last_steps(
     collection: &SqliteCollection,
     run: u64,
@@ -293,7 +302,7 @@ impl RunStep {
         })
     }
 
-    /// At most so many drawers change when it is undone; never 0.
+    /// The largest number of drawers that its undo changes; never 0.
     fn size(&self, kept: &[Kept]) -> u64 {
         let (first, last) = self.rows;
         let added = u64::try_from(last.saturating_sub(first)).unwrap_or_default();
@@ -311,7 +320,7 @@ fn last_step(db: &Connection, run: u64) -> Attempt<Option<RunStep>> {
 }
 
 /// The last steps that only added drawers, each of another source, up to the one that reaches
-/// `limit` drawers. Empty if the last step has something to bring back.
+/// `limit` drawers. Empty if the last step has something to restore.
 fn last_additions(db: &Connection, run: u64, limit: u64) -> Attempt<Vec<RunStep>> {
     let mut statement = db.prepare_cached(STEPS_SQL)?;
     let mut rows = statement.query([run as i64])?;
@@ -332,7 +341,7 @@ fn last_additions(db: &Connection, run: u64, limit: u64) -> Attempt<Vec<RunStep>
     Ok(steps)
 }
 
-/// The last one kept comes first: it is undone first.
+/// The drawer that was kept last comes first, because it is undone first.
 fn kept_by(db: &Connection, step: i64) -> Attempt<Vec<Kept>> {
     let mut statement = db.prepare_cached(
         "SELECT removed, row, drawer_id, text, metadata, origin, created_at, access_count, use_count, patch
@@ -356,7 +365,8 @@ fn kept_by(db: &Connection, step: i64) -> Attempt<Vec<Kept>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The ledger says again what it said. A row that went has its old number again: its drawers name it.
+/// Restores a row of the ledger. A removed row gets its old number again, because its drawers refer
+/// to it.
 fn put_back(tx: &UndoTx<'_>, source: i64, record: &SourceRecord, revision: u64) -> Attempt<()> {
     let db = tx.db;
     let now = sources::by_id(db, source)?;
@@ -394,7 +404,7 @@ fn put_back(tx: &UndoTx<'_>, source: i64, record: &SourceRecord, revision: u64) 
     Ok(())
 }
 
-/// The origin of the drawer that has the number and the id of a kept one now.
+/// The origin of the drawer that has the number and the id of a kept one.
 fn origin_of(db: &Connection, kept: &Kept) -> Attempt<Option<u64>> {
     let origin: Option<i64> = db
         .prepare_cached("SELECT origin FROM drawers WHERE row = ?1 AND id = ?2")?
@@ -405,9 +415,9 @@ fn origin_of(db: &Connection, kept: &Kept) -> Attempt<Option<u64>> {
 
 /// One transaction of an undo.
 struct UndoTx<'a> {
-    /// What must not come back; loaded for the first drawer that comes back.
+    /// Records of forgotten texts; loaded for the first drawer that is restored.
     forgotten: Option<Book>,
-    /// Loaded for the first removed drawer that comes back.
+    /// Loaded for the first removed drawer that is restored.
     ranges: Option<RowRanges>,
     db: &'a Connection,
     writer: Writer<'a>,
@@ -430,8 +440,9 @@ impl UndoTx<'_> {
         self.finish(&step)
     }
 
-    /// Undoes steps that only added drawers. The drawers of all of them go in ascending order: FTS5
-    /// writes its pending postings out whenever a row is smaller than the one before.
+    /// Undoes steps that only added drawers. The drawers of all steps are removed in ascending
+    /// order, because FTS5 flushes its pending postings whenever a row is smaller than the one
+    /// before.
     fn undo_additions(&mut self, steps: &[RunStep]) -> Attempt<()> {
         let mut added = Vec::new();
         for step in steps {
@@ -442,7 +453,8 @@ impl UndoTx<'_> {
         steps.iter().try_for_each(|step| self.finish(step))
     }
 
-    /// Puts the source of a step back and removes the record of the step.
+    /// Restores the source of a step and removes the record of the step. Both are in one
+    /// transaction, so no step is ever undone twice.
     fn finish(&mut self, step: &RunStep) -> Attempt<()> {
         let revision = self.writer.draw();
         if let Some(now) = sources::by_id(self.db, step.source)? {
@@ -467,7 +479,7 @@ impl UndoTx<'_> {
         Ok(())
     }
 
-    /// Rows that a step added and that are left, each with the number of its source.
+    /// Rows that a step added and that still exist, each with the number of its source.
     fn added_by(&self, step: &RunStep) -> Attempt<Vec<(i64, i64)>> {
         let mut statement = self.db.prepare_cached(
             "SELECT row, origin FROM drawers WHERE row BETWEEN ?1 AND ?2 AND collection = ?3",
@@ -491,8 +503,8 @@ impl UndoTx<'_> {
         Ok(())
     }
 
-    /// A drawer that went comes back to the wing of its project, also if its source is gone and a split of the wing, which
-    /// moves what is there, did not see it.
+    /// Restores a removed drawer to the wing of its project. The split of a wing moves only drawers
+    /// that exist, so the kept drawer may still name the old wing, even if its source is gone.
     fn place(&self, kept: &mut Kept, step: &mut RunStep) -> Attempt<()> {
         let Some(metadata) = kept.metadata.as_mut().filter(|_| kept.removed) else {
             return Ok(());
@@ -567,7 +579,7 @@ impl UndoTx<'_> {
         Ok(outcome)
     }
 
-    /// A drawer that came back has a new row number: earlier steps that knew the old one shall know it.
+    /// A restored drawer has a new row number. Earlier steps that refer to the old one are updated.
     fn follow(&mut self, old: i64, new: i64) -> Attempt<()> {
         self.db
             .prepare_cached("UPDATE kept_drawers SET row = ?2 WHERE row = ?1")?

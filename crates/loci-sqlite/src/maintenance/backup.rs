@@ -1,4 +1,7 @@
-//! backup: a consistent copy of a palace in use, as one file.
+//! backup: writes a consistent copy of a palace in use, as one file.
+//!
+//! The copy grows under a temporary name beside the target and gets its name when it is complete
+//! and synced. Nothing in the palace changes.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -14,8 +17,8 @@ use crate::fault::Fault;
 use crate::store::Store;
 use crate::store::palace_files::sync_directory;
 
-/// Writes a copy of the palace as of one moment to `target`, which must not exist. Readers and
-/// writers go on meanwhile. Gives the size in bytes.
+/// Writes a copy of the current state of the palace to `target`, which must not exist. Readers and
+/// writers continue in the meantime. Returns the size in bytes.
 pub(crate) fn backup(backend: &SqliteBackend, palace: &PalaceRef, target: &Path) -> Result<u64> {
     let store = backend.store(palace, false)?;
     working_copy::tidy(&store.place);
@@ -35,24 +38,28 @@ pub(crate) fn backup(backend: &SqliteBackend, palace: &PalaceRef, target: &Path)
     }
     let temporary = directory.join(format!(".loci-backup-{:016x}.tmp", fastrand::u64(..)));
     let copied = copy_to(&store, &temporary).and_then(|()| {
-        // A hard link fails where a file appeared meanwhile; a rename would replace it.
+        // The copy is complete and synced. A crash before this line leaves only the temporary file.
+        // A hard link fails if a file has appeared under the name; a rename would replace it.
         fs::hard_link(&temporary, target)
             .or_else(|error| match error.kind() {
                 std::io::ErrorKind::AlreadyExists => Err(error),
                 _ => fs::rename(&temporary, target),
             })
             .map_err(|source| Error::io("cannot create", target, source))?;
+        // The backup is reported only when its name is durable. A crash here may leave both names.
         sync_directory(&directory)
     });
+    // The temporary name goes last, also after an error. A crash before this line leaves a file that
+    // nothing refers to.
     let _ = fs::remove_file(&temporary);
     copied?;
     fs::metadata(target)
         .map(|metadata| metadata.len())
-        .map_err(|source| Error::io("cannot look at", target, source))
+        .map_err(|source| Error::io("cannot read the metadata of", target, source))
 }
 
-/// `VACUUM INTO` a new private file, synced. SQLite's incremental copy would start over at every
-/// foreign commit; this reads one state.
+/// Copies the palace with `VACUUM INTO` to a new private file, and syncs it. SQLite's incremental
+/// copy would start over at every commit of another process; this reads one state.
 pub(crate) fn copy_to(store: &Store, target: &Path) -> Result<()> {
     let doing = "copying the palace";
     let mut options = fs::OpenOptions::new();
@@ -66,12 +73,14 @@ pub(crate) fn copy_to(store: &Store, target: &Path) -> Result<()> {
         .sql
         .execute("VACUUM INTO ?1", [ToSqlOutput::Borrowed(name)]);
     if vacuumed.is_err() {
-        // Where the disk is full SQLite cannot take its own journal back.
+        // If the disk is full, SQLite cannot remove its own journal.
         let mut journal = target.as_os_str().to_owned();
         journal.push("-journal");
         let _ = fs::remove_file(journal);
     }
     vacuumed.map_err(|error| Fault::Sql(error).into_error(&store.place.database, doing))?;
+    // SQLite does not sync the target of `VACUUM INTO`. The callers rename or link the file, so its
+    // content must be durable first.
     loci_files::own::open(target)
         .and_then(|file| file.sync_all())
         .map_err(|source| Error::io("cannot sync", target, source))

@@ -1,14 +1,14 @@
-//! The one list of places that may hold a copy of stored text, and what `forget` does about each.
+//! The list of places that may hold a copy of stored text, and what `forget` does about each.
 //!
-//! [`super::purge`] walks it. Code that writes another copy of stored text adds a row here: a test
-//! fails when a file appears in a palace that no row covers.
+//! [`super::purge`] goes through it. Code that writes another copy of stored text adds a row here:
+//! a test fails if a palace contains a file that no row covers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::store::palace_files::PalaceFiles;
 
-/// Where a copy lies.
+/// Where a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyPlace {
     /// In the palace directory; patterns are relative to it.
@@ -24,9 +24,9 @@ pub enum CopyPlace {
 /// What `forget` does about a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
-    /// SQLite's own files: postings merged, database rebuilt, log emptied.
+    /// SQLite's own files: the postings are merged, the database is rebuilt, the log is emptied.
     Rewritten,
-    /// Built again from the truth; what is not registered is removed.
+    /// Built again from the database; files that are not registered are removed.
     Rebuilt,
     /// Deleted.
     Removed,
@@ -40,10 +40,10 @@ pub enum Treatment {
     NotOurs,
 }
 
-/// A row of the list.
+/// One row of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextCopy {
-    /// Where it lies.
+    /// Where it is.
     pub place: CopyPlace,
     /// Name of the file or directory; `*` stands for any characters.
     pub pattern: &'static str,
@@ -72,7 +72,7 @@ use Treatment::{
     NoText, NotOurs, Rebuilt, Removed, RemovedAfterRestore, RemovedUnlessInUse, Rewritten,
 };
 
-/// Every place that may hold a copy of stored text. The first row that matches counts.
+/// Every place that may hold a copy of stored text. The first row that matches applies.
 pub const TEXT_COPIES: &[TextCopy] = &[
     row(Palace, "palace.sqlite3", "the database", Rewritten),
     row(Palace, "palace.sqlite3-wal", "the log", Rewritten),
@@ -163,15 +163,15 @@ pub const TEXT_COPIES: &[TextCopy] = &[
         "an export into this directory that was killed",
         RemovedUnlessInUse,
     ),
-    // SQLite unlinks them when it opens them, so none is ever seen; they lie here because
-    // `Db::with_temporary_files` says so, and in memory everywhere else.
+    // SQLite unlinks these files when it opens them, so none is ever seen. They are in the palace
+    // because of `Db::with_temporary_files`; everywhere else SQLite's temporary data is in memory.
     row(Palace, "etilqs_*", "a temporary file of SQLite", Removed),
     row(Palace, "index", "the directory of index files", NoText),
     row(Palace, "palace.lock", "a lock", NoText),
     row(Palace, "restore.lock", "a lock", NoText),
     row(Palace, "index.lock", "a lock", NoText),
     row(Palace, "palace.toml", "settings", NoText),
-    // A mirror is derived from a directory of another program, which still has the text.
+    // A mirror is derived from the directory of another program, which still has the text.
     row(
         Cache,
         "mirrors/*",
@@ -180,7 +180,7 @@ pub const TEXT_COPIES: &[TextCopy] = &[
     ),
     // `loci_palace::forget` removes these before the drawers.
     row(Cache, "files/*", "what a search in files has read", Removed),
-    // The reader cannot write the palace, so it cannot forget either. A copy is removed when its
+    // The reader cannot write the palace, so it cannot forget either. Its copy is removed when the
     // reader ends, and replaced when the palace has changed.
     row(
         Cache,
@@ -215,7 +215,7 @@ pub const TEXT_COPIES: &[TextCopy] = &[
 ];
 
 impl TextCopy {
-    /// The row that covers a file of a palace, named relative to its directory.
+    /// The row that covers a file of a palace, named relative to the palace directory.
     pub fn of_palace_file(name: &str) -> Option<&'static Self> {
         TEXT_COPIES
             .iter()
@@ -245,7 +245,7 @@ pub(super) fn relative(place: &PalaceFiles, path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Files that were kept instead of being deleted, for `status`.
+/// Files that were kept instead of deleted, for `status`.
 pub(crate) fn kept_files(place: &PalaceFiles) -> Vec<PathBuf> {
     found(place)
         .into_iter()
@@ -254,7 +254,7 @@ pub(crate) fn kept_files(place: &PalaceFiles) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a name fits a pattern; `*` stands for any characters but `/`.
+/// Whether a name matches a pattern; `*` stands for any characters except `/`.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

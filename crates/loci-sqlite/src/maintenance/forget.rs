@@ -1,7 +1,7 @@
-//! forget: remove drawers so that their text is in no file of the palace any more.
+//! forget: removes drawers so that no file of the palace holds their text.
 //!
-//! The delete and the note that a purge is due commit together, so a kill at any later line leaves
-//! a palace that finishes the purge. [`super::purge`] rewrites the files.
+//! The delete and the record of a pending purge are committed together, so a kill at any later line
+//! leaves a palace that completes the purge. [`super::purge`] rewrites the files.
 
 use std::cell::Cell;
 
@@ -18,8 +18,9 @@ use crate::relations::{self, Forgotten};
 use crate::store::connection::Db;
 use crate::store::{Head, Store};
 
-/// Removes the selected drawers of a collection, and every trace of their text: also the facts that were taken from them
-/// and the links that end at them. An id whose drawer is gone already still has its facts removed.
+/// Removes the selected drawers of a collection and every trace of their text, including the facts
+/// that were taken from them and the links that end at them. If the drawer of an id is already
+/// gone, its facts are still removed.
 pub(crate) fn forget(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -66,12 +67,12 @@ pub(crate) fn forget(
     })
 }
 
-/// Facts and links of drawers that are about to go.
+/// Removes the facts and links of drawers that are about to be removed.
 fn forget_relations(db: &Connection, collection: &str, rows: &[u64]) -> Attempt<Forgotten> {
     let mut statement = db.prepare_cached("SELECT id FROM drawers WHERE row = ?1")?;
     let mut total = Forgotten::default();
     for row in rows {
-        // The id of a damaged drawer may be no text any more.
+        // The id of a damaged drawer may not be text.
         let id = statement.query_row([*row as i64], |columns| {
             Ok(columns.get::<_, String>(0).ok())
         })?;
@@ -82,7 +83,7 @@ fn forget_relations(db: &Connection, collection: &str, rows: &[u64]) -> Attempt<
     Ok(total)
 }
 
-/// Ids of which no drawer is left in the collection.
+/// The ids that have no drawer left in the collection.
 fn without_drawer(db: &Connection, collection: i64, ids: Vec<String>) -> Attempt<Vec<String>> {
     let mut statement =
         db.prepare_cached("SELECT 1 FROM drawers WHERE collection = ?1 AND id = ?2")?;
@@ -95,8 +96,9 @@ fn without_drawer(db: &Connection, collection: i64, ids: Vec<String>) -> Attempt
     Ok(gone)
 }
 
-/// Selected drawers that a repair or a clean-up took out of the collection but kept; and facts and links of drawers that are
-/// gone: those copies, and ids that are named without any other condition.
+/// Removes selected drawers that a repair or a clean-up took out of the collection but kept. Also
+/// removes the facts and links of those copies, and of ids that are named without any other
+/// condition.
 fn forget_copies(
     store: &Store,
     collection: &str,
@@ -142,17 +144,20 @@ fn forget_copies(
                 [seq],
             )?;
         }
+        // Committed when this returns: the copies are gone, and the purge is pending if there were
+        // any. This follows the removal of the drawers. A crash in between leaves the copies, and
+        // forgetting again removes them.
         Ok((removed, related))
     })
 }
 
-/// A drawer that a repair, a clean-up or a run kept outside of the collection.
+/// A drawer that a repair, a clean-up or a run kept outside the collection.
 struct KeptDrawer {
     number: i64,
     id: String,
     text: Option<String>,
     metadata: Metadata,
-    /// Number of its source in the ledger, 0 if it has none.
+    /// Number of its source in the ledger, or 0.
     origin: i64,
 }
 
@@ -192,7 +197,7 @@ fn selected_copies(
             .document
             .as_ref()
             .is_none_or(|filter| filter.matches(text));
-        // A copy without a date of its own cannot be told to lie in a period: it stays.
+        // A copy without a date of its own cannot be matched to a period, so it stays.
         let by_date = selection.period.is_none_or(|period| {
             metadata
                 .authored_at()
@@ -211,7 +216,7 @@ fn selected_copies(
     Ok(selected)
 }
 
-/// Names of metadata keys that no drawer has any more.
+/// Removes the names of metadata keys that no drawer has.
 fn remove_unused_keys(db: &Connection) -> Attempt<()> {
     db.prepare_cached(
         "DELETE FROM label_keys WHERE NOT EXISTS
@@ -221,10 +226,11 @@ fn remove_unused_keys(db: &Connection) -> Attempt<()> {
     Ok(())
 }
 
-/// In the transaction that removes the drawers: a kill after it leaves a palace that knows.
+/// Records the pending purge in the transaction that removes the drawers. A kill after that commit
+/// leaves a palace that knows that its files still hold the text.
 fn note_purge(db: &Db, rows: &[u64], seq: u64) -> Attempt<()> {
     for row in rows {
-        // Copies that an earlier clean-up or repair kept of the same text.
+        // Copies of the same text that an earlier clean-up or repair kept.
         db.sql
             .prepare_cached("DELETE FROM removed_duplicates WHERE kept_row = ?1 OR row = ?1")?
             .execute([*row as i64])?;

@@ -1,4 +1,5 @@
-//! The registered snapshot of a collection against the vectors in the truth.
+//! Checks the registered snapshot of a collection against the vectors in the database. Only reads;
+//! the caller decides whether a file is quarantined.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use crate::store::palace_files::PalaceFiles;
 use loci_core::VerifyReport;
 
 /// A registered file that failed its check inside the transaction. Another process may have
-/// replaced it since, so the caller looks again before it says so.
+/// replaced it since, so the caller checks again before it reports it.
 pub(crate) struct Unusable {
     pub(crate) collection: String,
     pub(crate) registration: Registration,
@@ -32,7 +33,7 @@ pub(crate) fn check(
     };
     if registration.covered > head.seq {
         let detail = format!(
-            "the truth went back: the index covers {}, the palace ends at {}",
+            "the database is older than its index: the index covers changes up to {}, the palace ends at {}",
             registration.covered, head.seq
         );
         report.push("index", Some(&collection.name), None, detail);
@@ -73,7 +74,7 @@ fn compare(
     let masked = changed_since(db, collection, registration)?;
     let mut digest = ContentDigest::default();
     let mut agreeing = 0;
-    // In the order of this index the rows need no sorting, which would hold all vectors in memory.
+    // The rows of this index are in order already. Sorting would hold all vectors in memory.
     let mut statement = db.prepare_cached(
         "SELECT v.row, v.vector, d.id FROM vectors v INDEXED BY vectors_order
          LEFT JOIN drawers d ON d.row = v.row
@@ -112,16 +113,16 @@ fn compare(
             "ghost",
             name,
             None,
-            format!("the index holds row {row}, which the truth does not"),
+            format!("the index holds row {row}, which the database does not"),
         );
     }
-    // With everything unchanged since the build, the digests must be equal.
+    // If nothing has changed since the build, the digests must be equal.
     if agreeing == registration.count && digest.finish() != registration.digest {
         report.push(
             "stale",
             name,
             None,
-            "the content digest of the index differs from the truth's",
+            "the content digest of the index does not match the database",
         );
     }
     if registration.covered < head.tombstone_floor {
@@ -135,7 +136,7 @@ fn compare(
     Ok(())
 }
 
-/// Rows that queries leave out of the snapshot because they changed after it.
+/// Rows that queries exclude from the snapshot because they changed after it.
 fn changed_since(
     db: &Connection,
     collection: &CollectionRow,

@@ -1,17 +1,18 @@
-//! Who keeps forgotten text from being purged.
+//! Finds the processes that keep a purge from being completed: those that have the database open
+//! and may read an older state.
 
 use loci_core::PurgePending;
 
 use crate::store::palace_files::PalaceFiles;
 
-/// A reader of an older state keeps the purge from being complete.
+/// The purge is incomplete because a process reads an older state.
 pub(super) fn readers(place: &PalaceFiles) -> PurgePending {
     PurgePending::Readers {
         processes: processes_with(place),
     }
 }
 
-/// Other processes that have the database open. Nothing where the system does not tell.
+/// Other processes that have the database open. Empty where the system does not provide `/proc`.
 fn processes_with(place: &PalaceFiles) -> Vec<u32> {
     let Ok(database) = place.database.canonicalize() else {
         return Vec::new();

@@ -1,9 +1,9 @@
-//! The second half of `forget`: every file that may hold forgotten text is rewritten or removed.
+//! The second half of `forget`: rewrites or removes every file that may hold forgotten text.
 //!
-//! `secure_delete` is not enough: page slack, postings, the write-ahead log and kept copies hold
-//! text too. [`super::copies`] lists them. The palace notes that a purge is due in the transaction
-//! that removes the drawers, and clears that note at the end, so a kill at any line leaves a
-//! palace that purges again.
+//! `secure_delete` is not enough, because unused parts of pages, postings, the write-ahead log and
+//! kept copies hold text too. [`super::copies`] lists these places. The transaction that removes
+//! the drawers also records that a purge is pending, and the purge clears that record at its end.
+//! So a kill at any line leaves a palace that is purged again.
 
 use std::fs::{self, TryLockError};
 use std::path::Path;
@@ -23,28 +23,29 @@ use crate::store::lock::FileLock;
 use crate::store::{Head, Store};
 use loci_core::PurgePending;
 
-/// How long the purge waits for readers of an older state.
+/// How long a purge waits for readers of an older state.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// Whether a purge waits for other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// `forget` waits for locks and readers.
+    /// For `forget`: waits for locks and readers.
     Waits,
-    /// A process that ends after other work does not: what is locked is left to the next one.
+    /// For a process that closes the palace after other work: leaves what is locked to the next
+    /// process.
     None,
 }
 
-/// What a purge did.
+/// The result of a purge.
 #[derive(Debug, Default)]
 pub(crate) struct Purged {
-    /// Why forgotten text may be left; nothing when none is.
+    /// Why forgotten text may be left, or `None` if none is.
     pub(crate) pending: Option<PurgePending>,
     pub(crate) removed_files: Vec<String>,
 }
 
 /// Rewrites or removes every file that may hold forgotten text. A full disk, a busy palace or
-/// missing rights only put it off: the drawers are gone already.
+/// missing permissions only delay the purge, because the drawers are already removed.
 pub(crate) fn purge(store: &Store, patience: Patience) -> Result<Purged> {
     let mut purged = Purged::default();
     let done = match patience {
@@ -53,7 +54,7 @@ pub(crate) fn purge(store: &Store, patience: Patience) -> Result<Purged> {
     };
     match done {
         Err(error) if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Busy) => {
-            tracing::warn!(%error, "the purge stays pending");
+            tracing::warn!(%error, "the purge is still pending");
             purged.pending = Some(PurgePending::of(&error));
             Ok(purged)
         }
@@ -69,25 +70,27 @@ fn run(store: &Store, patience: Patience, purged: &mut Purged) -> Result<()> {
     })?;
     let held = remove_copies(store, patience, &mut purged.removed_files)?;
     if patience == Patience::None && held.is_some() {
-        // Opening the palace again, which a rewrite needs, would wait for the same process.
+        // The rewrite opens the palace again, which would wait for the same process.
         purged.pending = held;
         return Ok(());
     }
     let mut left = None;
+    // Index files are rebuilt from what is left. A crash after this line leaves the purge pending,
+    // and the next one starts from the beginning; every step can be repeated.
     if !rebuild_indexes(store, patience)? {
         left = Some(PurgePending::Busy);
     }
     left = rewrite(store, patience)?.or(left);
-    // The postings held forgotten words until the rewrite. A working copy that was begun before may
-    // hold them too, and may have become a kept file meanwhile.
+    // The postings held forgotten words until the rewrite. A working copy that was started before
+    // it may hold them too, and may have become a kept file in the meantime.
     if patience == Patience::Waits {
         working_copy::wait_for_others(&store.place, READER_WAIT)?;
     }
     left = left.or(remove_copies(store, patience, &mut purged.removed_files)?);
     if left.is_none() {
-        // Durable: no file holds the text. A crash before this commit repeats the purge. Another
-        // number means that more was forgotten since we looked, which needs another round; none
-        // means that another process has done the same.
+        // No file holds the text, and only this commit says so. A crash before it repeats the
+        // purge. If the number has changed, more was forgotten in the meantime and another round is
+        // needed. If it is 0, another process has completed the purge.
         let noted = store.write("noting the purge", |db| {
             let noted = "UPDATE palace SET purge_pending = 0 WHERE id = 1 AND purge_pending = ?1";
             db.sql.execute(noted, [pending as i64])?;
@@ -99,7 +102,7 @@ fn run(store: &Store, patience: Patience, purged: &mut Purged) -> Result<()> {
     Ok(())
 }
 
-/// Walks the list of copies in the palace directory. Gives the first reason why one stays.
+/// Removes the listed copies in the palace directory. Returns the first reason why one stays.
 fn remove_copies(
     store: &Store,
     patience: Patience,
@@ -109,10 +112,10 @@ fn remove_copies(
     let Some(lock) = take(&place.lock(), patience)? else {
         return Ok(Some(PurgePending::Busy));
     };
-    // What a killed restore left between its renames becomes the palace or goes.
+    // A restore that was killed between its renames is completed or discarded first.
     super::restore::finish_interrupted(place)?;
     drop(lock);
-    // Only tried: a restore holds it for as long as it copies.
+    // This does not wait, because a restore holds the lock for as long as it copies.
     let restore = FileLock::try_exclusive(&place.restore_lock())?;
     let Some(_index) = take(&place.index_lock(), patience)? else {
         return Ok(Some(PurgePending::Busy));
@@ -121,7 +124,7 @@ fn remove_copies(
     build::remove_strays(store)?;
     removed.extend(working_copy::remove_abandoned(place)?);
     for (path, copy) in copies::found(place) {
-        let goes = match copy.treatment {
+        let is_removed = match copy.treatment {
             Treatment::Removed => true,
             Treatment::RemovedAfterRestore => restore.is_some(),
             Treatment::RemovedUnlessInUse => {
@@ -138,15 +141,16 @@ fn remove_copies(
                 false
             }
         };
-        if !goes {
+        if !is_removed {
             continue;
         }
-        // Nothing refers to a copy: a crash after this line leaves fewer copies, and the purge due.
+        // Nothing refers to a copy, so they can go in any order. A crash after this line leaves
+        // fewer copies, and the purge pending.
         match remove(&path) {
             Ok(()) if copy.treatment == Treatment::RemovedAfterRestore => {}
             Ok(()) => removed.push(copies::relative(place, &path)),
             Err(error) => {
-                tracing::warn!(%error, "a copy of forgotten text stays");
+                tracing::warn!(%error, "a copy of forgotten text was not removed");
                 left = left.or_else(|| Some(PurgePending::of(&error)));
             }
         }
@@ -154,8 +158,8 @@ fn remove_copies(
     Ok(left)
 }
 
-/// Whether a live process holds a lock on a copy that it made. A copy without a lock was left by a
-/// kill.
+/// Whether a live process holds a lock on the copy that it made. A copy without a lock was left by
+/// a kill.
 fn is_in_use(path: &Path) -> bool {
     own::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
@@ -167,7 +171,8 @@ fn take(lock: &Path, patience: Patience) -> Result<Option<FileLock>> {
     }
 }
 
-/// Builds every registered index from what is left. False when another process is at one.
+/// Builds every registered index from what is left. Returns false if another process is building
+/// one.
 fn rebuild_indexes(store: &Store, patience: Patience) -> Result<bool> {
     let names: Vec<String> = store.read("listing snapshots", |db| {
         let head = Head::read(&db.sql)?;
@@ -191,20 +196,26 @@ fn rebuild_indexes(store: &Store, patience: Patience) -> Result<bool> {
     Ok(all)
 }
 
-/// Postings merged, file rebuilt, log emptied.
+/// Merges the postings, rebuilds the file and empties the log.
 fn rewrite(store: &Store, patience: Patience) -> Result<Option<PurgePending>> {
     let doing = "purging forgotten text";
+    // Merging first removes the deleted words from the postings, so that the rebuilt file does not
+    // contain them.
     store.write(doing, |db| {
         db.sql
             .execute("INSERT INTO postings (postings) VALUES ('optimize')", [])?;
         Ok(())
     })?;
-    // Idle connections of this process hold no pages, but closing them lets the log shrink.
+    // Idle connections of this process hold no pages, but the log can shrink only when they are
+    // closed.
     store.release();
     let wait = match patience {
         Patience::Waits => READER_WAIT,
         Patience::None => Duration::ZERO,
     };
+    // VACUUM commits the new file into the log, and the checkpoint copies it over the database and
+    // truncates the log. Both files hold forgotten text until the checkpoint has ended, so the
+    // order is fixed. A crash in between leaves a valid palace with the purge pending.
     let busy = store.alone(doing, |db| {
         db.with_temporary_files(&store.place.directory, || {
             Ok(db.sql.execute_batch("VACUUM")?)

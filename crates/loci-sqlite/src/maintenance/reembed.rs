@@ -1,7 +1,8 @@
-//! reembed: makes all vectors of a collection anew, by another embedder.
+//! reembed: makes all vectors of a collection again, with another embedder.
 //!
-//! New vectors are gathered beside the old ones, which serve until all are there; then one transaction switches. A kill
-//! leaves the old vectors and what was gathered; the next run goes on from there.
+//! New vectors are collected beside the old ones, which serve queries until every text has a new
+//! one. Then one transaction switches. A kill leaves the old vectors and the collected ones; the
+//! next run continues from there.
 
 use loci_core::{
     Embedder, EmbedderIdentity, Error, PalaceRef, ReembedProgress, Reembedded, Result,
@@ -17,12 +18,13 @@ use crate::fault::Attempt;
 use crate::index::build;
 use crate::store::{Head, Store, now_ms};
 
-/// Drawers that are embedded and written at once.
+/// The largest number of drawers that are embedded and written at once.
 const BATCH: usize = 128;
-/// Bytes of text that are embedded at once, at most, unless one text is longer.
+/// The largest number of bytes that are embedded at once, unless one text is longer.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// Makes the vectors of a collection anew. Answers come from the old ones until all new ones are there.
+/// Makes the vectors of a collection again. Queries use the old ones until every text has a new
+/// one.
 pub(crate) fn reembed(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -77,7 +79,8 @@ impl Work<'_> {
         CollectionRow::require(db, &Head::read(db)?, self.collection)
     }
 
-    /// Takes up what an earlier run left for the same embedder; drops what one left for another.
+    /// Continues an earlier run with the same embedder. The vectors of a run with another embedder
+    /// are dropped.
     fn begin(&self) -> Result<(u64, Option<EmbedderIdentity>)> {
         self.store.write("beginning to reembed", |db| {
             let row = self.require(&db.sql)?;
@@ -105,6 +108,8 @@ impl Work<'_> {
                 [row.id],
                 |columns| columns.get(0),
             )?;
+            // Committed when this returns: which embedder is being switched to. Queries still use
+            // the old vectors, so a crash at any point before the switch changes no answer.
             Ok((kept as u64, row.embedder))
         })
     }
@@ -138,7 +143,10 @@ impl Work<'_> {
         if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
             return Err(Error::Internal {
                 doing: "embedding".into(),
-                detail: format!("embedder `{}` broke its own contract", self.identity),
+                detail: format!(
+                    "embedder `{}` returned the wrong number of vectors, or vectors of the wrong length",
+                    self.identity
+                ),
             });
         }
         for vector in vectors {
@@ -147,7 +155,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Writes new vectors beside the old ones, for drawers whose text is still the same.
+    /// Writes new vectors beside the old ones, for drawers whose text has not changed.
     fn keep(&self, batch: &[Missing], vectors: &[Vec<f32>]) -> Result<u64> {
         self.store.write("keeping new vectors", |db| {
             let row = self.require(&db.sql)?;
@@ -164,11 +172,14 @@ impl Work<'_> {
                 let checksum = other::checksum(drawer.row as u64, &bytes);
                 kept += statement.execute(params![drawer.row, drawer.hash, checksum, bytes])?;
             }
+            // Committed when this returns: these new vectors, in a table that no query reads. A
+            // crash keeps them, and the next run does not embed their texts again.
             Ok(kept as u64)
         })
     }
 
-    /// Another run with another embedder must not mix its vectors with ours.
+    /// Refuses to continue if another run has started with another embedder, so that their vectors
+    /// are never mixed.
     fn ensure_ours(&self, db: &Connection, row: &CollectionRow) -> Attempt<()> {
         let begun: Option<String> = db
             .query_row(
@@ -182,7 +193,7 @@ impl Work<'_> {
         }
         Err(Error::Conflict {
             what: format!(
-                "another process began to reembed collection `{}` otherwise; nothing was switched",
+                "another process started to reembed collection `{}` with another embedder; the vectors were not switched",
                 row.name
             ),
         }
@@ -206,7 +217,8 @@ impl Work<'_> {
         })
     }
 
-    /// Makes the new vectors the collection's own, all at once. Nothing if a text still lacks one.
+    /// Makes the new vectors those of the collection, all at once. Returns `None` if a text still
+    /// lacks one.
     fn switch(&self) -> Result<Option<u64>> {
         self.store.write("switching to the new vectors", |db| {
             let sql = &db.sql;
@@ -252,17 +264,22 @@ impl Work<'_> {
                     seq as i64
                 ],
             )?;
-            // Views of the old vectors are not brought up but dropped: the length may be another.
+            // Cached views of the old vectors are dropped instead of updated, because the new
+            // vectors may have another length.
             sql.execute(
                 "UPDATE palace SET seq = ?1, tombstone_floor = ?1 WHERE id = 1",
                 [seq as i64],
             )?;
+            // Committed when this returns: every vector, the embedder and the dimension together,
+            // and no registration of an index of the old vectors. A crash before it leaves all old
+            // vectors. The index is built afterwards.
             Ok(Some(rows.len() as u64))
         })
     }
 }
 
-/// A vector without a text cannot be made anew, and may not stay beside those of another embedder.
+/// Refuses a collection with vectors that have no text. They cannot be made again, and must not be
+/// mixed with those of another embedder.
 fn refuse_without_text(sql: &Connection, row: &CollectionRow) -> Attempt<()> {
     let stuck: i64 = sql.query_row(
         "SELECT count(*) FROM drawers d JOIN vectors v ON v.row = d.row
@@ -283,7 +300,7 @@ fn refuse_without_text(sql: &Connection, row: &CollectionRow) -> Attempt<()> {
     .into())
 }
 
-/// Takes out new vectors whose bytes are not those that were kept: they are made again.
+/// Removes new vectors whose bytes are damaged; they are made again.
 fn remove_damaged(sql: &Connection, row: &CollectionRow) -> Attempt<()> {
     let mut damaged = Vec::new();
     let mut statement =
@@ -339,7 +356,7 @@ fn replace(sql: &Connection, collection: i64, row: i64, seq: u64) -> Attempt<()>
     Ok(())
 }
 
-/// Texts without a new vector, or with one of an older text.
+/// Texts without a new vector, or with a vector of an older text.
 const MISSING_SQL: &str = "SELECT d.row, d.text, d.content_hash FROM drawers d INDEXED BY drawers_order
      WHERE d.collection = ?1 AND d.text IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM fresh_vectors f WHERE f.row = d.row AND f.content_hash = d.content_hash)

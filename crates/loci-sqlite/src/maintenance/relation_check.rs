@@ -1,4 +1,5 @@
-//! Facts and links against their checksums: `verify` names what is damaged, `repair` sets it aside.
+//! Checks facts and links against their checksums. `verify` reports the damaged ones, and `repair`
+//! moves them to the side tables.
 
 use rusqlite::Connection;
 
@@ -6,7 +7,7 @@ use crate::fault::Attempt;
 use crate::relations::{facts, links};
 use loci_core::VerifyReport;
 
-/// Reports every fact and link whose bytes are not those that were written.
+/// Reports every damaged fact and link.
 pub(crate) fn check(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
     let mut note = |row: i64, name: String| {
         let detail = format!("{name} (row {row}): the checksum over all its fields does not match");
@@ -16,7 +17,7 @@ pub(crate) fn check(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
     links::each_damaged(db, &mut note)
 }
 
-/// How many damaged facts and links were moved to the side tables.
+/// Number of damaged facts and links that were moved to the side tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SetAside {
     pub(crate) facts: usize,

@@ -1,7 +1,8 @@
-//! repair: make everything verify finds right again, without losing anything.
+//! repair: corrects everything that verify finds, without losing anything.
 //!
-//! A database that SQLite can read is copied first, then mended in one transaction that is only
-//! committed if the counts add up. One that it cannot read is salvaged into a new palace.
+//! A database that SQLite can read is copied first. It is then repaired in one transaction, which
+//! is committed only if the counts add up. A database that SQLite cannot read is salvaged into a
+//! new palace.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,7 @@ use crate::store::read_only;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store, now_ms, schema};
 
-/// Repairs a palace. Running it on a healthy palace changes nothing.
+/// Repairs a palace. A healthy palace is not changed.
 pub(crate) fn repair(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -51,8 +52,8 @@ pub(crate) fn repair(
     }
     let store = backend.store(palace, false)?;
     keep_damaged_logs(&store, &mut report)?;
-    mend_truth(&store, &before, &mut report)?;
-    mend_indexes(&store, &before, &mut report)?;
+    repair_database(&store, &before, &mut report)?;
+    repair_indexes(&store, &before, &mut report)?;
     if !report.actions.is_empty() {
         let after = verify(backend, palace, true)?;
         report.drawers_after = after.drawers;
@@ -97,10 +98,14 @@ fn repair_by_salvage(
     Ok(())
 }
 
-/// What a damaged log lost cannot be brought back; it is kept under a name that is not reported again.
+/// Renames damaged logs so that they are not reported again. The commits that they lost cannot be
+/// restored.
 fn keep_damaged_logs(store: &Store, report: &mut RepairReport) -> Result<()> {
     for path in super::verify::damaged_logs(&store.place) {
         let kept = free_path(&store.place.directory, "palace.sqlite3.kept-log");
+        // The content of the log was synced when it was copied, and only its name changes. A crash
+        // leaves the old name, which `verify` reports again, or the new one. So the directory need
+        // not be synced.
         std::fs::rename(&path, &kept)
             .map_err(|source| Error::io("cannot rename", &path, source))?;
         report.actions.push(format!(
@@ -118,7 +123,7 @@ fn has(report: &VerifyReport, kinds: &[FindingKind]) -> bool {
         .any(|finding| kinds.contains(&finding.kind))
 }
 
-fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
+fn repair_database(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
     if !has(
         before,
         &[
@@ -133,6 +138,8 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     ) {
         return Ok(());
     }
+    // The copy is complete, synced and has its final name before the transaction below changes
+    // anything. A crash in between leaves an unchanged palace and one more copy.
     let copy = working_copy::keep_palace(store, "palace.sqlite3.before-repair")?;
     report
         .actions
@@ -146,7 +153,7 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
         let head = Head::read(sql)?;
         let mut seq = head.seq;
         let mut set_aside = Vec::new();
-        // Before anything is written: a foreign trigger would run.
+        // Foreign triggers go before anything is written, because they would run at every write.
         actions.extend(drop_foreign(sql)?);
         for collection in CollectionRow::all(sql, &head)? {
             set_aside.extend(set_damaged_aside(sql, &collection, &mut seq)?);
@@ -158,30 +165,31 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
                 set_aside.len()
             ));
         }
-        actions.extend(mend_relations(sql)?);
+        actions.extend(repair_relations(sql)?);
         let orphans = set_orphans_aside(sql)?;
         if orphans > 0 {
             actions.push(format!(
                 "moved {orphans} vector(s) without a drawer to the side table `damaged_drawers`"
             ));
         }
-        let homeless = sql.execute(
+        let without_source = sql.execute(
             "UPDATE drawers SET origin = 0 WHERE origin <> 0 AND NOT EXISTS
                  (SELECT 1 FROM sources s WHERE s.id = drawers.origin AND s.collection = drawers.collection)",
             [],
         )?;
-        if homeless > 0 {
+        if without_source > 0 {
             actions.push(format!(
-                "let go of the lost sources of {homeless} mined drawer(s); the next mine finds them again"
+                "detached {without_source} mined drawer(s) from sources that are lost; the next mine attaches them again"
             ));
         }
-        // What is damaged inside cannot always be rebuilt in place.
+        // A table that is damaged inside cannot always be rebuilt in place, so it is dropped and
+        // created again.
         sql.execute_batch(&format!("DROP TABLE IF EXISTS postings; {}", schema::POSTINGS))?;
         passage::rebuild(sql)?;
-        let strays = remove_broken_strays(sql)?;
-        if strays > 0 {
+        let unusable = remove_unusable_vectors(sql)?;
+        if unusable > 0 {
             actions.push(format!(
-                "removed {strays} unusable vector(s) of other embedders; embedding the texts again makes them anew"
+                "removed {unusable} unusable vector(s) of other embedders; they are made again when the texts are embedded again"
             ));
         }
         sql.execute(
@@ -195,12 +203,14 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
             [seq as i64],
         )?;
         actions.push("rebuilt postings, passages, labels and counters from the drawers".into());
+        // The last check before the commit. If a drawer is neither left nor in the side table, the
+        // error rolls everything back, and a crash before the commit does the same.
         let left = count("SELECT count(*) FROM drawers")?;
         if left + set_aside.len() as i64 != drawers {
             return Err(Error::Internal {
                 doing: "repairing".into(),
                 detail: format!(
-                    "{drawers} drawers before, {left} after and {} set aside: undone",
+                    "{drawers} drawers before, {left} after and {} set aside; the repair was rolled back",
                     set_aside.len()
                 ),
             }
@@ -212,15 +222,15 @@ fn mend_truth(store: &Store, before: &VerifyReport, report: &mut RepairReport) -
     report.actions.extend(actions);
     if report.copy.as_ref().is_some_and(|copy| !copy.exists()) {
         report.copy = None;
-        report.actions.push(
-            "the copy is gone: a `forget` removed it, because it held what was forgotten".into(),
-        );
+        report
+            .actions
+            .push("a `forget` removed the copy, because it held forgotten text".into());
     }
     Ok(())
 }
 
-/// Drops triggers, views and indexes that are no part of a palace; the copy made before has them.
-/// Foreign tables stay: they hold rows that this program knows nothing about.
+/// Drops triggers, views and indexes that are not part of a palace; the copy made before still has
+/// them. Foreign tables stay, because they hold rows that Loci knows nothing about.
 fn drop_foreign(db: &Connection) -> Attempt<Vec<String>> {
     let mut actions = Vec::new();
     for Difference { kind, name, .. } in schema_check::differences(db)? {
@@ -233,8 +243,9 @@ fn drop_foreign(db: &Connection) -> Attempt<Vec<String>> {
     Ok(actions)
 }
 
-/// Sets damaged facts and links aside; refuses if their numbers do not add up.
-fn mend_relations(db: &Connection) -> Attempt<Option<String>> {
+/// Moves damaged facts and links to the side tables. Returns an error if their numbers do not add
+/// up.
+fn repair_relations(db: &Connection) -> Attempt<Option<String>> {
     let (facts, links) = relations::counts(db)?;
     let moved = relation_check::set_aside(db)?;
     let left = relations::counts(db)?;
@@ -242,7 +253,7 @@ fn mend_relations(db: &Connection) -> Attempt<Option<String>> {
         return Err(Error::Internal {
             doing: "repairing".into(),
             detail: format!(
-                "{facts} facts and {links} links before, {} and {} after, {} and {} set aside: undone",
+                "{facts} facts and {links} links before, {} and {} after, {} and {} set aside; the repair was rolled back",
                 left.0, left.1, moved.facts, moved.links
             ),
         }
@@ -256,8 +267,8 @@ fn mend_relations(db: &Connection) -> Attempt<Option<String>> {
     }))
 }
 
-/// Copies rows whose bytes are not what was written to the side table, byte for byte, and takes
-/// them out of the collection. Postings are rebuilt afterwards, so they are not touched here.
+/// Copies damaged rows to the side table byte for byte, and removes them from the collection. The
+/// postings are rebuilt afterwards, so they are not changed here.
 fn set_damaged_aside(
     db: &Connection,
     collection: &CollectionRow,
@@ -291,7 +302,7 @@ fn set_damaged_aside(
              FROM drawers d LEFT JOIN vectors v ON v.row = d.row WHERE d.row = ?1",
             params![row, now_ms()],
         )?;
-        // A source that lost a drawer is read again by the next mine: that brings the text back.
+        // The next mine reads a source that lost a drawer again, which restores the text.
         db.execute(
             "UPDATE sources SET hash = zeroblob(16), complete = 0 WHERE (collection, name) IN
                  (SELECT s.collection, s.name FROM drawers d JOIN sources s ON s.id = d.origin WHERE d.row = ?1)
@@ -331,8 +342,9 @@ fn set_orphans_aside(db: &Connection) -> Attempt<usize> {
     Ok(db.execute(&format!("DELETE FROM vectors WHERE {orphan}"), [])?)
 }
 
-/// Vectors of other embedders are derived: what is damaged or belongs to no drawer goes.
-fn remove_broken_strays(db: &Connection) -> Attempt<usize> {
+/// Removes vectors of other embedders that are damaged or belong to no drawer. They are derived
+/// from the texts.
+fn remove_unusable_vectors(db: &Connection) -> Attempt<usize> {
     let mut broken = Vec::new();
     let mut statement = db.prepare(
         "SELECT v.row, v.checksum, v.vector,
@@ -353,7 +365,7 @@ fn remove_broken_strays(db: &Connection) -> Attempt<usize> {
     for row in &broken {
         other::remove(db, *row as u64)?;
     }
-    // Nobody names an embedder any more that has no vectors.
+    // An embedder without vectors is not needed any more.
     db.execute(
         "DELETE FROM embedders WHERE id NOT IN (SELECT embedder FROM other_vectors)",
         [],
@@ -379,8 +391,8 @@ fn rebuild_labels(db: &Connection, collection: &CollectionRow) -> Attempt<()> {
     Ok(())
 }
 
-/// Index files that do not agree are set aside and rebuilt from the vectors in the truth.
-fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
+/// Quarantines index files that do not match, and rebuilds them from the vectors in the database.
+fn repair_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport) -> Result<()> {
     let mut names: BTreeSet<String> = before
         .findings
         .iter()
@@ -397,7 +409,7 @@ fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport)
         })
         .filter_map(|finding| finding.collection.clone())
         .collect();
-    // A collection whose index was given up after repeated failures gets a new start.
+    // A collection whose index was not rebuilt after repeated failures gets a new attempt.
     names.extend(store.read("looking for indexes that are held back", |db| {
         let head = Head::read(&db.sql)?;
         let mut held_back = Vec::new();
@@ -419,6 +431,9 @@ fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport)
                 registry::find(&db.sql, &head, row.id)
             })?;
             if let Some(registration) = registered {
+                // The file is renamed first and unregistered second. A crash in between leaves a
+                // registration without a file; the next process finds the file missing, unregisters
+                // it and rebuilds the index. No data is lost, because the index is derived.
                 let moved =
                     loci_index::set_aside(&store.place.index_directory(), &registration.name)?;
                 store.write("unregistering an index", |db| {
@@ -431,15 +446,17 @@ fn mend_indexes(store: &Store, before: &VerifyReport, report: &mut RepairReport)
                 if let Some(moved) = moved {
                     report
                         .actions
-                        .push(format!("set the index of `{name}` aside as `{moved}`"));
+                        .push(format!("quarantined the index of `{name}` as `{moved}`"));
                 }
             }
         }
         let built = build::build(store, name, When::Must)?;
         let indexed = built.stats.get("indexed").copied().unwrap_or(0);
         report.actions.push(format!(
-            "rebuilt the index of `{name}` from {indexed} vector(s) in the truth"
+            "rebuilt the index of `{name}` from {indexed} vector(s) in the database"
         ));
+        // Cleared after the rebuild. A crash before this leaves the failures, which only delay
+        // automatic rebuilds.
         store.write("clearing index failures", |db| {
             db.sql.execute("DELETE FROM index_failures", [])?;
             Ok(())

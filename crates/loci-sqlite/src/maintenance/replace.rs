@@ -1,10 +1,11 @@
-//! repair with replace: salvage a damaged palace and put the result in its place.
+//! repair with replace: salvages a damaged palace and puts the result in its place.
 //!
-//! The new database grows in `palace.sqlite3.staging-….tmp/` inside the palace, a directory that only
-//! this call uses. When it is complete and synced it goes the way of a restore: renamed to
-//! `palace.sqlite3.restoring-TIME`, then the old database and its log to `palace.sqlite3.replaced-TIME`,
-//! then the new one into place. The palace lock is held from the first read of the damaged files to
-//! the last rename, so no write can be committed to a database that is about to be replaced.
+//! The new database is written in `palace.sqlite3.staging-….tmp/` inside the palace, a directory
+//! that only this call uses. When it is complete and synced, it follows the steps of a restore: it
+//! is renamed to `palace.sqlite3.restoring-TIME`, the old database and its log are renamed to
+//! `palace.sqlite3.replaced-TIME`, and the new database is renamed to its final name. The palace
+//! lock is held from the first read of the damaged files to the last rename, so no write can be
+//! committed to a database that is about to be replaced.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,14 @@ use crate::fault::Attempt;
 use crate::store::lock::FileLock;
 use crate::store::palace_files::{DATABASE, PalaceFiles};
 
-/// Salvages the palace and replaces it; gives the path of the old database.
+/// Salvages the palace and replaces it. Returns the path of the old database.
 pub(super) fn salvage_and_replace(
     backend: &SqliteBackend,
     palace: &PalaceRef,
 ) -> Result<(SalvageReport, Option<PathBuf>)> {
     let place = PalaceFiles::of(palace)?;
+    // The locks are taken in the same order as by a restore, so that the two never wait for each
+    // other in a circle.
     let _restore = FileLock::exclusive(&place.restore_lock())?;
     restore::remove_staging(&place)?;
     let _raw = salvage::let_go(backend, palace, &place)?;
@@ -37,21 +40,26 @@ pub(super) fn salvage_and_replace(
     // directory, which the next replace, restore or forget removes.
     let mut report = salvage::salvage_into(backend, &place, staging.clone())?;
     let database = staging.join(DATABASE);
+    // The new database is one synced file before any rename, so no rename can expose an incomplete
+    // one.
     seal(&database)?;
     let aside = restore::put_in_place(&place, &database)?;
-    // The new palace is in place and synced; what is left here is its index and its locks.
+    // The new palace is in place and synced. The staging directory holds only its index and its
+    // locks, so a crash before this line costs disk space until the next replace, restore or
+    // forget.
     fs::remove_dir_all(&staging).map_err(|source| Error::io("cannot remove", &staging, source))?;
     report.palace.clone_from(&place.directory);
     Ok((report, aside))
 }
 
-/// Makes one synced file of the new database: its index stays behind, and its log is emptied into it.
+/// Makes the new database one synced file. Its index files stay behind, so they are unregistered,
+/// and its log is moved into it.
 #[expect(clippy::disallowed_methods, reason = "the staged file is ours alone")]
 fn seal(database: &Path) -> Result<()> {
     let close = || -> Attempt<()> {
         let db = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         db.execute_batch("DELETE FROM snapshots; DELETE FROM index_failures;")?;
-        // The last connection moves the log into the database and removes it.
+        // The last connection moves the log into the database and removes the log.
         db.close().map_err(|(_, error)| error)?;
         Ok(())
     };
@@ -64,6 +72,7 @@ fn seal(database: &Path) -> Result<()> {
             detail: format!("its log `{}` is not empty", PathBuf::from(log).display()),
         });
     }
+    // The log is empty, so this sync makes the whole database durable.
     loci_files::own::open(database)
         .and_then(|file| file.sync_all())
         .map_err(|source| Error::io("cannot sync", database, source))

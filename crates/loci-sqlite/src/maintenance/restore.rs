@@ -1,8 +1,9 @@
-//! restore: put a backup in the place of a palace.
+//! restore: puts a backup in the place of a palace.
 //!
-//! The new database is complete and synced under `palace.sqlite3.restoring-TIME` before the old one
-//! is renamed to `palace.sqlite3.replaced-TIME`. A kill between the renames leaves no
-//! `palace.sqlite3`; whoever opens next finishes the swap under the same lock and the same names. Other processes notice the new file at their next call.
+//! The new database is complete and synced as `palace.sqlite3.restoring-TIME` before the old one is
+//! renamed to `palace.sqlite3.replaced-TIME`. A kill between the renames leaves no
+//! `palace.sqlite3`; the next process that opens the palace completes the swap under the same lock
+//! and with the same names. Other processes notice the new file at their next call.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,8 +23,8 @@ use crate::store::lock::FileLock;
 use crate::store::palace_files::{PalaceFiles, sync_directory};
 use crate::store::{Head, Store, new_generation, read_only, schema, schema_check};
 
-/// Makes `palace` the state of the backup. With `replace`, an existing palace is renamed aside
-/// within its directory; without, it is a conflict.
+/// Replaces the state of `palace` by the backup. With `replace`, an existing palace is renamed
+/// within its directory; without it, an existing palace is a conflict.
 pub(crate) fn restore(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -34,7 +35,7 @@ pub(crate) fn restore(
     let place = PalaceFiles::of(palace)?;
     check_backup(backup)?;
     if place.mark()?.is_some() && !replace {
-        return Err(taken(&place));
+        return Err(palace_exists(&place));
     }
     read_only::refuse(&place)?;
     place.ensure_directory()?;
@@ -45,24 +46,26 @@ pub(crate) fn restore(
         drawers,
         is_current,
     } = stage(backup, &place)?;
-    // Our own connections must be gone before the file they lock is renamed.
+    // Our own connections must be closed before the file that they lock is renamed.
     if let Some(store) = backend.forget_store(palace) {
         build::join(&store);
         store.close();
     }
-    // From here on nobody opens or closes the database until it is in place.
+    // No process opens or closes the database from here until the new one is in place.
     let lock = FileLock::exclusive(&place.lock())?;
+    // Checked again under the lock: a restore may have been killed, or a palace created, since the
+    // first check.
     finish_interrupted(&place)?;
     if place.mark()?.is_some() && !replace {
         remove_database(&temporary)?;
-        return Err(taken(&place));
+        return Err(palace_exists(&place));
     }
     let set_aside = put_in_place(&place, &temporary)?;
-    // Durable: the palace is the backup. A crash from here on leaves it without index files, which
-    // the next process that needs them builds.
+    // The renames are durable and the palace is the backup. A crash from here on leaves it without
+    // index files, which the next process that needs them builds.
     drop(lock);
     drop(restoring);
-    // A palace of an older format is migrated by the process that uses it first.
+    // The first process that uses a palace of an older format migrates it.
     if is_current && let Err(error) = build_indexes(&place, backend) {
         tracing::warn!(%error, "the restored palace has no index yet; answers stay exact");
     }
@@ -90,32 +93,35 @@ fn build_indexes(place: &PalaceFiles, backend: &SqliteBackend) -> Result<()> {
     built
 }
 
-/// Puts a complete and synced database in the place of the palace's; gives the path of the old one.
-/// The caller holds the palace lock, and this process has no connection to either.
+/// Puts a complete and synced database in the place of the palace's. Returns the path of the old
+/// one. The caller holds the palace lock, and this process has no connection to either file.
 pub(super) fn put_in_place(place: &PalaceFiles, temporary: &Path) -> Result<Option<PathBuf>> {
-    // One time names both files, and neither name may be taken.
+    // Both names get the same time, and neither may be taken. After a kill, the time in one name
+    // gives the other.
     let aside = free_path(&place.directory, REPLACED);
     let staged = place
         .directory
         .join(format!("{RESTORING}{}", suffix_of(&aside, REPLACED)));
-    // A kill after this rename leaves the old palace in place; the next opener that waits for the
-    // lock removes the staged file.
+    // This name marks the file as complete. A kill after this rename leaves the old palace in
+    // place, and the next opener that takes the lock removes the staged file.
     fs::rename(temporary, &staged)
         .map_err(|source| Error::io("cannot rename", temporary, source))?;
+    // The staged name must be durable before the old database loses its name. Otherwise a power cut
+    // could leave a palace with neither.
     sync_directory(&place.directory)?;
     let replaced = place.mark()?.is_some();
     swap(place, &staged)?;
     Ok(replaced.then_some(aside))
 }
 
-fn taken(place: &PalaceFiles) -> Error {
+fn palace_exists(place: &PalaceFiles) -> Error {
     Error::Conflict {
         what: format!("there is a palace at `{}`", place.directory.display()),
     }
     .advise(Advice::ReplacePalace)
 }
 
-/// Refuses what is not a backup of a palace this build can read, before anything is touched.
+/// Refuses anything but a backup of a palace that this build can read, before anything is changed.
 #[expect(clippy::disallowed_methods, reason = "the path is checked first")]
 fn check_backup(backup: &Path) -> Result<()> {
     if !fs::metadata(backup)
@@ -132,13 +138,13 @@ fn check_backup(backup: &Path) -> Result<()> {
     if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(Error::invalid(
             format!("backup `{}`", backup.display()),
-            "has a log beside it, so it is a palace in use; make a copy of it first",
+            "has a log beside it, so it is a palace in use; back it up and restore the backup",
         )
         .advise(Advice::BackUp));
     }
     foreign::check(backup).map_err(|source| Error::io("cannot read", backup, source))?;
     let check = || -> Attempt<()> {
-        // Immutable: nothing may appear beside the user's file.
+        // Opened as immutable, because no file may appear beside the user's file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let db = Connection::open_with_flags(immutable_uri(backup)?, flags)?;
         db.pragma_update(None, "trusted_schema", false)?;
@@ -160,7 +166,7 @@ fn check_backup(backup: &Path) -> Result<()> {
             }
             .into());
         }
-        // Before a check that reads more than the schema.
+        // The schema is checked before anything that reads more than the schema.
         refuse_foreign(&db, backup)?;
         let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if verdict != "ok" {
@@ -182,13 +188,13 @@ fn check_backup(backup: &Path) -> Result<()> {
     })
 }
 
-/// Not the work of a palace: a file that is damaged, or statements that do not fit its schema.
+/// Whether the file is damaged, or the statements do not fit its schema.
 fn is_unreadable(error: &rusqlite::Error) -> bool {
     Fault::is_damage_of_file(error) || error.sqlite_error_code() == Some(ErrorCode::Unknown)
 }
 
-/// Refuses a schema that is not exactly that of a palace: a trigger would run at every write, a view
-/// could stand in the place of a table.
+/// Refuses a schema that is not exactly that of a palace. A trigger would run at every write, and a
+/// view could replace a table.
 fn refuse_foreign(db: &Connection, backup: &Path) -> Attempt<()> {
     let differences = schema_check::differences(db)?;
     if differences.is_empty() {
@@ -244,7 +250,7 @@ fn stage(backup: &Path, place: &PalaceFiles) -> Result<Staged> {
     let renew = || -> Attempt<(i64, bool)> {
         let db = Connection::open_with_flags(&temporary, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         db.pragma_update(None, "trusted_schema", false)?;
-        // The backup may have been replaced since it was checked; nobody else writes to this copy.
+        // The backup may have been replaced since it was checked. Nobody else writes to this copy.
         refuse_foreign(&db, backup)?;
         keep_temporary_in_memory(&db)?;
         db.execute(
@@ -264,10 +270,13 @@ fn stage(backup: &Path, place: &PalaceFiles) -> Result<Staged> {
     };
     let (drawers, is_current) = renew().map_err(|fault| {
         let error = fault.into_error(&temporary, "preparing the restored palace");
-        // Nothing refers to the copy yet; if this fails the next restore removes it.
+        // Nothing refers to the copy yet. If the removal fails, the next restore removes it.
         let _ = remove_database(&temporary);
         error
     })?;
+    // The connection is closed, so the changes above are in the file itself. It is synced before
+    // the first rename, so that no rename exposes an incomplete database. A crash here leaves the
+    // staging file, which the next restore or forget removes.
     own::open(&temporary)
         .and_then(|file| file.sync_all())
         .map_err(fail)?;
@@ -282,7 +291,7 @@ pub(super) const STAGING: &str = "palace.sqlite3.staging";
 const RESTORING: &str = "palace.sqlite3.restoring";
 const REPLACED: &str = "palace.sqlite3.replaced";
 
-/// What follows the stem in a file's name: `-20260131-235959`.
+/// The part of a file name after the stem, such as `-20260131-235959`.
 fn suffix_of(path: &Path, stem: &str) -> String {
     let name = path
         .file_name()
@@ -292,8 +301,8 @@ fn suffix_of(path: &Path, stem: &str) -> String {
     name.strip_prefix(stem).unwrap_or_default().to_owned()
 }
 
-/// Renames the old database and its log aside, then the new one into place. Every step may have
-/// been done before.
+/// Renames the old database and its log, then renames the new one to its final name. Any of the
+/// steps may already be done, because an interrupted swap runs again from its start.
 fn swap(place: &PalaceFiles, staged: &Path) -> Result<()> {
     let rename = |from: &Path, to: &Path| match fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -304,20 +313,26 @@ fn swap(place: &PalaceFiles, staged: &Path) -> Result<()> {
     let aside = place
         .directory
         .join(format!("{REPLACED}{}", suffix_of(staged, RESTORING)));
-    // The main file goes first: from here on nobody opens the old palace with a log that is gone.
+    // The database goes first. Without it, a later opener finds an interrupted swap and completes
+    // it. If the log went first, a kill would leave the old database without its newest commits.
     rename(&place.database, &aside)?;
     for (companion, suffix) in place.companions().iter().zip(["-wal", "-shm"]) {
         let mut name = aside.clone().into_os_string();
         name.push(suffix);
         rename(companion, &PathBuf::from(name))?;
     }
+    // The old files keep their new names before the new database appears, so that it never stands
+    // beside the old log. SQLite would apply that log to it.
     sync_directory(&place.directory)?;
+    // A crash before this rename leaves no `palace.sqlite3`, and the next opener completes the swap.
+    // After it the palace is the new one.
     rename(staged, &place.database)?;
+    // The caller reports success only when the new name is durable.
     sync_directory(&place.directory)
 }
 
-/// Finishes a swap that a kill interrupted. One that had not begun is dropped: the old palace is
-/// still whole. The caller holds the palace lock.
+/// Completes a swap that a kill interrupted. If the database is there, the swap had not begun: the
+/// staged file is removed, and the old palace is whole. The caller holds the palace lock.
 pub(crate) fn finish_interrupted(place: &PalaceFiles) -> Result<()> {
     for staged in staged_files(place) {
         if place.mark()?.is_none() {
@@ -329,7 +344,7 @@ pub(crate) fn finish_interrupted(place: &PalaceFiles) -> Result<()> {
     Ok(())
 }
 
-/// Whether a restore was killed between its renames, or is there right now.
+/// Whether a restore was killed between its renames, or is running.
 pub(crate) fn is_interrupted(place: &PalaceFiles) -> bool {
     !staged_files(place).is_empty()
 }
@@ -354,8 +369,8 @@ fn staged_files(place: &PalaceFiles) -> Vec<PathBuf> {
     files
 }
 
-/// Removes what a killed restore or replacing repair was still writing. The caller holds the restore
-/// lock.
+/// Removes what a killed restore or replacing repair was still writing. The caller holds the
+/// restore lock, so nobody else is writing it.
 pub(crate) fn remove_staging(place: &PalaceFiles) -> Result<()> {
     let Ok(entries) = fs::read_dir(&place.directory) else {
         return Ok(());
@@ -376,6 +391,8 @@ pub(crate) fn remove_staging(place: &PalaceFiles) -> Result<()> {
     Ok(())
 }
 
+/// Removes a staged database and its companions. No process opens them, so their order does not
+/// matter. A crash in between may leave a companion, which the next `forget` removes.
 fn remove_database(path: &Path) -> Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();

@@ -1,4 +1,5 @@
-//! Every row of a collection against its own checksum, and its labels against its metadata.
+//! Checks every row of a collection against its own checksum, and its labels, passage and other
+//! vectors against its text and metadata. Only reads.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,7 @@ pub(crate) fn check(
             "labels",
             Some(&collection.name),
             None,
-            format!("{kept} labels are kept, the metadata gives {expected_labels}"),
+            format!("{kept} labels are stored, but the metadata has {expected_labels}"),
         );
     }
     Ok(())
@@ -73,7 +74,7 @@ fn judge(
             return Ok(Some((
                 "damaged",
                 None,
-                format!("row {row} is in the index of its table only"),
+                format!("row {row} is in an index but not in its table"),
             )));
         }
     };
@@ -102,7 +103,7 @@ fn judge(
         return Ok(Some((
             "passages",
             id,
-            "the passage is not what text and metadata give".into(),
+            "the passage does not match text and metadata".into(),
         )));
     }
     let other: Option<(i64, Vec<u8>)> = db

@@ -1,8 +1,8 @@
-//! Reads drawers out of a database that SQLite cannot read, page by page, into a new palace.
+//! Reads drawers from a database that SQLite cannot read, page by page, into a new palace.
 //!
-//! The damaged files are only read. A drawer is saved when its checksum matches; one whose vector
-//! lay on a lost page is saved without it; one whose bytes are wrong goes to the side table. A drawer
-//! that something still mentions and that cannot be read is reported as lost.
+//! The damaged files are only read. A drawer is saved if its checksum matches. A drawer whose
+//! vector was on a lost page is saved without it. A drawer with wrong bytes goes to the side table.
+//! A drawer that is still mentioned somewhere but cannot be read is reported as lost.
 
 mod account;
 mod evidence;
@@ -31,8 +31,8 @@ pub(crate) fn salvage(backend: &SqliteBackend, palace: &PalaceRef) -> Result<Sal
     salvage_into(backend, &place, new_palace(&place))
 }
 
-/// Closes the palace. Reading its files by other means than SQLite drops SQLite's locks in this
-/// process, so no connection of this process may be left.
+/// Closes the palace. Reading its files without SQLite drops SQLite's locks in this process, so
+/// this process must have no connection left.
 pub(super) fn let_go(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -40,6 +40,8 @@ pub(super) fn let_go(
 ) -> Result<RawAccess> {
     if let Some(store) = backend.forget_store(palace) {
         crate::index::build::join(&store);
+        // Without this, closing would move the log into the damaged database and could overwrite
+        // pages that can still be salvaged.
         store.leave_files_alone();
         store.close();
     }
@@ -51,14 +53,15 @@ pub(super) fn let_go(
     })
 }
 
-/// Salvages what is at `place` into a new palace at `target`. The caller holds the palace lock, and
-/// this process has no connection to the palace.
+/// Salvages the palace at `place` into a new palace at `target`. The caller holds the palace lock,
+/// and this process has no connection to the palace.
 pub(super) fn salvage_into(
     backend: &SqliteBackend,
     place: &PalaceFiles,
     target: PathBuf,
 ) -> Result<SalvageReport> {
-    // With the database gone, its log may still hold everything.
+    // If the database is gone, its log may still hold everything. The reader needs a database file,
+    // even an empty one.
     place.ensure_database_file()?;
     let file = DatabaseFile::open(&place.database, Some(schema::PAGE_SIZE)).map_err(|error| {
         Error::Corrupt {
@@ -86,12 +89,14 @@ pub(super) fn salvage_into(
         ..SalvageReport::default()
     };
     drop(file);
+    // Only the new palace is written from here on. A crash leaves it incomplete and the damaged
+    // files as they were; the next repair starts with another directory.
     writing::write_all(backend.durability(), &finds, &evidence, &mut report)?;
     Ok(report)
 }
 
-/// Index files of this palace name rows too, as of the number they cover. What was deleted since is
-/// known from the tombstones alone, so both must be there.
+/// Reads the row numbers of this palace's index files. They are as of the sequence number that the
+/// file covers. Later deletes are known only from the tombstones, so all of those must be readable.
 fn take_indexes(place: &PalaceFiles, file: &DatabaseFile, finds: &Finds, evidence: &mut Evidence) {
     let tombstones = evidence.root("tombstones");
     let Some((identity, generation)) = finds
@@ -113,7 +118,7 @@ fn take_indexes(place: &PalaceFiles, file: &DatabaseFile, finds: &Finds, evidenc
             && found.identity.generation == *generation as u64
             && found.covered >= finds.tombstone_floor as u64;
         let collection = found.identity.collection as i64;
-        // The tombstones of a deleted collection are gone, its index file may still be there.
+        // The tombstones of a deleted collection are gone, but its index file may still be there.
         if of_this_palace && finds.collections.contains_key(&collection) {
             evidence.take_index(collection, &found.rows, |row| {
                 finds.drawers.contains_key(&row)

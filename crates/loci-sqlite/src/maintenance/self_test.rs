@@ -1,10 +1,14 @@
-//! A write, a search and a forgetting, rehearsed in the palace itself.
+//! Tests a write, a search and a forget in the palace itself.
 //!
-//! A drawer is written, read, found by its words, forgotten and looked for again: with the code of every other write, in the
-//! real tables, under the real write lock, in one transaction that is rolled back. So no other process ever sees it, and a kill
-//! at any moment leaves nothing of it: what was not committed is not there, and pages are not spilled into the log meanwhile.
-//! Then the number of the format is written over itself and committed: a real commit through the real log, after which every
-//! row is as it was. What stays unproved is the purge: it rewrites the whole file, which is no part of a quick look.
+//! The test writes a drawer, reads it, finds it by its words, forgets it and searches for it again.
+//! It uses the code of every other write, the real tables and the real write lock, in one
+//! transaction that is rolled back. No other process ever sees the drawer, and a kill at any moment
+//! leaves nothing of it: the transaction is not committed, and its pages are not spilled into the
+//! log.
+//!
+//! Then the format number is overwritten with itself and committed. This is a real commit through
+//! the real log, and every row stays as it was. The purge is not tested, because it rewrites the
+//! whole file.
 
 use std::time::Duration;
 
@@ -24,13 +28,14 @@ use crate::ledger::forgotten;
 use crate::store::connection::{Db, with_patience};
 use crate::store::{Head, Store, schema};
 
-/// How long the rehearsal waits for other writers.
+/// How long the test waits for other writers.
 const PATIENCE: Duration = Duration::from_secs(2);
-const DOING: &str = "rehearsing a write";
-/// Collection and id of the rehearsal. The control character keeps it apart from every collection that there can be.
+const DOING: &str = "testing a write";
+/// Collection and id of the test drawer. No collection can have this name, because it holds a
+/// control character.
 const NAME: &str = "\u{1}rehearsal";
 
-/// Rehearses a write of this text, which should be one that no drawer has. Leaves no trace.
+/// Tests a write of this text, which no drawer should have. Leaves no trace.
 pub(crate) fn self_test(
     backend: &SqliteBackend,
     palace: &PalaceRef,
@@ -39,15 +44,15 @@ pub(crate) fn self_test(
 ) -> Result<SelfTest> {
     let store = backend.store(palace, false)?;
     let mut done = Vec::new();
-    let played = with_patience(PATIENCE, || play(&store, text, vector, &mut done));
+    let result = with_patience(PATIENCE, || run_steps(&store, text, vector, &mut done));
     Ok(SelfTest {
         done,
-        trouble: played.err().map(patiently),
+        trouble: result.err().map(with_real_wait),
     })
 }
 
-/// The error says how long it really waited.
-fn patiently(error: Error) -> Error {
+/// Corrects the wait time in an error to the time that the test really waited.
+fn with_real_wait(error: Error) -> Error {
     match error {
         Error::Busy { what, .. } => Error::Busy {
             what,
@@ -62,7 +67,12 @@ fn patiently(error: Error) -> Error {
     }
 }
 
-fn play(store: &Store, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Result<()> {
+fn run_steps(
+    store: &Store,
+    text: &str,
+    vector: &[f32],
+    done: &mut Vec<RehearsalStep>,
+) -> Result<()> {
     store.alone(DOING, |db| {
         try_write(db, text, vector, done)?;
         commit_nothing(&db.sql)?;
@@ -72,17 +82,24 @@ fn play(store: &Store, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>
 }
 
 fn try_write(db: &Db, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Attempt<()> {
+    // Without this, a large transaction could write pages into the log before it ends, and a kill
+    // would leave the text there.
     db.sql.pragma_update(None, "cache_spill", false)?;
     db.sql.execute_batch("BEGIN IMMEDIATE")?;
-    let acted = act(db, text, vector, done);
-    // After some errors SQLite has rolled back by itself.
+    let result = write_read_forget(db, text, vector, done);
+    // SQLite has already rolled back after some errors.
     if !db.sql.is_autocommit() {
         db.sql.execute_batch("ROLLBACK")?;
     }
-    acted
+    result
 }
 
-fn act(db: &Db, text: &str, vector: &[f32], done: &mut Vec<RehearsalStep>) -> Attempt<()> {
+fn write_read_forget(
+    db: &Db,
+    text: &str,
+    vector: &[f32],
+    done: &mut Vec<RehearsalStep>,
+) -> Attempt<()> {
     create_row(db, NAME, Create::Always, &CollectionOptions::default())?;
     let db = &db.sql;
     let row = write(db, text, vector)?;
@@ -135,7 +152,7 @@ fn forget(db: &Connection, row: u64) -> Attempt<()> {
     Ok(())
 }
 
-/// A writer into the collection of the rehearsal, with the collection's number.
+/// A writer for the collection of the test, with the collection's number.
 fn writer(db: &Connection) -> Attempt<(Writer<'_>, i64)> {
     let head = Head::read(db)?;
     let collection = CollectionRow::require(db, &head, NAME)?;
@@ -151,11 +168,12 @@ fn is_found(db: &Connection, text: &str, row: u64) -> Attempt<bool> {
     Ok(statement.exists(params![quoted.join(" "), row as i64])?)
 }
 
-/// Commits a page that is written with what stands there already.
+/// Commits a page with its old content.
 fn commit_nothing(db: &Connection) -> Attempt<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     let committed = schema::format(db).and_then(|format| {
         db.pragma_update(None, "user_version", format)?;
+        // A real commit that changes no row. A crash before or after it leaves the same palace.
         db.execute_batch("COMMIT")?;
         Ok(())
     });

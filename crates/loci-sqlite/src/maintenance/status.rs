@@ -1,4 +1,5 @@
-//! What a palace looks like from outside: counts, sizes, what is pending.
+//! The state of a palace: counts, sizes, kept files, and whether a purge is pending. Reads the
+//! database in one transaction, and the sizes of the files from the directory.
 
 use loci_core::{PalaceRef, PalaceState, Result};
 

@@ -1,4 +1,5 @@
-//! Planner statistics, tombstones and the write-ahead log: housekeeping that changes no answer.
+//! Planner statistics, tombstones and the write-ahead log. This work changes no answer and can be
+//! interrupted at any point.
 
 use loci_core::{MaintenanceKind, MaintenanceResult, MaintenanceStatus, Result};
 
@@ -15,7 +16,7 @@ pub(crate) fn analyze(store: &Store) -> Result<MaintenanceResult> {
     Ok(ran(MaintenanceKind::Analyze, 0))
 }
 
-/// Trims tombstones that no snapshot needs and moves the log into the database.
+/// Removes tombstones that no snapshot needs, and moves the log into the database.
 pub(crate) fn compact(store: &Store) -> Result<MaintenanceResult> {
     let mut trimmed = 0;
     loop {
@@ -27,12 +28,14 @@ pub(crate) fn compact(store: &Store) -> Result<MaintenanceResult> {
             break;
         }
     }
+    // PASSIVE waits for no reader and copies only what nobody needs. The log keeps its length, and
+    // a crash leaves every commit in the log or the database.
     let checkpoint = store.alone("checkpointing", |db| {
         let sql = &db.sql;
         Ok(sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
     });
     if let Err(error) = checkpoint {
-        tracing::debug!(%error, "the log was not moved into the database now");
+        tracing::debug!(%error, "the log was not moved into the database");
     }
     Ok(ran(MaintenanceKind::Compact, trimmed))
 }

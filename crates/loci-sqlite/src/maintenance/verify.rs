@@ -1,7 +1,8 @@
-//! verify: does everything derived agree with the truth, and is the truth what was written?
+//! verify: checks that everything derived agrees with the database, and that the database holds
+//! what was written.
 //!
-//! Looks only; the one thing it writes is a private copy for the check of the postings, which SQLite
-//! would otherwise run inside a write transaction.
+//! It changes nothing. The only file that it writes is a private copy for the check of the
+//! postings, which would otherwise need a write transaction.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,9 +25,10 @@ use crate::store::schema::PAGE_SIZE;
 use crate::store::schema_check::{self, Difference};
 use crate::store::{Head, Store};
 
-/// How often the comparison starts again because another process replaced an index meanwhile.
+/// Attempts of the comparison. It starts again if another process replaces an index in the
+/// meantime.
 const ATTEMPTS: usize = 5;
-/// Compares indexes and counters with the truth; with `deep`, recomputes everything. A database
+/// Compares indexes and counters with the database; with `deep`, recomputes everything. A database
 /// that SQLite cannot read is a finding, not an error.
 pub(crate) fn verify(
     backend: &SqliteBackend,
@@ -72,7 +74,7 @@ pub(crate) fn verify(
     }
 }
 
-/// Logs that lost commits when the palace was opened.
+/// Reports logs that had lost commits when the palace was opened.
 fn report_damaged_logs(store: &Store, report: &mut VerifyReport) {
     let mut logs = damaged_logs(&store.place);
     if store.read_only().is_some() {
@@ -85,13 +87,13 @@ fn report_damaged_logs(store: &Store, report: &mut VerifyReport) {
             .to_string_lossy()
             .into_owned();
         let detail = format!(
-            "the log was damaged and commits behind the damage are lost; it is kept as `{name}`"
+            "the log was damaged, and the commits after the damage are lost; it is kept as `{name}`"
         );
         report.push("log", None, None, detail);
     }
 }
 
-/// The kept logs that nobody has taken note of yet.
+/// The kept logs that no repair has renamed yet.
 pub(crate) fn damaged_logs(place: &PalaceFiles) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(&place.directory)
         .into_iter()
@@ -104,8 +106,8 @@ pub(crate) fn damaged_logs(place: &PalaceFiles) -> Vec<PathBuf> {
     files
 }
 
-/// Reports index files that failed their check. False when one of them was replaced since: then
-/// nothing can be said about it, and the comparison starts again.
+/// Reports index files that failed their check. Returns false if one of them has been replaced
+/// since; the comparison then starts again.
 fn report_unusable(
     store: &Store,
     unusable: Vec<Unusable>,
@@ -135,14 +137,14 @@ fn report_unusable(
     Ok(true)
 }
 
-/// Gives the registered index files that could not be used.
+/// Returns the registered index files that could not be used.
 fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<Vec<Unusable>> {
     if !schema_holds(store, report)? {
         return Ok(Vec::new());
     }
     if deep {
-        // On a connection of its own: FTS5 checks itself against what its connection last knew of
-        // the postings, and one from the pool may not know what others wrote since.
+        // Uses a connection of its own: FTS5 checks the postings against what its connection last
+        // knew of them, and a pooled connection may not know what others wrote since.
         let doing = "checking the database";
         let db = store.connect(doing)?;
         let checked = check_database(&db.sql, report);
@@ -174,7 +176,7 @@ fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<
                 report,
             )?);
         }
-        check_rows_without_home(db, report)?;
+        check_orphans(db, report)?;
         if deep {
             relation_check::check(&db.sql, report)?;
         }
@@ -182,8 +184,8 @@ fn verify_store(store: &Store, deep: bool, report: &mut VerifyReport) -> Result<
     })
 }
 
-/// Reports what the schema should not have, or lacks. False if it is damaged: then no other check
-/// can be trusted, nor would its statements run.
+/// Reports differences in the schema. Returns false if the schema is damaged, because no other
+/// check can be trusted then, and their statements would fail.
 fn schema_holds(store: &Store, report: &mut VerifyReport) -> Result<bool> {
     let differences = store.read("checking the schema", |db| {
         schema_check::differences(&db.sql)
@@ -220,7 +222,7 @@ fn check_database(db: &Connection, report: &mut VerifyReport) -> Attempt<()> {
     Ok(())
 }
 
-/// The postings are derived: damage to them alone is not damage to the truth.
+/// The postings are derived, so damage to them alone is not damage to the database.
 fn kind_of<'a>(lines: impl IntoIterator<Item = &'a str>) -> &'static str {
     let of_postings = |line: &str| {
         let line = line.to_ascii_lowercase();
@@ -262,7 +264,7 @@ fn check_counts(
                 "count",
                 Some(&row.name),
                 None,
-                format!("{found} {what}, the counter says {kept}"),
+                format!("there are {found} {what}, but the counter says {kept}"),
             );
         }
     }
@@ -276,13 +278,16 @@ fn check_counts(
             "count",
             Some(&row.name),
             None,
-            format!("a drawer is newer than the palace's number {}", head.seq),
+            format!(
+                "a drawer is newer than the palace's sequence number {}",
+                head.seq
+            ),
         );
     }
     Ok(())
 }
 
-fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
+fn check_orphans(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
     let count = |sql: &str| -> Attempt<i64> { Ok(db.sql.query_row(sql, [], |row| row.get(0))?) };
     let orphans = count(
         "SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM drawers d WHERE d.row = v.row)",
@@ -295,16 +300,16 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             format!("{orphans} vector(s) belong to no drawer"),
         );
     }
-    let homeless = count(
+    let without_source = count(
         "SELECT count(*) FROM drawers d WHERE d.origin <> 0 AND NOT EXISTS
              (SELECT 1 FROM sources s WHERE s.id = d.origin AND s.collection = d.collection)",
     )?;
-    if homeless > 0 {
+    if without_source > 0 {
         report.push(
             "orphan",
             None,
             None,
-            format!("{homeless} mined drawer(s) belong to no source of the ledger"),
+            format!("{without_source} mined drawer(s) belong to no source of the ledger"),
         );
     }
     let drawers = count("SELECT count(*) FROM drawers")?;
@@ -314,7 +319,7 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "passages",
             None,
             None,
-            format!("{passages} drawers have a passage, there are {drawers}"),
+            format!("{passages} drawers have a passage, but there are {drawers} drawers"),
         );
     }
     let strays = count(
@@ -328,7 +333,9 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "passages",
             None,
             None,
-            format!("{strays} vector(s) of other embedders belong to no drawer, or to nobody"),
+            format!(
+                "{strays} vector(s) of other embedders belong to no drawer or to no known embedder"
+            ),
         );
     }
     let identities: Vec<Option<String>> = db
@@ -344,7 +351,7 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "passages",
             None,
             None,
-            "an embedder cannot be read: its vectors cannot be compared",
+            "the record of an embedder cannot be read, so its vectors cannot be compared",
         );
     }
     let postings = count("SELECT count(*) FROM postings_docsize")?;
@@ -353,14 +360,14 @@ fn check_rows_without_home(db: &Db, report: &mut VerifyReport) -> Attempt<()> {
             "postings",
             None,
             None,
-            format!("{postings} drawers have postings, there are {drawers}"),
+            format!("{postings} drawers have postings, but there are {drawers} drawers"),
         );
     }
     Ok(())
 }
 
-/// FTS5 compares its postings with the texts only through an INSERT, which takes the write lock
-/// for as long as it runs: so it runs on a copy.
+/// Compares the postings with the texts. FTS5 does this only through an INSERT, which takes the
+/// write lock for as long as it runs, so it runs on a copy.
 fn check_postings_deep(store: &Store, report: &mut VerifyReport) -> Result<()> {
     if report
         .findings

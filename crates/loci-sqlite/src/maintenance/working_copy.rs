@@ -1,9 +1,9 @@
-//! Working copies: private copies of stored text that exist only while somebody works with them.
+//! Working copies: private copies of stored text that exist only while a process works with them.
 //!
-//! A copy is a directory `copy-PURPOSE-PID-RANDOM.tmp` (0700) in the palace. Its maker holds a
-//! `flock` on the directory for as long as it exists. The kernel drops the lock with the process, so
-//! a directory whose lock is free was abandoned, and the next process removes it. The lock is on the
-//! directory and not on the file in it, because SQLite locks the file itself.
+//! A copy is a directory `copy-PURPOSE-PID-RANDOM.tmp` (0700) in the palace. The process that makes
+//! it holds a `flock` on the directory for as long as it exists. The kernel releases the lock when
+//! the process ends, so a directory without a lock was abandoned, and the next process removes it.
+//! The lock is on the directory and not on the file in it, because SQLite locks the file itself.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -22,15 +22,16 @@ use crate::store::Store;
 use crate::store::palace_files::{PalaceFiles, sync_directory};
 
 const PREFIX: &str = "copy-";
-/// What builds before this one called a working copy: a file, which nobody locks.
+/// Prefix of working copies of older builds: files, which nobody locks.
 const OLD_PREFIX: &str = "verify-";
 const SUFFIX: &str = ".tmp";
-/// How often a name is drawn again because somebody looked at the new directory at that moment.
+/// Attempts to find a name. An attempt fails if another process looks at the new directory before
+/// it is locked.
 const ATTEMPTS: usize = 100;
-/// How long a look at the copies of others takes to be repeated.
+/// The pause between two checks of the copies of others.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Who makes a copy.
+/// The purpose of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The check of the postings.
@@ -54,7 +55,7 @@ impl Purpose {
     }
 }
 
-/// A copy that somebody is working with.
+/// A copy that a process is using.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiveCopy {
     name: String,
@@ -78,7 +79,7 @@ impl fmt::Display for LiveCopy {
     }
 }
 
-/// A copy of our own; dropping it removes it.
+/// A copy of this process. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct WorkingCopy {
     directory: PathBuf,
@@ -86,8 +87,8 @@ pub(crate) struct WorkingCopy {
 }
 
 impl WorkingCopy {
-    /// Makes an empty copy. The text to be copied must be read after this: then a `forget` that
-    /// commits in between finds the copy.
+    /// Makes an empty copy. The text must be read after this call, so that a `forget` that commits
+    /// in between finds the copy.
     pub(crate) fn create(place: &PalaceFiles, purpose: Purpose) -> Result<Self> {
         Self::create_in(&place.directory, purpose)
     }
@@ -106,8 +107,8 @@ impl WorkingCopy {
                 .mode(0o700)
                 .create(&directory)
                 .map_err(fail)?;
-            // Until the lock is ours the directory looks abandoned and may be removed: then another
-            // name is drawn.
+            // Until this process has the lock, the directory looks abandoned and may be removed.
+            // The loop then tries another name.
             let handed_over = owner::hand_over_directory(&directory);
             let lock = match handed_over.and_then(|()| own::open(&directory)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -128,7 +129,7 @@ impl WorkingCopy {
         }
         Err(Error::Conflict {
             what: format!(
-                "working copies in `{}` are removed as soon as they are made",
+                "working copies in `{}` are removed right after they are created",
                 parent.display()
             ),
         })
@@ -144,15 +145,15 @@ impl WorkingCopy {
         self.directory.join("copy")
     }
 
-    /// Fills the copy with the palace as of one moment, synced.
+    /// Fills the copy with one state of the palace, and syncs it.
     pub(crate) fn of_palace(store: &Store, purpose: Purpose) -> Result<Self> {
         let copy = Self::create(&store.place, purpose)?;
         backup::copy_to(store, &copy.file())?;
         Ok(copy)
     }
 
-    /// A connection to the copy, which has no name any more: a kill from here on leaves nothing, and
-    /// no `forget` needs to wait for it.
+    /// Returns a connection to the copy and unlinks it. A kill from here on leaves nothing, and no
+    /// `forget` needs to wait for it.
     #[expect(clippy::disallowed_methods, reason = "a private copy")]
     pub(crate) fn into_connection(self) -> Attempt<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -162,18 +163,19 @@ impl WorkingCopy {
         db.pragma_update(None, "temp_store", "MEMORY")?;
         db.pragma_update(None, "trusted_schema", false)?;
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        // SQLite has the file open. A kill before the unlink leaves a directory without a lock, which
-        // the next process removes.
+        // SQLite has the file open, so it can be unlinked. A kill before that leaves a directory
+        // without a lock, which the next process removes.
         self.remove()?;
         Ok(db)
     }
 
-    /// Gives the complete and synced copy the name `target`. False if that name is taken: then the
-    /// copy stays what it is.
+    /// Gives the complete and synced copy the name `target`. Returns false if that name is taken;
+    /// the copy then stays as it is.
     pub(crate) fn publish(&self, target: &Path) -> Result<bool> {
-        // The lock is held until the name is there: a `forget` that waits for this copy finds the
+        // The lock is held until the name exists, so a `forget` that waits for this copy finds the
         // file under its new name afterwards. A kill between link and unlink leaves both names, and
-        // the working one counts as abandoned. A rename would replace a file that appeared meanwhile.
+        // the working one counts as abandoned. A rename would replace a file that has appeared in
+        // the meantime.
         let linked = match fs::hard_link(self.file(), target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             // Not every file system has hard links.
@@ -182,6 +184,7 @@ impl WorkingCopy {
         };
         linked.map_err(|source| Error::io("cannot create", target, source))?;
         if let Some(parent) = target.parent() {
+            // The new name is durable before the working one is unlinked.
             sync_directory(parent)?;
         }
         self.remove()?;
@@ -196,7 +199,7 @@ impl WorkingCopy {
 impl Drop for WorkingCopy {
     fn drop(&mut self) {
         if let Err(error) = self.remove() {
-            tracing::warn!(%error, "a working copy stays until the next process removes it");
+            tracing::warn!(%error, "a working copy was not removed; the next process removes it");
         }
     }
 }
@@ -212,23 +215,24 @@ pub(crate) fn keep_palace(store: &Store, stem: &str) -> Result<PathBuf> {
     }
 }
 
-/// Keeps a copy of a log as `target`, unless that is there already.
+/// Keeps a copy of a log as `target`, unless that exists.
 pub(crate) fn keep_log(place: &PalaceFiles, log: &Path, target: &Path) -> Result<()> {
     let copy = WorkingCopy::create(place, Purpose::Log)?;
-    // The mode of the log, 0600, comes along.
+    // The copy keeps the mode of the log, 0600. Its content is synced before it gets the name that
+    // says it is complete.
     foreign::copy(log, &copy.file())
         .and_then(|_| own::open(&copy.file())?.sync_all())
         .map_err(|source| Error::io("cannot keep the damaged log as", target, source))?;
     copy.publish(target).map(|_| ())
 }
 
-/// Removes the copies that nobody works with any more; gives their names.
+/// Removes abandoned copies and returns their names.
 pub(crate) fn remove_abandoned(place: &PalaceFiles) -> Result<Vec<String>> {
     Ok(look(place)?.removed)
 }
 
-/// Removes copies of read-only palaces that killed readers of this user left in a directory, which
-/// may be shared with others.
+/// Removes copies of read-only palaces that killed readers of this user left in a directory. Other
+/// users may share the directory.
 pub(crate) fn remove_abandoned_readers(parent: &Path) {
     let prefix = format!("{PREFIX}{}-", Purpose::Reader.as_str());
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -242,23 +246,24 @@ pub(crate) fn remove_abandoned_readers(parent: &Path) {
         let path = entry.path();
         let Ok(lock) = own::open(&path) else { continue };
         if lock.try_lock().is_ok() && names(&path, &lock) {
-            // Nobody reads it, and nobody can begin to: the lock is ours.
+            // We hold the lock, so no process reads the copy or can start to.
             if let Err(error) = remove(&path) {
-                tracing::debug!(%error, "an abandoned private copy stays");
+                tracing::debug!(%error, "an abandoned private copy was not removed");
             }
         }
     }
 }
 
-/// [`remove_abandoned`] for callers that have other work to do: a failure is logged.
+/// Like [`remove_abandoned`], for callers with other work to do. A failure is logged.
 pub(crate) fn tidy(place: &PalaceFiles) {
     if let Err(error) = remove_abandoned(place) {
-        tracing::warn!(%error, "an abandoned working copy stays");
+        tracing::warn!(%error, "an abandoned working copy was not removed");
     }
 }
 
-/// Waits until the copies that exist now are gone, up to `limit`; gives those that are still in use.
-/// Copies that are made meanwhile do not count: they are made of what the palace is now.
+/// Waits until the copies that exist at this moment are gone, up to `limit`. Returns those that are
+/// still in use. Copies that are made later do not count, because they are made of the current
+/// palace.
 pub(crate) fn wait_for_others(place: &PalaceFiles, limit: Duration) -> Result<Vec<LiveCopy>> {
     let since = Instant::now();
     let mut live = look(place)?.live;
@@ -288,7 +293,7 @@ fn look(place: &PalaceFiles) -> Result<Look> {
         let ours = [PREFIX, OLD_PREFIX]
             .iter()
             .any(|prefix| name.starts_with(prefix));
-        // Nothing else is opened: a pipe would block, a link would lead elsewhere.
+        // Nothing else is opened: a pipe would block, and a link would lead elsewhere.
         let openable = entry
             .file_type()
             .is_ok_and(|kind| kind.is_dir() || kind.is_file());
@@ -302,7 +307,8 @@ fn look(place: &PalaceFiles) -> Result<Look> {
         };
         match lock.try_lock() {
             Ok(()) if names(&path, &lock) => {
-                // Nobody works with it, and nobody can begin to: the lock is ours.
+                // We hold the lock, so no process uses the copy or can start to. A crash during the
+                // removal leaves a directory without a lock, which the next process removes.
                 remove(&path)?;
                 found.removed.push(name);
             }
@@ -316,7 +322,7 @@ fn look(place: &PalaceFiles) -> Result<Look> {
     Ok(found)
 }
 
-/// Whether the path still leads to the file that was opened.
+/// Whether the path still leads to the opened file.
 fn names(path: &Path, opened: &File) -> bool {
     let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     match (fs::symlink_metadata(path), opened.metadata()) {
@@ -325,6 +331,8 @@ fn names(path: &Path, opened: &File) -> bool {
     }
 }
 
+/// Removes a copy, which nothing refers to. A crash in between leaves a directory that nobody locks,
+/// and the next process removes it.
 fn remove(path: &Path) -> Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),

@@ -1,4 +1,5 @@
-//! Drawers that go to another wing because their project has one of its own now.
+//! Moves drawers to another wing after their project has got a wing of its own. Each transaction
+//! moves a slice, so other writers never wait long.
 
 use loci_core::{MetadataPatch, MinedGroup, Moved, Outcome, Result};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -9,7 +10,7 @@ use crate::collection::writer::{Change, Writer};
 use crate::fault::Attempt;
 use crate::store::Head;
 
-/// Drawers moved in one transaction.
+/// Number of drawers moved in one transaction.
 const SLICE: usize = 500;
 
 pub(super) fn groups(collection: &SqliteCollection, wing: &str) -> Result<Vec<MinedGroup>> {
@@ -29,7 +30,7 @@ pub(super) fn groups(collection: &SqliteCollection, wing: &str) -> Result<Vec<Mi
     })
 }
 
-/// The folder of a conversation, as the metadata of a drawer has it.
+/// The folder of a conversation, from the metadata of a drawer.
 const HELD_IN: &str = "CASE WHEN json_valid(metadata) AND json_type(metadata, '$.folder') = 'text'
     THEN json_extract(metadata, '$.folder') END";
 
@@ -55,8 +56,8 @@ pub(super) fn move_group(
                         Fate::Moves if move_drawer(&db.sql, &mut writer, found, to)? => {
                             slice.moved += 1;
                         }
-                        Fate::Goes { twin } => {
-                            remove_duplicate(&db.sql, &mut writer, found, twin)?;
+                        Fate::IsRemoved { duplicate_of } => {
+                            remove_duplicate(&db.sql, &mut writer, found, duplicate_of)?;
                             slice.removed += 1;
                         }
                         Fate::Moves | Fate::Stays => slice.left += 1,
@@ -67,8 +68,9 @@ pub(super) fn move_group(
                 }
                 writer.finish(None)?;
                 let last = rows.last().filter(|_| rows.len() == SLICE);
-                // Durable from here: these drawers are in the other wing, whole. The rest is in the old one, and so is the
-                // row of the source, until the last of them has moved: a second call goes on.
+                // Committed when this returns: these drawers are in the other wing, whole. The rest
+                // is in the old wing. The row of the source follows with the last drawer, so a
+                // second call continues after a crash.
                 Ok((slice, last.map(|found| found.row)))
             })?;
         collection
@@ -100,7 +102,7 @@ pub(super) fn plan_move(
             for found in &rows {
                 match fate(&db.sql, &collection.name, found, to)? {
                     Fate::Moves => planned.moved += 1,
-                    Fate::Goes { .. } => planned.removed += 1,
+                    Fate::IsRemoved { .. } => planned.removed += 1,
                     Fate::Stays => planned.left += 1,
                 }
             }
@@ -118,34 +120,37 @@ struct FoundRow {
     updated_at: i64,
 }
 
-/// What becomes of a drawer that should go to another wing.
+/// What happens to a drawer that should move to another wing.
 enum Fate {
     Moves,
-    /// The other wing has the same text of the same place, in this row, and nothing is lost with the drawer.
-    Goes {
-        twin: i64,
+    /// The other wing has the same text from the same place in this row, and removing the drawer
+    /// loses nothing.
+    IsRemoved {
+        duplicate_of: i64,
     },
-    /// The other wing has it, too, but the id of this one must stay valid, or its metadata say more.
+    /// The other wing has it too, but the id of this drawer must stay valid, or its metadata hold
+    /// more.
     Stays,
 }
 
 fn fate(db: &Connection, collection: &str, found: &FoundRow, to: &str) -> Attempt<Fate> {
-    let mut twins = db.prepare_cached(
+    let mut duplicates = db.prepare_cached(
         "SELECT t.row, EXISTS (SELECT 1 FROM json_each(d.metadata) own
                                WHERE own.key NOT IN (SELECT key FROM json_each(t.metadata)))
          FROM drawers d JOIN drawers t ON t.collection = d.collection AND t.wing = ?2 AND t.source_file = d.source_file
              AND t.content_hash = d.content_hash AND t.start_line = d.start_line AND t.source_file <> ''
          WHERE d.row = ?1 AND t.row <> d.row AND json_valid(d.metadata) AND json_valid(t.metadata) LIMIT 1",
     )?;
-    let twin = twins
+    let duplicate = duplicates
         .query_row(params![found.row, to], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
         })
         .optional()?;
-    let Some((twin, says_more)) = twin else {
+    let Some((duplicate_of, says_more)) = duplicate else {
         return Ok(Fate::Moves);
     };
-    // Facts and links name drawers by their ids, and a link goes with its drawer: a drawer that is named is more than a copy.
+    // Facts and links refer to drawers by id, and a link is removed with its drawer. So a drawer
+    // that one of them names is more than a copy.
     let is_named: bool = db
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM facts WHERE source_collection = ?1 AND source_id = ?2)
@@ -156,22 +161,22 @@ fn fate(db: &Connection, collection: &str, found: &FoundRow, to: &str) -> Attemp
     Ok(if says_more || is_named {
         Fate::Stays
     } else {
-        Fate::Goes { twin }
+        Fate::IsRemoved { duplicate_of }
     })
 }
 
-/// Removes a drawer that the other wing has, too. What it has besides its text goes to that one: its source, so that the
-/// ledger does not miss a piece, and how often it was shown.
+/// Removes a drawer that the other wing has as well. Its source and its access counts go to the
+/// other drawer, so that the ledger does not miss a piece.
 fn remove_duplicate(
     db: &Connection,
     writer: &mut Writer<'_>,
     found: &FoundRow,
-    twin: i64,
+    duplicate_of: i64,
 ) -> Attempt<()> {
     db.prepare_cached(
         "UPDATE drawers SET origin = (SELECT origin FROM drawers WHERE row = ?1) WHERE row = ?2 AND origin = 0",
     )?
-    .execute(params![found.row, twin])?;
+    .execute(params![found.row, duplicate_of])?;
     db.prepare_cached(
         "INSERT INTO usage (row, access_count, use_count, last_used_at)
          SELECT ?2, access_count, use_count, last_used_at FROM usage WHERE row = ?1
@@ -179,7 +184,7 @@ fn remove_duplicate(
              use_count = use_count + excluded.use_count,
              last_used_at = max(coalesce(last_used_at, 0), coalesce(excluded.last_used_at, 0))",
     )?
-    .execute(params![found.row, twin])?;
+    .execute(params![found.row, duplicate_of])?;
     writer.remove(found.row as u64)?;
     Ok(())
 }
@@ -216,7 +221,7 @@ fn next_rows(
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// False if the other wing has the same drawer and it cannot be read.
+/// Moves one drawer. Returns false if the other wing has the same drawer and it cannot be read.
 fn move_drawer(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -238,18 +243,20 @@ fn move_drawer(
     if let Outcome::DuplicateOf(_) = writer.record(&change, Mode::Upsert)? {
         return Ok(false);
     }
-    // The drawer says what it said: only its place is another.
+    // The content of the drawer is the same, so its date of change is kept.
     db.prepare_cached("UPDATE drawers SET updated_at = ?2 WHERE row = ?1")?
         .execute(params![found.row, found.updated_at])?;
     Ok(true)
 }
 
-/// Sources whose drawers have moved, by their numbers. ?1 is the collection, ?2 the file, ?3 the wing they are in.
+/// Sources whose drawers have moved, by their numbers. ?1 is the collection, ?2 the file, ?3 the
+/// wing they are in.
 const MOVED: &str = "SELECT id FROM sources WHERE collection = ?1 AND name IN
     (SELECT s.name FROM drawers d JOIN sources s ON s.id = d.origin
      WHERE d.collection = ?1 AND d.wing = ?3 AND d.source_file <> '' AND d.source_file = ?2)";
 
-/// The rows of the ledger whose drawers have moved. A new revision makes a run that reads the source now look again.
+/// Moves the rows of the ledger whose drawers have moved. The new revision makes a run that is
+/// reading the source start again.
 fn move_sources(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -263,7 +270,8 @@ fn move_sources(
         "UPDATE sources SET wing = ?3, revision = ?5 WHERE wing = ?4 AND id IN ({MOVED})"
     ))?
     .execute(params![collection, group.source, to, from, revision as i64])?;
-    // What runs kept of them: an undo brings it back to where they are, not to a wing that is another project's.
+    // Updates what runs kept of the sources, so that an undo restores drawers to the new wing and
+    // not to another project's wing.
     db.prepare_cached(&format!(
         "UPDATE run_sources SET before = json_set(before, '$.wing', ?3)
          WHERE source IN ({MOVED}) AND json_valid(before) AND json_extract(before, '$.wing') = ?4"

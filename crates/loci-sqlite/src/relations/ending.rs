@@ -1,4 +1,5 @@
-//! Ends facts, and puts another in their place, inside one write transaction.
+//! Ends facts, and adds another in their place, inside one write transaction. A crash leaves the
+//! old facts as they were, or ended together with the new fact.
 
 use loci_core::{DateSpan, Fact, FactQuery, ended_already, nothing_to_end};
 use rusqlite::Connection;
@@ -7,10 +8,10 @@ use super::{Numbers, facts};
 use crate::fault::Attempt;
 use crate::store::now_ms;
 
-/// Facts that hold, named in a refusal.
+/// The largest number of current facts that a refusal lists.
 const NAMED: usize = 3;
 
-/// Ends the facts of these ids that can be ended; gives them as they are now.
+/// Ends the facts with these ids that can be ended. Returns their new state.
 pub(super) fn end(
     db: &Connection,
     ids: &[String],
@@ -38,7 +39,7 @@ pub(super) fn end(
     Ok(ended)
 }
 
-/// Ends facts and adds the one that holds instead. A conflict rolls the transaction back.
+/// Ends facts and adds the one that replaces them. A conflict rolls the transaction back.
 pub(super) fn supersede(
     db: &Connection,
     ids: &[String],
@@ -59,7 +60,7 @@ pub(super) fn supersede(
     }
 }
 
-/// What is said when nothing could be ended: what became of the old fact, and what holds.
+/// The error if nothing could be ended: the state of the old fact, and which facts hold.
 fn refusal(db: &Connection, ids: &[String], new: &Fact) -> Attempt<loci_core::Error> {
     let mut old = None;
     for id in ids {

@@ -1,4 +1,5 @@
-//! The table `facts`.
+//! The table `facts`: one row per fact, with a checksum over all its fields. Every function runs in
+//! the caller's transaction.
 
 use loci_core::{DrawerRef, Error, Fact, FactQuery};
 use rusqlite::types::ValueRef;
@@ -14,12 +15,12 @@ use crate::store::palace_files::DATABASE;
 const COLUMNS: &str = "row, id, subject, predicate, object, valid_from, valid_to, confidence,
     source_collection, source_id, metadata, checksum";
 
-/// Where damaged facts are kept: when, then [`COLUMNS`].
+/// The table of damaged facts: the time, then [`COLUMNS`].
 pub(crate) const SIDE_TABLE: &str =
     "damaged_facts (removed_at, row, fact_id, subject, predicate, object, valid_from,
     valid_to, confidence, source_collection, source_id, metadata, checksum)";
 
-/// A fact as it stands in the table, wherever it was read from.
+/// A fact as stored in the table, from any source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactRow<'a> {
     pub(crate) id: &'a str,
@@ -45,7 +46,7 @@ impl<'a> FactRow<'a> {
             object: &fact.object,
             valid_from: fact.valid_from.as_deref(),
             valid_to: fact.valid_to.as_deref(),
-            // SQLite keeps no negative zero.
+            // SQLite stores no negative zero.
             confidence: fact.confidence.map(|confidence| confidence + 0.0),
             source_collection: source.map(|drawer| drawer.collection.as_str()),
             source_id: source.map(|drawer| drawer.id.as_str()),
@@ -72,7 +73,8 @@ impl<'a> FactRow<'a> {
         })
     }
 
-    /// Over everything the fact is. SQLite's own checks do not notice a flipped byte inside a value; this does.
+    /// The checksum over everything in a fact. SQLite's own checks do not detect a flipped byte
+    /// inside a value; this checksum does.
     pub(crate) fn checksum(&self) -> i64 {
         let confidence = self.confidence.map(f64::to_le_bytes);
         checksum_of([
@@ -89,7 +91,7 @@ impl<'a> FactRow<'a> {
         ])
     }
 
-    /// The fact, if the bytes are those that `checksum` was made of.
+    /// The fact, if its bytes match `checksum`.
     pub(crate) fn fact(&self, checksum: i64) -> Option<Fact> {
         if self.checksum() != checksum {
             return None;
@@ -114,7 +116,7 @@ impl<'a> FactRow<'a> {
     }
 }
 
-/// Adds a fact under a number; false if its id is there.
+/// Adds a fact with a row number. Returns false if its id exists.
 pub(crate) fn insert(db: &Connection, row: i64, now: i64, fact: &Fact) -> Attempt<bool> {
     let (id, metadata) = (fact.key(), fact.metadata.to_json_text());
     let stored = FactRow::of(fact, &id, &metadata);
@@ -167,7 +169,7 @@ pub(crate) fn select(
     page(limit, offset, |visit| each(db, query, visit))
 }
 
-/// Gives facts in the order added to `visit` until it says no.
+/// Passes facts in the order added to `visit` until it returns false.
 pub(crate) fn each(
     db: &Connection,
     query: &FactQuery,
@@ -184,7 +186,7 @@ pub(crate) fn each(
     })
 }
 
-/// What a row must hold to be looked at: any of the values of each column.
+/// Conditions on a row: one of the values for each column.
 #[derive(Debug, Default)]
 struct Wanted<'a> {
     id: Option<&'a str>,
@@ -214,7 +216,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The statement and its values; nothing where no row can match.
+/// The statement and its values, or `None` if no row can match.
 fn statement<'a>(wanted: &'a Wanted<'_>) -> Option<(String, Vec<&'a str>)> {
     let mut conditions = Vec::new();
     let mut values = Vec::new();
@@ -254,7 +256,8 @@ fn statement<'a>(wanted: &'a Wanted<'_>) -> Option<(String, Vec<&'a str>)> {
     ))
 }
 
-/// The row and the fact of an id. A damaged one is an error: it must not be written anew.
+/// The row and the fact of an id. A damaged fact is an error, because writing it again would hide
+/// the damage.
 pub(super) fn find(db: &Connection, id: &str) -> Attempt<Option<(i64, Fact)>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM facts WHERE id = ?1"))?;
     let mut rows = statement.query([id])?;
@@ -273,7 +276,7 @@ pub(super) fn find(db: &Connection, id: &str) -> Attempt<Option<(i64, Fact)>> {
     }
 }
 
-/// Writes the end of a fact, under a number.
+/// Writes the end of a fact, with a sequence number.
 pub(super) fn write_end(db: &Connection, row: i64, seq: i64, fact: &Fact) -> Attempt<()> {
     let metadata = fact.metadata.to_json_text();
     let stored = FactRow::of(fact, &fact.id, &metadata);
@@ -291,7 +294,7 @@ pub(super) fn write_end(db: &Connection, row: i64, seq: i64, fact: &Fact) -> Att
     Ok(())
 }
 
-/// Calls `note` with row and name of every fact whose bytes are not those that were written.
+/// Calls `note` with row and name of every damaged fact.
 pub(crate) fn each_damaged(db: &Connection, note: &mut dyn FnMut(i64, String)) -> Attempt<()> {
     let mut statement = db.prepare(&format!("SELECT {COLUMNS} FROM facts ORDER BY row"))?;
     damaged_rows(statement.query([])?, note, decode)
@@ -305,7 +308,7 @@ pub(crate) fn set_aside(db: &Connection, row: i64) -> Attempt<()> {
     Ok(())
 }
 
-/// Removes the facts that were taken from a drawer, those set aside too.
+/// Removes the facts that were taken from a drawer, including those in the side table.
 pub(crate) fn remove_of_drawer(db: &Connection, collection: &str, id: &str) -> Attempt<usize> {
     let mut removed = 0;
     for sql in [
@@ -322,7 +325,7 @@ mod tests {
     use super::*;
     use crate::store::schema;
 
-    /// Scanning all facts for every question would be felt at a hundred thousand.
+    /// A scan of all facts per question would be noticeable at a hundred thousand facts.
     #[test]
     fn questions_about_an_entity_and_the_facts_of_a_drawer_use_an_index() {
         let db = Connection::open_in_memory().unwrap();

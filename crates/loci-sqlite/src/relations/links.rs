@@ -1,4 +1,5 @@
-//! The table `links`.
+//! The table `links`: one row per link, with a checksum over all its fields. Every function runs in
+//! the caller's transaction.
 
 use loci_core::{DrawerRef, Link, LinkEnd};
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -11,13 +12,13 @@ use crate::store::now_ms;
 /// Columns that [`decode`] expects, in order.
 const COLUMNS: &str =
     "row, from_kind, from_place, from_name, to_kind, to_place, to_name, label, metadata, checksum";
-/// Where damaged links are kept: when, then [`COLUMNS`].
+/// The table of damaged links: the time, then [`COLUMNS`].
 pub(crate) const SIDE_TABLE: &str =
     "damaged_links (removed_at, row, from_kind, from_place, from_name, to_kind, to_place,
     to_name, label, metadata, checksum)";
-/// An end of the first kind: collection and id.
+/// The kind of an end that is a drawer: collection and id.
 const DRAWER: &str = "drawer";
-/// An end of the second kind: wing and room.
+/// The kind of an end that is a room: wing and room.
 const ROOM: &str = "room";
 
 /// One end as three columns: kind, collection or wing, id or room.
@@ -68,7 +69,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// A link as it stands in the table, wherever it was read from.
+/// A link as stored in the table, from any source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LinkRow<'a> {
     pub(crate) from: End<'a>,
@@ -88,7 +89,7 @@ impl<'a> LinkRow<'a> {
         })
     }
 
-    /// Over everything the link is.
+    /// The checksum over everything in a link.
     pub(crate) fn checksum(&self) -> i64 {
         let Self {
             from,
@@ -104,7 +105,7 @@ impl<'a> LinkRow<'a> {
         )
     }
 
-    /// The link, if the bytes are those that `checksum` was made of.
+    /// The link, if its bytes match `checksum`.
     pub(crate) fn link(&self, checksum: i64) -> Option<Link> {
         if self.checksum() != checksum {
             return None;
@@ -117,8 +118,8 @@ impl<'a> LinkRow<'a> {
         })
     }
 
-    /// For messages: its ends and its label.
-    pub(crate) fn shown(&self) -> String {
+    /// A description for messages: its ends and its label.
+    pub(crate) fn describe(&self) -> String {
         format!(
             "link `{}` from `{}/{}` to `{}/{}`",
             self.label, self.from.place, self.from.name, self.to.place, self.to.name
@@ -126,7 +127,7 @@ impl<'a> LinkRow<'a> {
     }
 }
 
-/// Adds a link under a number; false if there is one with these ends and label.
+/// Adds a link with a row number. Returns false if one with these ends and label exists.
 pub(crate) fn insert(db: &Connection, row: i64, now: i64, link: &Link) -> Attempt<bool> {
     let metadata = link.metadata.to_json_text();
     let stored = LinkRow {
@@ -167,7 +168,7 @@ fn decode(columns: &Row<'_>) -> Decoded<Link> {
     row.zip(checksum)
         .and_then(|(row, checksum)| row.link(checksum))
         .ok_or_else(|| match row {
-            Some(row) => row.shown(),
+            Some(row) => row.describe(),
             None => format!("the link in row {}", columns.get(0).unwrap_or(0_i64)),
         })
 }
@@ -195,7 +196,7 @@ pub(crate) fn select(
     page(limit, offset, |visit| each_intact(rows, decode, visit))
 }
 
-/// Calls `note` with row and name of every link whose bytes are not those that were written.
+/// Calls `note` with row and name of every damaged link.
 pub(crate) fn each_damaged(db: &Connection, note: &mut dyn FnMut(i64, String)) -> Attempt<()> {
     let mut statement = db.prepare(&format!("SELECT {COLUMNS} FROM links ORDER BY row"))?;
     damaged_rows(statement.query([])?, note, decode)
@@ -209,7 +210,7 @@ pub(crate) fn set_aside(db: &Connection, row: i64) -> Attempt<()> {
     Ok(())
 }
 
-/// Removes a link by ends and label; false if it was not there.
+/// Removes a link by ends and label. Returns false if there was none.
 pub(crate) fn remove(db: &Connection, link: &Link) -> Attempt<bool> {
     let (from, to) = (End::of(&link.from), End::of(&link.to));
     let removed = db
@@ -241,7 +242,7 @@ pub(crate) fn remove_of_drawer(db: &Connection, collection: &str, id: &str) -> A
     Ok(removed)
 }
 
-/// Removes the links of a drawer that were set aside.
+/// Removes the links of a drawer from the side table.
 pub(crate) fn remove_damaged_of_drawer(
     db: &Connection,
     collection: &str,

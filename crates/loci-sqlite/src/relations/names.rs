@@ -1,4 +1,5 @@
-//! Names of facts: every spelling of one, found by walking the two indexes of names without reading what lies between.
+//! Names in facts. Finds every spelling of a name by walking the two indexes of names, without
+//! reading the entries in between.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,13 @@ use crate::fault::Attempt;
 
 /// The columns that hold names, each with an index that begins with it.
 const COLUMNS: [&str; 2] = ["subject", "object"];
-/// Spellings of one name that are looked for. More would be a statement that SQLite refuses.
+/// The largest number of spellings of one name. More would make a statement that SQLite refuses.
 const MOST: usize = 1_000;
 
-/// Subjects and objects that equal `name` but for case and surrounding space, in order.
+/// Subjects and objects that equal `name` except for case and surrounding space, in order.
 pub(super) fn spellings(db: &Connection, name: &str) -> Attempt<Vec<String>> {
     let mut found = BTreeSet::new();
-    // A letter has at most four bytes in any case: a longer name was never accepted.
+    // A letter has at most four bytes in either case, so a longer name was never accepted.
     if name.trim().len() <= 4 * MAX_ENTITY_BYTES {
         for column in COLUMNS {
             walk(db, column, &Spellings::of(name), MOST, &mut found)?;
@@ -25,7 +26,7 @@ pub(super) fn spellings(db: &Connection, name: &str) -> Attempt<Vec<String>> {
     Ok(found.into_iter().take(MOST).collect())
 }
 
-/// Subjects and objects that begin so, whatever their case, in order.
+/// Subjects and objects with this beginning, in any case, in order.
 pub(super) fn like(db: &Connection, beginning: &str, limit: usize) -> Attempt<Vec<String>> {
     let mut found = BTreeSet::new();
     for column in COLUMNS {
@@ -57,7 +58,7 @@ fn walk(
         };
         let name = match row.get_ref(0)?.as_str() {
             Ok(name) if name >= from.as_str() => name.to_owned(),
-            // Damaged bytes have no place in the order of names; no walk gets past them.
+            // Damaged bytes have no place in the order of names, and the walk cannot get past them.
             _ => return scan(db, column, wanted, limit, found),
         };
         bound = wanted.next_from(&name);
@@ -70,7 +71,7 @@ fn walk(
     Ok(())
 }
 
-/// Looks at every name.
+/// Reads every name.
 fn scan(
     db: &Connection,
     column: &str,
@@ -94,7 +95,7 @@ fn scan(
     Ok(())
 }
 
-/// The spellings that begin with space. There are few names that do, so they are read.
+/// The spellings that begin with space. Few names do, so they are all read.
 fn behind_space(
     db: &Connection,
     column: &str,

@@ -1,5 +1,5 @@
-//! How this crate talks to SQLite: the settings of every connection, the wait for other writers,
-//! and the functions that SQL may call.
+//! Connections to SQLite: their settings, the wait for other writers, and the functions that SQL
+//! may call. Every connection of the pool is opened by [`Db::open`].
 
 use std::cell::Cell;
 use std::path::Path;
@@ -17,17 +17,18 @@ use crate::collection::passage;
 use crate::fault::{Attempt, busy_limit};
 use crate::store::palace_files::{Marks, PalaceFiles};
 
-/// Log target of every statement that SQLite runs: `LOCI_LOG=loci_sqlite::statements=trace`.
+/// Log target for every statement that SQLite runs: `LOCI_LOG=loci_sqlite::statements=trace`.
 const STATEMENTS: &str = "loci_sqlite::statements";
 
-/// A connection.
+/// A connection to the database of a palace.
 pub(crate) struct Db {
     pub(crate) sql: Connection,
-    /// Which database file of this store this is: what was cached from another does not count.
+    /// The epoch of the database file. Values that were cached in another epoch are not used.
     pub(crate) epoch: u64,
-    /// Whether the tables of the vocabulary were made on this connection.
+    /// Whether the vocabulary tables exist on this connection.
     vocabulary: Cell<bool>,
-    /// Dropped after the connection: until it is closed, no other code may close these files.
+    /// Dropped after the connection. Until then no other code may close these files, because
+    /// closing one drops SQLite's locks on it.
     held: HeldFiles,
 }
 
@@ -38,8 +39,8 @@ impl Drop for Db {
 }
 
 impl Db {
-    /// Opens an existing file. `create` is never passed to SQLite: the file is made beforehand,
-    /// so that its mode is ours.
+    /// Opens an existing file. SQLite never creates the file; Loci creates it beforehand with its
+    /// own mode.
     #[expect(clippy::disallowed_methods, reason = "the palace itself")]
     pub(crate) fn open(path: &Path, durability: Durability) -> Attempt<Self> {
         let mut sql = Connection::open_with_flags(
@@ -51,22 +52,31 @@ impl Db {
         }
         sql.busy_handler(Some(wait_for_others))?;
         sql.set_prepared_statement_cache_capacity(96);
-        // On its own the last connection would remove the log, by name: and by then the name may be
-        // that of another palace's log. So closing touches nothing, and the log is emptied explicitly.
+        // By default the last connection removes the log by name when it closes, and by then the
+        // name may belong to another palace's log. So closing changes no file, and the log is
+        // emptied explicitly.
         sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // Plans do not depend on bound values: where an index is partial, SQLite would otherwise prepare its statements anew
-        // for every value.
+        // Query plans do not depend on bound values. Otherwise SQLite would prepare statements over
+        // partial indexes again for every value.
         sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // No user value reaches SQL text, and deep expressions are never generated.
+        // No user value reaches SQL text, and deep expressions are never generated. The schema
+        // itself is not trusted: its views and triggers may call only functions that are marked
+        // innocuous, as `loci_terms` is.
         sql.pragma_update(None, "trusted_schema", false)?;
+        // A process that reads a mapped file dies of SIGBUS if another program truncates the file.
         sql.pragma_update(None, "mmap_size", 0)?;
+        // Deleted text is overwritten in its page. `maintenance::purge` handles the places that
+        // this does not reach.
         sql.pragma_update(None, "secure_delete", true)?;
         keep_temporary_in_memory(&sql)?;
         sql.pragma_update(None, "cache_size", -4_096)?;
-        // 32 MB of log: a page that changes often is moved to the database once, not every time.
+        // 32 MB of log: a page that changes often is copied to the database once, not at every
+        // change.
         sql.pragma_update(None, "wal_autocheckpoint", 4_000)?;
         sql.pragma_update(None, "journal_size_limit", 64 << 20)?;
         sql.pragma_update(None, "foreign_keys", false)?;
+        // NORMAL syncs the log at checkpoints only: a power cut can lose the newest commits, but
+        // the palace stays consistent. FULL syncs it at every commit.
         let synchronous = match durability {
             Durability::Normal => "NORMAL",
             Durability::Full => "FULL",
@@ -81,19 +91,20 @@ impl Db {
         })
     }
 
-    /// Whether these were the files at the palace's names when the connection was opened.
+    /// Whether this connection holds the files that `marks` names.
     pub(crate) fn holds(&self, marks: &Marks) -> bool {
         self.held.ids() == marks.ids()
     }
 
-    /// Registers the log and its index, which SQLite opens at the first read.
+    /// Registers the log and the log index, which SQLite opens at the first read.
     pub(crate) fn hold(&mut self, place: &PalaceFiles) {
         let [log, log_index] = place.companions();
         self.held = HeldFiles::register([&place.database, &log, &log_index]);
     }
 
-    /// Makes the tables that show the postings term by term, once: `temp.mentions` and `temp.frequencies`. Making them again would
-    /// be nothing to SQLite, but every statement would be prepared anew.
+    /// Creates the tables that list the postings term by term, `temp.mentions` and
+    /// `temp.frequencies`, once per connection. Creating them again would change nothing, but
+    /// SQLite would prepare every statement again.
     pub(crate) fn ensure_vocabulary(&self) -> Attempt<()> {
         if !self.vocabulary.get() {
             self.sql.execute_batch(
@@ -105,15 +116,15 @@ impl Db {
         Ok(())
     }
 
-    /// Runs work that needs more temporary space than memory should give, outside of a transaction:
-    /// a rebuild of the file. Its temporary files lie in `directory`, which is private. SQLite
-    /// unlinks them when it opens them, so a kill leaves none.
+    /// Runs work that needs more temporary space than memory should hold, outside a transaction,
+    /// such as a rebuild of the file. Its temporary files are in `directory`, which is private.
+    /// SQLite unlinks them when it opens them, so a kill leaves none.
     pub(crate) fn with_temporary_files<T>(
         &self,
         directory: &Path,
         work: impl FnOnce() -> Attempt<T>,
     ) -> Attempt<T> {
-        // The directory is a setting of the whole process: one at a time uses it.
+        // The directory is a setting of the whole process, so only one caller at a time uses it.
         static DIRECTORY: Mutex<()> = Mutex::new(());
         let Some(name) = directory.to_str() else {
             return work();
@@ -122,29 +133,31 @@ impl Db {
         self.sql.pragma_update(None, "temp_store", "FILE")?;
         self.sql.pragma_update(None, "temp_store_directory", name)?;
         let result = work();
-        // Back to the default: nothing but this function makes temporary files.
+        // Back to the default, because only this function uses temporary files.
         self.sql.pragma_update(None, "temp_store_directory", "")?;
         keep_temporary_in_memory(&self.sql)?;
         result
     }
 
-    /// Lets SQLite remove the log when this connection is the last, as it does by default.
+    /// Restores SQLite's default: the last connection to close removes the log.
     pub(crate) fn remove_log_on_close(&self) {
         let _ = self
             .sql
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }
 
-    /// Moves the log into the database and empties it, as far as nobody needs it. Waits for nobody.
+    /// Moves the log into the database and empties it, as far as no reader needs it. Never waits.
     pub(crate) fn checkpoint(&mut self) -> Attempt<()> {
         self.sql.busy_timeout(Duration::ZERO)?;
+        // SQLite syncs the log before it copies pages, and the database before it truncates the
+        // log. So a crash during the checkpoint loses no commit: it is in the log or the database.
         self.sql
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }
 }
 
-/// Logs a statement as it was prepared. Its values may be texts of drawers, so they are left out.
+/// Logs a statement without its bound values, which may be texts of drawers.
 fn log_statement(event: TraceEvent<'_>) {
     if let TraceEvent::Stmt(statement, _) = event {
         let sql = statement.sql();
@@ -153,14 +166,14 @@ fn log_statement(event: TraceEvent<'_>) {
     }
 }
 
-/// Keeps what SQLite would write to the system's directory for temporary files in memory: it holds
-/// words of the drawers. Called on every connection.
+/// Keeps SQLite's temporary data in memory. It holds words of the drawers, and SQLite would write
+/// it to the system's temporary directory. Called on every connection.
 pub(crate) fn keep_temporary_in_memory(sql: &Connection) -> Attempt<()> {
     Ok(sql.pragma_update(None, "temp_store", "MEMORY")?)
 }
 
-/// Lets SQL make the terms of a drawer: the content of the postings is a view that calls this. Needed on every connection
-/// that touches them.
+/// Registers the function that gives the terms of a drawer. The postings get their content from a
+/// view that calls it, so every connection that uses them needs it.
 pub(crate) fn add_terms_function(sql: &Connection) -> Attempt<()> {
     sql.create_scalar_function(
         "loci_terms",
@@ -169,7 +182,7 @@ pub(crate) fn add_terms_function(sql: &Connection) -> Attempt<()> {
             | FunctionFlags::SQLITE_DETERMINISTIC
             | FunctionFlags::SQLITE_INNOCUOUS,
         |context| {
-            // A damaged row may hold anything; it has no terms.
+            // A damaged row may hold any value; it has no terms.
             let text = context.get_raw(0).as_str_or_null().ok().flatten();
             let metadata = context
                 .get_raw(1)
@@ -192,7 +205,7 @@ pub(crate) fn patience() -> Duration {
     PATIENCE.get().unwrap_or_else(busy_limit)
 }
 
-/// Runs `work`, waiting for other writers no longer than this.
+/// Runs `work` with this limit on the wait for other writers.
 pub(crate) fn with_patience<T>(patience: Duration, work: impl FnOnce() -> T) -> T {
     let outer = PATIENCE.replace(Some(patience));
     let result = work();
@@ -200,7 +213,8 @@ pub(crate) fn with_patience<T>(patience: Duration, work: impl FnOnce() -> T) -> 
     result
 }
 
-/// Sleeps with jitter while another process writes, up to the limit; then SQLite says busy.
+/// Sleeps with jitter while another process writes. Returns false at the limit, and SQLite reports
+/// busy.
 fn wait_for_others(attempt: i32) -> bool {
     thread_local! {
         static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -215,8 +229,8 @@ fn wait_for_others(attempt: i32) -> bool {
     if waited > patience() {
         return false;
     }
-    // Short sleeps first: most writes take well under a millisecond. Jitter keeps processes that
-    // failed together from retrying together.
+    // Short sleeps come first, because most writes take well under a millisecond. Jitter keeps
+    // processes that failed together from retrying together.
     let ceiling = (200_u64 << attempt.clamp(0, 6)).min(8_000);
     std::thread::sleep(Duration::from_micros(fastrand::u64(100..=ceiling)));
     true

@@ -1,13 +1,13 @@
-//! Cleans a palace that holds several drawers of the same text from the same place, as one without
-//! the uniqueness index can. The losers are copied to `removed_duplicates` first.
+//! Removes duplicates from a palace without the uniqueness index: drawers with the same text from
+//! the same place. The removed rows are copied to `removed_duplicates` first.
 
 use rusqlite::{Connection, params};
 
 use crate::collection::rows::{insert_tombstone, rebuild_postings, take_row};
 use crate::fault::Attempt;
 
-/// Keeps, per key, the row most used, then the oldest, then the smallest id. Runs in the caller's
-/// transaction; on a clean table it changes nothing.
+/// Keeps the most used row of each key, then the oldest, then the one with the smallest id. Runs in
+/// the caller's transaction. Changes nothing if there are no duplicates.
 pub(crate) fn remove(db: &Connection) -> Attempt<u64> {
     let losers: Vec<(i64, i64, i64)> = {
         let mut statement = db.prepare(

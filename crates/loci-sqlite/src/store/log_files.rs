@@ -1,12 +1,13 @@
-//! Which log and which index of the log every process works on.
+//! Records which log and which log index every process works on.
 //!
-//! SQLite opens `-wal` and `-shm` by name and creates them when they are missing. If another program
-//! removes one of them, processes that have it open go on with the removed file, and a new process
-//! creates another. Then they neither see each other's locks nor each other's commits.
+//! SQLite opens `-wal` and `-shm` by name and creates them if they are missing. If another program
+//! removes one of them, processes that have it open continue with the removed file, and a new
+//! process creates another. These processes see neither each other's locks nor each other's
+//! commits.
 //!
 //! So `palace.lock` names the two files by device and inode. A connection is used only while its
-//! files are the named ones. The names change under the exclusive lock alone; a write holds the
-//! shared one from its last look at them until after its commit.
+//! files are the named ones. The record changes only under the exclusive lock. A write holds the
+//! shared lock from its last check of the record until after its commit.
 
 use std::path::Path;
 
@@ -27,7 +28,7 @@ pub(crate) struct LogFiles {
 }
 
 impl LogFiles {
-    /// The files at the palace's names; `None` unless both are there.
+    /// The files under the palace's names, or `None` if one is missing.
     pub(crate) fn of(marks: &Marks) -> Option<Self> {
         Some(Self {
             log: marks.log?.id(),
@@ -35,12 +36,12 @@ impl LogFiles {
         })
     }
 
-    /// What the lock names; `None` if it names nothing that can be understood.
+    /// The files that the lock names, or `None` if the record is empty or unreadable.
     pub(crate) fn named_in(lock: &FileLock) -> Option<Self> {
         Self::parse(&lock.note(RECORD_BYTES).ok()?)
     }
 
-    /// What the lock at this path names, read without taking it.
+    /// The files that the lock at this path names, read without taking the lock.
     pub(crate) fn named_at(lock: &Path) -> Option<Self> {
         Self::parse(&FileLock::note_at(lock, RECORD_BYTES).ok()?)
     }
@@ -58,14 +59,14 @@ impl LogFiles {
         })
     }
 
-    /// Whether the log is the one of these marks.
+    /// Whether these marks have the named log.
     pub(crate) fn has_log_of(&self, marks: &Marks) -> bool {
         marks.log.is_some_and(|log| log.id() == self.log)
     }
 
-    /// Names the files, or none. The caller holds the lock exclusively. One write of one short
-    /// record: a crash leaves the old record or the new one, and one that cannot be read is replaced
-    /// by the next process that opens the palace.
+    /// Names the files, or none. The caller holds the lock exclusively. The record is short and
+    /// written in one call, so a crash leaves the old record or the new one. It is not synced; the
+    /// next process that opens the palace replaces a record that it cannot read.
     pub(crate) fn name_in(files: Option<Self>, lock: &FileLock, place: &PalaceFiles) -> Result<()> {
         let mut record = match files {
             Some(Self { log, log_index }) => format!(

@@ -1,5 +1,6 @@
-//! How a palace comes to be: creation, migration, refusal of what is not ours. All of it under the
-//! palace lock, with a second look inside; a palace that is current is opened without waiting.
+//! Opening a palace: creation, migration, and refusal of files that are not a palace. All changes
+//! happen under the exclusive palace lock, after the state is checked again inside it. A palace
+//! that has the current format is opened under the shared lock.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use super::{BUSY_LIMIT, Head, creation, duplicates, new_generation, now_ms, sche
 use crate::fault::{Attempt, Fault};
 use crate::maintenance::working_copy;
 
-/// A connection that was opened, with what the read that checked the schema told besides.
+/// An open connection, with what the schema check read along the way.
 pub(crate) struct Opened {
     pub(crate) db: Db,
     pub(crate) unfinished: Unfinished,
@@ -25,18 +26,18 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Whether the palace has the format of this program.
+    /// Whether the palace has the format that this build writes.
     pub(crate) fn has_current_format(&self) -> bool {
         self.state.format == schema::FORMAT
     }
 }
 
-/// Work that another process left, for the one that opens the palace.
+/// Work that another process left undone.
 #[derive(Debug, Default)]
 pub(crate) struct Unfinished {
-    /// Numbers of dropped collections whose drawers are not removed yet.
+    /// Numbers of dropped collections that still have drawers.
     pub(crate) dropped: Vec<i64>,
-    /// Whether text of forgotten drawers may still be in a file.
+    /// Whether the text of forgotten drawers may still be in a file.
     pub(crate) purge: bool,
 }
 
@@ -51,12 +52,12 @@ impl Unfinished {
     }
 }
 
-/// What decides whether a palace can be used as it is.
+/// The facts that decide whether a palace can be used as it is.
 #[derive(Debug, Clone, Copy)]
 struct State {
     application: i64,
     format: i64,
-    /// Tables and indexes in the schema.
+    /// Number of tables and indexes in the schema.
     objects: i64,
     has_mined_index: bool,
     has_log: bool,
@@ -80,7 +81,7 @@ impl State {
             && self.has_log
     }
 
-    /// Refuses what is foreign or newer.
+    /// Refuses a database of another program or of a newer format.
     fn check_owner(&self, place: &PalaceFiles) -> Attempt<()> {
         if self.application == schema::APPLICATION_ID {
             if self.format > schema::FORMAT {
@@ -105,8 +106,8 @@ impl State {
     }
 }
 
-/// Makes sure that the palace exists in the current format. One that is current is opened under the
-/// shared lock alone.
+/// Makes sure that the palace exists in the current format. A palace that is already current is
+/// opened under the shared lock alone.
 pub(crate) fn ensure_ready(
     place: &PalaceFiles,
     create: bool,
@@ -115,23 +116,25 @@ pub(crate) fn ensure_ready(
 ) -> Result<Opened> {
     let doing = "opening the palace";
     let fail = |fault: Fault| fault.into_error(&place.database, doing);
-    // SQLite takes an empty file for a new database and removes the log beside it. So Loci looks at
-    // the file before SQLite opens anything.
+    // SQLite treats an empty file as a new database and removes the log beside it. So the file is
+    // checked before SQLite opens anything.
     if !is_empty(place) {
         match open_current(place, durability) {
             Ok(Some(opened)) => return Ok(opened),
-            // After an error too, look again under the lock: somebody may be creating, migrating or
-            // restoring right now.
+            // Check again under the lock, even after an error: another process may be creating,
+            // migrating or restoring the palace.
             Ok(None) | Err(Fault::Sql(_)) => {}
             Err(fault) => return Err(fail(fault)),
         }
     }
     {
-        // A restore between its renames looks like a palace that has lost its database.
+        // A restore between its renames looks like a palace that has lost its database. It holds
+        // the lock exclusively, so this waits for it.
         let lock = FileLock::shared(&place.lock())?;
         if is_empty(place) {
             refuse_lost_database(place)?;
-            // Without a lock file nobody is creating or restoring, so an empty file is no palace.
+            // Without a lock file nobody is creating or restoring, so an empty file is not a
+            // palace.
             if !create && lock.is_none() {
                 return Err(Error::PalaceNotFound {
                     path: place.directory.clone(),
@@ -166,20 +169,21 @@ pub(crate) fn ensure_ready(
         .map_err(Fault::from);
     if place.mark()? != before {
         return Err(Error::Busy {
-            what: format!("{doing}: its directory was moved meanwhile"),
+            what: format!("{doing}: its directory was moved during the call"),
             waited: Duration::ZERO,
         });
     }
     read.map_err(fail)?;
-    // A migration may sort every drawer.
+    // A migration may sort every drawer, which needs temporary files.
     db.with_temporary_files(&place.directory, || prepare(&db, place, create, machine))
         .map_err(fail)?;
     let state = State::read(&db.sql).map_err(fail)?;
     let unfinished = Unfinished::read(&db.sql).map_err(fail)?;
     db.hold(place);
     name_log_files(place, &lock)?;
-    // The names of the new files are durable before the palace is used: a power cut must not take
-    // a palace whose writes were acknowledged. The directory itself was synced when it was made.
+    // The names of the new files are durable before the palace is used. Otherwise a power cut could
+    // remove a palace whose writes were acknowledged. The directory itself was synced when it was
+    // created.
     sync_directory(&place.directory)?;
     Ok(Opened {
         db,
@@ -189,9 +193,10 @@ pub(crate) fn ensure_ready(
 }
 
 /// Opens a connection to a palace whose log and log index are the ones that `palace.lock` names. If
-/// one of them was removed or replaced, the new ones are named under the exclusive lock: then no
-/// process is in the middle of a write. `None` if a file is missing, or if another connection of this
-/// process still holds a file that was replaced: SQLite would give the new connection that one, too.
+/// one of them was removed or replaced, the new files are named under the exclusive lock, when no
+/// process is in the middle of a write. Returns `None` if a file is missing, or if another
+/// connection of this process still holds a replaced file, because SQLite would reuse that file for
+/// the new connection.
 pub(crate) fn open_named(place: &PalaceFiles, durability: Durability) -> Attempt<Option<Opened>> {
     if let Some(lock) = FileLock::shared_within(&place.lock(), patience())?
         && are_named(place, &lock)?
@@ -200,7 +205,8 @@ pub(crate) fn open_named(place: &PalaceFiles, durability: Durability) -> Attempt
             return Ok(None);
         }
         let opened = open_with_log(place, durability)?;
-        // SQLite may have created what another program removed just now: such a file is not named.
+        // SQLite may have created a file that another program removed a moment ago. Such a file is
+        // not named.
         if opened.is_some() && are_named(place, &lock)? {
             return Ok(opened);
         }
@@ -216,9 +222,9 @@ pub(crate) fn open_named(place: &PalaceFiles, durability: Durability) -> Attempt
     Ok(opened.filter(|_| named))
 }
 
-/// Removes a log index that is not the named one: a file that was moved away and came back knows
-/// nothing of the commits since. It is derived from the log, and SQLite makes it again. Nobody
-/// writes now, and no connection that holds the removed file is used again.
+/// Removes a log index that is not the named one. A file that was moved away and came back knows
+/// nothing of the commits since then. The caller holds the lock exclusively, so nobody writes, and
+/// no connection that holds the removed file is used again.
 fn remove_unnamed_log_index(place: &PalaceFiles, lock: &FileLock) -> Result<()> {
     let [_, log_index] = place.companions();
     let (Some(named), Some(marks)) = (LogFiles::named_in(lock), place.marks()?) else {
@@ -227,6 +233,8 @@ fn remove_unnamed_log_index(place: &PalaceFiles, lock: &FileLock) -> Result<()> 
     if marks.log_index.is_none() || LogFiles::of(&marks) == Some(named) {
         return Ok(());
     }
+    // Nothing is lost: SQLite rebuilds the log index from the log at the next open, also after a
+    // crash here. It must be gone before SQLite opens the database, or SQLite would trust it.
     match std::fs::remove_file(&log_index) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("cannot remove", log_index, error))
@@ -246,7 +254,7 @@ fn are_named(place: &PalaceFiles, lock: &FileLock) -> Result<bool> {
     Ok(there.is_some() && there == LogFiles::named_in(lock))
 }
 
-/// Names the files that are there; false if one is missing.
+/// Names the current files in the lock. Returns false if one is missing.
 fn name_log_files(place: &PalaceFiles, lock: &FileLock) -> Result<bool> {
     let there = place.marks()?.as_ref().and_then(LogFiles::of);
     if there.is_some() && there != LogFiles::named_in(lock) {
@@ -255,8 +263,8 @@ fn name_log_files(place: &PalaceFiles, lock: &FileLock) -> Result<bool> {
     Ok(there.is_some())
 }
 
-/// Refuses to start a new log while another process works on one that was removed: that process
-/// still has commits in it, and moves them into the database at its next call.
+/// Refuses to start a new log while another process uses a removed one. That process still has
+/// commits in it, and moves them into the database at its next call.
 fn refuse_removed_log(place: &PalaceFiles, lock: &FileLock) -> Result<()> {
     let [log, log_index] = place.companions();
     let removed = match (LogFiles::named_in(lock), place.marks()?) {
@@ -277,12 +285,12 @@ fn refuse_removed_log(place: &PalaceFiles, lock: &FileLock) -> Result<()> {
     Err(Error::io("cannot use the log", log, source))
 }
 
-/// Name of a kept log that `verify` still reports.
+/// Prefix of a kept log that `verify` still reports.
 pub(crate) const DAMAGED_LOG: &str = "palace.sqlite3.damaged-log-";
 
-/// Keeps a copy of a log whose commits SQLite is about to drop because a frame before them is
-/// damaged. `verify` reports it from then on. Reads the log without SQLite, so it does nothing when
-/// this process has the palace open already: then the log was looked at before.
+/// Keeps a copy of a log whose last commits SQLite is about to drop because an earlier frame is
+/// damaged. `verify` reports the copy. This reads the log without SQLite, so it does nothing if
+/// this process already has the palace open; the log was checked before that.
 pub(crate) fn keep_damaged_log(place: &PalaceFiles) -> Result<()> {
     let Some(_raw) = RawAccess::begin(&place.directory) else {
         return Ok(());
@@ -300,7 +308,9 @@ pub(crate) fn keep_damaged_log(place: &PalaceFiles) -> Result<()> {
     if std::fs::symlink_metadata(&copy).is_ok() {
         return Ok(());
     }
-    // Whole or not at all: a kill must not leave half a copy under a name that says it was kept.
+    // The copy is published whole or not at all, so that a kill never leaves half a copy under the
+    // final name. It is made before SQLite opens the log, because recovery drops the frames behind
+    // the damage.
     working_copy::keep_log(place, &log, &copy)?;
     tracing::warn!(
         "the log is damaged: {} commit(s) are lost; it is kept as `{}`",
@@ -310,7 +320,7 @@ pub(crate) fn keep_damaged_log(place: &PalaceFiles) -> Result<()> {
     Ok(())
 }
 
-/// The header of the wal-index as it is at this moment; `None` if it cannot be read.
+/// The current header of the wal-index, or `None` if it cannot be read.
 fn wal_index_header(path: &std::path::Path) -> Option<[u8; WAL_INDEX_HEADER_BYTES]> {
     let mut header = [0; WAL_INDEX_HEADER_BYTES];
     let file = foreign::open(path).ok()?;
@@ -318,17 +328,17 @@ fn wal_index_header(path: &std::path::Path) -> Option<[u8; WAL_INDEX_HEADER_BYTE
     Some(header)
 }
 
-/// Whether the database file is missing or has no bytes.
+/// Whether the database file is missing or empty.
 pub(crate) fn is_empty(place: &PalaceFiles) -> bool {
     std::fs::metadata(&place.database).map_or(true, |metadata| metadata.len() == 0)
 }
 
-/// Without its database, a log or an index is what is left of a palace, not the start of a new one:
-/// creating one over them would destroy what can still be saved.
+/// Refuses to create a palace where a log or an index is left without its database. A new database
+/// over them would destroy what can still be salvaged.
 fn refuse_lost_database(place: &PalaceFiles) -> Result<()> {
     let [log, _] = place.companions();
     let log_bytes = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
-    // A killed restore is finished under the lock.
+    // A restore that was killed is completed under the lock.
     if crate::maintenance::restore::is_interrupted(place) {
         return Ok(());
     }
@@ -344,20 +354,22 @@ fn refuse_lost_database(place: &PalaceFiles) -> Result<()> {
         what: "the database".into(),
         path: place.database.clone(),
         detail: format!(
-            "it is missing or empty, but its log of {log_bytes} bytes or its index is there"
+            "it is missing or empty, but its log ({log_bytes} bytes) or its index files exist"
         ),
     })
 }
 
 /// Opens the database with its log, which SQLite opens at the first read, and checks the schema.
-/// `None` if the palace was moved or replaced meanwhile: the log may be another palace's.
+/// Returns `None` if the palace was moved or replaced in between, because the log may be another
+/// palace's.
 pub(crate) fn open_with_log(
     place: &PalaceFiles,
     durability: Durability,
 ) -> Attempt<Option<Opened>> {
     let before = place.mark()?;
     let mut db = Db::open(&place.database, durability)?;
-    // One transaction: another process may migrate between two looks at the schema.
+    // One read transaction, because another process may migrate between two reads of the schema.
+    // Its COMMIT writes nothing.
     db.sql.execute_batch("BEGIN")?;
     let checked = look(&db.sql, place);
     db.sql.execute_batch("COMMIT")?;
@@ -373,7 +385,7 @@ pub(crate) fn open_with_log(
     }))
 }
 
-/// Checks the schema and reads what opening a palace needs to know.
+/// Checks the schema and reads what opening a palace needs.
 fn look(sql: &Connection, place: &PalaceFiles) -> Attempt<(State, Unfinished)> {
     schema_check::refuse_damaged(sql, &place.database)?;
     let state = State::read(sql)?;
@@ -385,9 +397,10 @@ fn look(sql: &Connection, place: &PalaceFiles) -> Attempt<(State, Unfinished)> {
     Ok((state, unfinished))
 }
 
-/// Refuses foreign and newer files; the connection when nothing is left to do.
+/// Refuses foreign and newer files. Returns the connection if the palace needs no further work.
 fn open_current(place: &PalaceFiles, durability: Durability) -> Attempt<Option<Opened>> {
-    // A directory without a lock file may be another program's: nothing may appear in it.
+    // A directory without a lock file may belong to another program, so nothing may be created in
+    // it.
     let opened = if place.lock().exists() {
         open_named(place, durability)?
     } else {
@@ -397,7 +410,8 @@ fn open_current(place: &PalaceFiles, durability: Durability) -> Attempt<Option<O
         return Ok(None);
     };
     if let Err(fault) = opened.state.check_owner(place) {
-        // Not ours: nothing of our look at it may stay beside it.
+        // The database is not a palace, so SQLite removes the empty log that this connection
+        // created. A log with content belongs to the other program and stays.
         let [log, _] = place.companions();
         if std::fs::metadata(log).is_ok_and(|metadata| metadata.len() == 0) {
             opened.db.remove_log_on_close();
@@ -405,13 +419,13 @@ fn open_current(place: &PalaceFiles, durability: Durability) -> Attempt<Option<O
         return Err(fault);
     }
     if !place.lock().exists() {
-        // One of ours: the log files are named under the lock.
+        // This is a palace without a lock file. The caller names the log files under the lock.
         return Ok(None);
     }
     Ok(Some(opened).filter(|opened| opened.state.is_current()))
 }
 
-/// Creation, migration and the removal of duplicates; the creation lock is held.
+/// Creates, migrates and removes duplicates. The caller holds the palace lock exclusively.
 fn prepare(db: &Db, place: &PalaceFiles, create: bool, machine: &MachineSource) -> Attempt<()> {
     let sql = &db.sql;
     State::read(sql)?.check_owner(place)?;
@@ -424,16 +438,19 @@ fn prepare(db: &Db, place: &PalaceFiles, create: bool, machine: &MachineSource) 
             }
             .into());
         }
+        // SQLite fixes the page size with the first page, so it is set before anything is written.
         sql.pragma_update(None, "page_size", schema::PAGE_SIZE)?;
     }
-    // Also where a backup was copied over the database: a backup has no log.
+    // SQLite cannot change the journal mode inside a transaction, so this comes first. A backup
+    // that was copied over the database has no log either. A crash after the switch leaves the old
+    // format with a log, and the next opener migrates it.
     if !has_log(sql)? {
         let mode = switch_to_wal(sql)?;
         if !mode.eq_ignore_ascii_case("wal") {
             return Err(Error::UnsupportedCapability {
                 capability: "write-ahead log".into(),
                 reason: format!(
-                    "SQLite answers journal mode `{mode}`; is this a network file system?"
+                    "SQLite reports journal mode `{mode}`; is this a network file system?"
                 ),
             }
             .into());
@@ -441,6 +458,9 @@ fn prepare(db: &Db, place: &PalaceFiles, create: bool, machine: &MachineSource) 
     }
     sql.execute_batch("BEGIN IMMEDIATE")?;
     match bring_up(sql, machine) {
+        // One commit holds the whole migration. A crash before it leaves the old format, and the
+        // next opener migrates again. The exclusive lock is held, so no process writes in the old
+        // format meanwhile.
         Ok(()) => Ok(sql.execute_batch("COMMIT")?),
         Err(fault) => {
             let _ = sql.execute_batch("ROLLBACK");
@@ -449,7 +469,7 @@ fn prepare(db: &Db, place: &PalaceFiles, create: bool, machine: &MachineSource) 
     }
 }
 
-/// Brings the schema to the current format, inside the caller's transaction.
+/// Brings the schema to the current format inside the caller's transaction.
 pub(super) fn bring_up(sql: &Connection, machine: &MachineSource) -> Attempt<()> {
     let format = schema::format(sql)?;
     if format < schema::FORMAT {
@@ -477,8 +497,8 @@ fn has_log(sql: &Connection) -> Attempt<bool> {
     Ok(mode.eq_ignore_ascii_case("wal"))
 }
 
-/// SQLite does not call the busy handler everywhere in this switch, and another process may be
-/// looking at the file at this very moment.
+/// Switches to WAL. SQLite does not call the busy handler everywhere in this switch, and another
+/// process may be reading the file, so it is repeated.
 fn switch_to_wal(sql: &Connection) -> Attempt<String> {
     let since = Instant::now();
     loop {

@@ -1,4 +1,6 @@
-//! Where the files of a palace are, how they are created, and how a replaced one is noticed.
+//! The files of a palace: where they are, how they are created, and how a replaced file is
+//! detected. Existing files are only examined with `stat`, because closing a descriptor drops
+//! SQLite's locks on the file.
 
 use std::fs;
 use std::io;
@@ -54,8 +56,8 @@ impl PalaceFiles {
         ensure_private_directory(&self.directory)
     }
 
-    /// Creates an empty database file (mode 0600) unless one exists. SQLite gives `-wal` and
-    /// `-shm` the same mode.
+    /// Creates an empty database file (mode 0600) unless one exists. SQLite gives `-wal` and `-shm`
+    /// the same mode.
     pub(crate) fn ensure_database_file(&self) -> Result<()> {
         let mut options = fs::OpenOptions::new();
         options.write(true).mode(0o600);
@@ -66,9 +68,9 @@ impl PalaceFiles {
         }
     }
 
-    /// The identity of the database, its log and the log's index; `None` when there is no
-    /// database. Uses `stat` alone: opening and closing a file would drop SQLite's own POSIX locks
-    /// in this process.
+    /// The identity of the database, its log and the log index, or `None` if there is no database.
+    /// Uses `stat` alone, because opening and closing a file would drop SQLite's POSIX locks in
+    /// this process.
     pub(crate) fn marks(&self) -> Result<Option<Marks>> {
         let Some(database) = self.mark()? else {
             return Ok(None);
@@ -81,7 +83,7 @@ impl PalaceFiles {
         }))
     }
 
-    /// The identity of the database file, or `None` when there is none.
+    /// The identity of the database file, or `None` if there is none.
     pub(crate) fn mark(&self) -> Result<Option<FileMark>> {
         match fs::metadata(&self.database) {
             Ok(metadata) if metadata.is_file() => Ok(Some(FileMark::of(&metadata))),
@@ -99,7 +101,7 @@ impl PalaceFiles {
                 Ok(None)
             }
             Err(error) => Err(Error::io(
-                "cannot look at",
+                "cannot read the metadata of",
                 &self.database,
                 with_owner(error, &self.directory),
             )),
@@ -107,7 +109,7 @@ impl PalaceFiles {
     }
 }
 
-/// Creates a directory with mode 0700 unless it exists; its name is durable afterwards.
+/// Creates a directory with mode 0700 unless it exists. Its name is durable when this returns.
 pub(crate) fn ensure_private_directory(path: &Path) -> Result<()> {
     match loci_files::create_directory(path) {
         Ok(()) => Ok(()),
@@ -119,28 +121,29 @@ pub(crate) fn ensure_private_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes renames in a directory durable.
+/// Syncs a directory. Until this returns, a power cut can undo the creation, rename or removal of a
+/// file in it.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     loci_files::sync_directory(path).map_err(|source| Error::io("cannot sync", path, source))
 }
 
-/// The least length of a `-shm` file that SQLite has set up. A shorter one was truncated, or is
+/// The smallest length of a `-shm` file that SQLite has set up. A shorter file was truncated, or is
 /// being created.
 const LOG_INDEX_BYTES: u64 = 32 << 10;
 
-/// The identities of the three files that a connection works on. Another process that works on
-/// another log, or on another index of the same log, does not see our locks, nor we its commits.
+/// The identities of the three files that a connection works on. A process that works on another
+/// log, or on another index of the same log, does not see our locks, and we do not see its commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marks {
     pub(crate) database: FileMark,
     /// `palace.sqlite3-wal`.
     pub(crate) log: Option<FileMark>,
-    /// `palace.sqlite3-shm`; `None` also when it is too short to be one.
+    /// `palace.sqlite3-shm`; `None` also if it is too short to be one.
     pub(crate) log_index: Option<FileMark>,
 }
 
 impl Marks {
-    /// The identities of the files that are there, the database first.
+    /// The identities of the files that exist, the database first.
     pub(crate) fn ids(&self) -> Vec<FileId> {
         let files = [Some(self.database), self.log, self.log_index];
         files.iter().flatten().map(FileMark::id).collect()
@@ -161,7 +164,7 @@ fn mark_of(path: &Path, least_bytes: u64) -> Result<Option<FileMark>> {
         }),
         Ok(metadata) => Ok((metadata.len() >= least_bytes).then(|| FileMark::of(&metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("cannot look at", path, error)),
+        Err(error) => Err(Error::io("cannot read the metadata of", path, error)),
     }
 }
 
@@ -170,10 +173,11 @@ fn mark_of(path: &Path, least_bytes: u64) -> Result<Option<FileMark>> {
 pub(crate) struct FileMark {
     device: u64,
     inode: u64,
-    /// Inode numbers are used again; the time of creation, where there is one, is not.
+    /// Inode numbers are reused; the time of creation, where the file system has one, tells files
+    /// apart.
     created: Option<SystemTime>,
-    /// Only where the file system has no inode numbers: then any change of length or time makes
-    /// us look again, which costs a reopen and never a wrong answer.
+    /// Set only if the file system has no inode numbers. Any change of length or time then counts
+    /// as another file, which costs a reopen and never gives a wrong answer.
     fallback: Option<(u64, i64, i64)>,
 }
 

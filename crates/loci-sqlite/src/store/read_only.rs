@@ -1,17 +1,18 @@
-//! Palaces that this process can read and not write: another user's, or one on a read-only file
+//! Palaces that this process can read but not write: another user's, or one on a read-only file
 //! system.
 //!
-//! Another user's palace is read-only even where its files may be written. What this process creates
-//! in it would belong to this user, with mode 0600, and the owner could not open the palace any more.
-//! Only root can give files to the owner.
+//! Another user's palace is read-only even if its files may be written. The files that this process
+//! creates in it would belong to this user, with mode 0600, and the owner could not open the palace
+//! any more. Only root can give files to the owner.
 //!
-//! SQLite needs to write to files beside a database with a log, even to read it. `immutable=1` would
-//! do without, but it is only right when nobody writes the files, and that cannot be known: a mount
-//! that is read-only here may be written elsewhere. So such a palace is read through a private copy,
-//! which is made under `palace.lock`, belongs to one process, and goes with it. A copy that was left
-//! by a kill is removed by the next process that makes one: nobody holds its lock.
+//! SQLite needs to write to files beside a database with a log, even to read it. `immutable=1`
+//! avoids that, but it is correct only if nobody writes the files, and that cannot be known: a
+//! mount that is read-only here may be written elsewhere. So such a palace is read through a
+//! private copy. The copy is made under `palace.lock`, belongs to one process, and is removed when
+//! that process ends. If the process is killed, the next process that makes a copy removes it,
+//! because nobody holds its lock.
 //!
-//! Index files are not copied. Searches compare all vectors, and nothing is built.
+//! Index files are not copied. Searches compare all vectors, and no index is built.
 
 use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, Write as _};
@@ -28,14 +29,14 @@ use rustix::io::Errno;
 use super::palace_files::{DATABASE, PalaceFiles};
 use crate::maintenance::working_copy::{Purpose, WorkingCopy, remove_abandoned_readers};
 
-/// How long a file system may take to show a change in the time of a file, if its times are fine.
+/// How long a file system with precise file times may take to show a change.
 const FINE: Duration = Duration::from_millis(50);
-/// The same where times are whole milliseconds or seconds.
+/// The same for file times in whole milliseconds or seconds.
 const COARSE: Duration = Duration::from_millis(2_500);
-/// How long a copy without a lock is tried again because the files change.
+/// How long a copy without a lock is tried again while the files change.
 const UNLOCKED_LIMIT: Duration = Duration::from_secs(5);
 
-/// Why this process cannot write the palace; `None` if it can, or if there is none.
+/// Why this process cannot write the palace, or `None` if it can, or if there is no palace.
 pub(crate) fn reason(place: &PalaceFiles) -> Result<Option<String>> {
     let [log, log_index] = place.companions();
     if !fs::metadata(&place.database).is_ok_and(|metadata| metadata.is_file()) {
@@ -43,7 +44,7 @@ pub(crate) fn reason(place: &PalaceFiles) -> Result<Option<String>> {
     }
     for path in [&place.database, &log] {
         if let Err(Errno::ACCESS | Errno::PERM) = access(path, Access::READ_OK) {
-            let problem = format!("this user may not read it{}", whose(path));
+            let problem = format!("this user may not read it{}", owner_note(path));
             let source = io::Error::new(io::ErrorKind::PermissionDenied, problem);
             return Err(Error::io("cannot read", path, source));
         }
@@ -62,8 +63,8 @@ pub(crate) fn reason(place: &PalaceFiles) -> Result<Option<String>> {
                 return Ok(Some(reason.to_owned()));
             }
             Err(Errno::ACCESS | Errno::PERM) => {
-                let (name, whose) = (path.display(), whose(path));
-                return Ok(Some(format!("this user may not write `{name}`{whose}")));
+                let (name, owner) = (path.display(), owner_note(path));
+                return Ok(Some(format!("this user may not write `{name}`{owner}")));
             }
             _ => {}
         }
@@ -71,9 +72,9 @@ pub(crate) fn reason(place: &PalaceFiles) -> Result<Option<String>> {
     Ok(not_owned(place))
 }
 
-/// Why a palace that this process may write by its permissions is still not to be written: it belongs
-/// to another user, and this one is not root. The owner is the user whom the database belongs to. Who
-/// owns the directory may write it, too; a directory of root may hold a user's palace, as mounted
+/// Why a palace must not be written although its permissions allow it: it belongs to another user,
+/// and this user is not root. The owner is the user who owns the database. The owner of the
+/// directory may write it too, because a directory of root may hold a user's palace, as mounted
 /// volumes do.
 fn not_owned(place: &PalaceFiles) -> Option<String> {
     let owner_of = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.uid());
@@ -84,11 +85,11 @@ fn not_owned(place: &PalaceFiles) -> Option<String> {
     }
     let (owner, me) = (owner::named(owner), owner::named(me));
     Some(format!(
-        "it belongs to {owner}, and files that {me} creates in it would be closed to its owner"
+        "it belongs to {owner}, and the owner could not open files that {me} creates in it"
     ))
 }
 
-/// What every reader of such a palace should know.
+/// The warning for every reader of such a palace.
 pub(crate) fn warning(place: &PalaceFiles, reason: &str) -> Warning {
     Warning::ReadOnly {
         path: place.directory.clone(),
@@ -98,7 +99,7 @@ pub(crate) fn warning(place: &PalaceFiles, reason: &str) -> Warning {
 
 /// Refuses a palace that cannot be written, before anything is done.
 pub(crate) fn refuse(place: &PalaceFiles) -> Result<()> {
-    // A palace whose database is missing has an owner, too.
+    // A palace without a database still has an owner.
     match reason(place)?.or_else(|| not_owned(place)) {
         None => Ok(()),
         Some(reason) => Err(Error::ReadOnly {
@@ -108,8 +109,8 @@ pub(crate) fn refuse(place: &PalaceFiles) -> Result<()> {
     }
 }
 
-/// `, which belongs to …`, for a file of another user.
-fn whose(path: &Path) -> String {
+/// Returns `, which belongs to …` for a file of another user.
+fn owner_note(path: &Path) -> String {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.uid() != owner::current() => {
             format!(", which belongs to {}", owner::named(metadata.uid()))
@@ -123,22 +124,22 @@ fn whose(path: &Path) -> String {
 pub(crate) struct PrivateCopy {
     origin: PalaceFiles,
     reason: String,
-    taken: Fingerprint,
+    copied: Fingerprint,
     directory: WorkingCopy,
     /// Dropped after the directory is removed.
     _scratch: Scratch,
 }
 
 impl PrivateCopy {
-    /// Copies the palace as it is now.
+    /// Copies the current state of the palace.
     pub(crate) fn of(origin: PalaceFiles, reason: String) -> Result<Self> {
         let directory = private_directory()?;
         let scratch = Scratch::register(directory.directory());
-        let taken = copy(&origin, directory.directory())?;
+        let copied = copy(&origin, directory.directory())?;
         Ok(Self {
             origin,
             reason,
-            taken,
+            copied,
             directory,
             _scratch: scratch,
         })
@@ -154,14 +155,15 @@ impl PrivateCopy {
         PalaceFiles::new(self.directory.directory())
     }
 
-    /// Whether the palace is still what was copied. A change that happened within the resolution of
-    /// the file's times may be hidden, so a copy of files that had just changed does not count.
+    /// Whether the palace is unchanged since it was copied. A change within the resolution of the
+    /// file times may be invisible, so a copy of files that had just changed does not count as
+    /// current.
     pub(crate) fn is_current(&self) -> bool {
-        self.taken.is_settled()
-            && Fingerprint::of(&self.origin).is_ok_and(|now| now.is_same(&self.taken))
+        self.copied.is_settled()
+            && Fingerprint::of(&self.origin).is_ok_and(|now| now.is_same(&self.copied))
     }
 
-    /// The error of every write.
+    /// The error for every write.
     pub(crate) fn refusal(&self) -> Error {
         Error::ReadOnly {
             path: self.origin.directory.clone(),
@@ -169,12 +171,12 @@ impl PrivateCopy {
         }
     }
 
-    /// What every reader should know.
+    /// The warning for every reader.
     pub(crate) fn warning(&self) -> Warning {
         warning(&self.origin, &self.reason)
     }
 
-    /// An error that names a file of the copy names the palace's instead.
+    /// Replaces the path of the copy in an error by the path of the palace.
     pub(crate) fn at_origin(&self, error: Error) -> Error {
         let moved = |path: PathBuf| match path.strip_prefix(self.directory.directory()) {
             Ok(rest) if rest.as_os_str().is_empty() => self.origin.directory.clone(),
@@ -223,10 +225,10 @@ fn private_directory() -> Result<WorkingCopy> {
     WorkingCopy::create_in(&temporary, Purpose::Reader)
 }
 
-/// Copies database and log of one moment. Every process that changes one of them holds the lock
-/// shared, so they are copied under the exclusive lock. A database that has been quiet is copied
-/// after the lock is released: writers go on meanwhile, and append to the log. If the database
-/// changes all the same, the copy is made again, under the lock.
+/// Copies database and log as of one moment. Every process that changes one of them holds the lock
+/// shared, so they are copied under the exclusive lock. A database that has not changed lately is
+/// copied after the lock is released: writers continue and append to the log. If the database
+/// changes after all, the copy is made again under the lock.
 fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
     let since = Instant::now();
     let [log, _] = origin.companions();
@@ -242,6 +244,9 @@ fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
             });
         };
         let is_quiet = database.is_settled(before.at);
+        // The log is copied first, and under the lock if there is one. Commits that follow are
+        // appended to the original log and are not in the copy. Only a checkpoint changes the
+        // database, and that is detected below.
         copy_file(&log, &log_copy)?;
         if is_quiet && first {
             lock = None;
@@ -257,7 +262,7 @@ fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
         if since.elapsed() > UNLOCKED_LIMIT && !had_lock {
             return Err(Error::Busy {
                 what: format!(
-                    "copying the read-only palace `{}`, which others keep writing",
+                    "copying the read-only palace `{}`, which other processes keep writing",
                     origin.directory.display()
                 ),
                 waited: since.elapsed(),
@@ -267,9 +272,12 @@ fn copy(origin: &PalaceFiles, to: &Path) -> Result<Fingerprint> {
     }
 }
 
-/// Copies a file to a private one, over an earlier copy; a missing file leaves none.
+/// Copies a file to a private one and replaces an earlier copy. If the file is missing, there is no
+/// copy.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let fail = |source| Error::io("cannot write", to, source);
+    // This removes the earlier private copy, never a file of the palace. The new file is created
+    // exclusively, so the old one must go first.
     match fs::remove_file(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
         _ => {}
@@ -287,12 +295,12 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
         .map_err(fail)
 }
 
-/// What `stat` shows of the files of a palace that change when it is written.
+/// The `stat` data of the files of a palace that change when it is written.
 #[derive(Debug, Clone, Copy)]
 struct Fingerprint {
     database: Option<Stamp>,
     log: Option<Stamp>,
-    /// When this was looked at, since 1970.
+    /// When the files were checked, since 1970.
     at: Duration,
 }
 
@@ -307,7 +315,7 @@ struct Stamp {
 impl Fingerprint {
     fn of(place: &PalaceFiles) -> Result<Self> {
         let [log, _] = place.companions();
-        // The clock first: a change after it counts as new.
+        // The clock is read first, so that a later change counts as new.
         let at = clock::system_time()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -322,7 +330,7 @@ impl Fingerprint {
         self.database == other.database && self.log == other.log
     }
 
-    /// Whether a change after this look shows in the times of the files.
+    /// Whether a change after this check would show in the file times.
     fn is_settled(&self) -> bool {
         [self.database, self.log]
             .iter()
@@ -336,12 +344,12 @@ impl Stamp {
         match fs::metadata(path) {
             Ok(metadata) => Ok(Some(Self::from(&metadata))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("cannot look at", path, error)),
+            Err(error) => Err(Error::io("cannot read the metadata of", path, error)),
         }
     }
 
-    /// Whether a change after `at` gives the file another time than it has. One within the
-    /// resolution of the clock might not.
+    /// Whether a change after `at` would give the file another time. A change within the resolution
+    /// of the clock might not.
     fn is_settled(&self, at: Duration) -> bool {
         let (seconds, nanoseconds) = self.modified.max(self.changed);
         let (Ok(seconds), Ok(nanoseconds)) = (u64::try_from(seconds), u64::try_from(nanoseconds))

@@ -1,5 +1,5 @@
-//! What happens when another program removes or replaces the files of an open palace: the log, its
-//! index, or the database itself. No acknowledged write is lost, and no read mixes two states.
+//! Handles files of an open palace that another program removes or replaces: the log, the log
+//! index, or the database. No acknowledged write is lost, and no read mixes two states.
 
 use std::time::{Duration, Instant};
 
@@ -15,12 +15,12 @@ use super::palace_files::{Marks, PalaceFiles};
 use crate::fault::Attempt;
 use crate::maintenance::free_path;
 
-/// How long a call waits for the other calls of this process to let go of removed files.
+/// How long a call waits until the other calls of this process have dropped removed files.
 const RENEWAL: Duration = Duration::from_secs(5);
 
 impl Store {
-    /// Refuses an answer that was read through a log index which another one has replaced: writers
-    /// that use the new one do not see our read lock, and may have overwritten pages of the log.
+    /// Refuses an answer that was read through a log index that has been replaced. Writers that use
+    /// the new one do not see this read lock, and may have overwritten pages of the log.
     pub(super) fn refuse_second_log_index(&self, marks: &Marks, doing: &str) -> Result<()> {
         let replaced = self.place.marks()?.is_some_and(|now| {
             now.database == marks.database
@@ -29,20 +29,21 @@ impl Store {
         });
         if replaced {
             return Err(Error::Busy {
-                what: format!("{doing}: the files of the palace were replaced meanwhile"),
+                what: format!("{doing}: the files of the palace were replaced during the call"),
                 waited: Duration::ZERO,
             });
         }
         Ok(())
     }
 
-    /// Whether these are the files of the palace, and the ones that every process works on.
+    /// Whether these are the current files of the palace, and the ones that `palace.lock` names.
     pub(super) fn is_current(&self, marks: &Marks, lock: &FileLock) -> Result<bool> {
         Ok(self.place.marks()? == Some(*marks) && LogFiles::of(marks) == LogFiles::named_in(lock))
     }
 
-    /// Whether a commit is in this palace. Another program may have removed files since we looked.
-    /// Without its database it is no commit of this palace; a removed log is moved into the database.
+    /// Whether a commit is part of this palace. Another program may have removed files after the
+    /// last check. If the database is gone, the commit is not in this palace. If only the log is
+    /// gone, its commits are moved into the database.
     pub(super) fn is_kept(&self, marks: &Marks, db: &Db) -> Attempt<bool> {
         let Some(now) = self.place.marks()? else {
             return Ok(false);
@@ -51,27 +52,30 @@ impl Store {
             return Ok(false);
         }
         if now.log != marks.log {
+            // The commit is in a log without a name, which goes with this process. It is moved into
+            // the database before it is acknowledged.
             checkpoint_all(&db.sql, &self.place)?;
         }
         Ok(true)
     }
 
-    /// Whether `palace.lock` names these files. Without the lock: only for reads, and to notice a
-    /// change early.
+    /// Whether `palace.lock` names these files. Reads the record without taking the lock, so it
+    /// only serves reads and the early detection of a change.
     pub(super) fn is_named(&self, marks: &Marks) -> bool {
         LogFiles::named_at(&self.place.lock())
             .is_none_or(|named| Some(named) == LogFiles::of(marks))
     }
 
-    /// Whether connections to `known` must not be used any more, while the database is the same: a
-    /// file was replaced, or it came back after other processes had gone on with another one.
+    /// Whether connections to `known` must not be used any more although the database is the same.
+    /// Either a file was replaced, or it came back after other processes had continued with another
+    /// one.
     fn is_left(&self, known: &Marks, now: &Marks) -> bool {
         known.database == now.database
             && (known != now || (now.are_complete() && !self.is_named(now)))
     }
 
-    /// Closes every connection of this process if the log or its index is not the one that they work
-    /// on, while the database is the same. As long as one is open, SQLite hands its old log index to
+    /// Closes every connection of this process if the log or the log index was replaced while the
+    /// database is the same. As long as one connection is open, SQLite gives its old log index to
     /// every new connection to the same database.
     pub(super) fn leave_replaced_log(
         &self,
@@ -94,7 +98,8 @@ impl Store {
         if let Some(db) = any
             && let Err(error) = self.save_removed_log(&known, db)
         {
-            // These connections may hold the only copy of some commits: the next call tries again.
+            // These connections may hold the only copy of some commits, so they stay open and the
+            // next call tries again.
             let mut connections = self.lock_connections();
             connections.marks = Some(known);
             connections.idle = idle;
@@ -110,7 +115,7 @@ impl Store {
         Ok(())
     }
 
-    /// [`Store::leave_replaced_log`] for a reader.
+    /// Like [`Store::leave_replaced_log`], for a reader.
     pub(super) fn leave_replaced_log_as_reader(&self, now: &Marks, doing: &str) -> Result<()> {
         let known_is_replaced = || {
             let known = self.lock_connections().marks;
@@ -118,7 +123,7 @@ impl Store {
         };
         let since = Instant::now();
         while known_is_replaced() {
-            // A writer that is at work notices by itself, and holds the lock until then.
+            // A writer at work notices the change itself, and holds the slot until then.
             if let Ok(mut slot) = self.writer.try_lock() {
                 return self.leave_replaced_log(now, &mut slot, doing);
             }
@@ -128,8 +133,8 @@ impl Store {
         Ok(())
     }
 
-    /// Moves a log that another program removed into the database, as long as this process has it
-    /// open: its commits are nowhere else.
+    /// Moves a log that another program removed into the database. This works only as long as this
+    /// process has the log open, and its commits are nowhere else.
     pub(super) fn save_removed_log(&self, marks: &Marks, db: &Db) -> Result<()> {
         let is_removed = |now: Option<Marks>| {
             now.is_some_and(|now| now.database == marks.database && now.log != marks.log)
@@ -137,25 +142,30 @@ impl Store {
         if !is_removed(self.place.marks()?) {
             return Ok(());
         }
-        // Nobody starts another log meanwhile. One that is not named has been saved already, or was
-        // given up by a process that found nobody who still had it.
+        // The exclusive lock keeps every process from starting another log. A log that is not named
+        // has already been saved, or was given up by a process that found no user of it.
         let lock = FileLock::exclusive(&self.place.lock())?;
         let named = LogFiles::named_in(&lock).is_some_and(|named| named.has_log_of(marks));
         if !named || !is_removed(self.place.marks()?) {
             return Ok(());
         }
-        tracing::warn!("the log was removed; its commits are moved into the database");
+        tracing::warn!("the log was removed; moving its commits into the database");
+        // A crash before this checkpoint loses the commits of the removed log, unless another process
+        // has it open, because the log has no name. So the checkpoint comes first, and the record in
+        // the lock changes last.
         checkpoint_all(&db.sql, &self.place)
             .map_err(|fault| fault.into_error(&self.place.database, "saving a removed log"))?;
-        // Everything is in the database. A log that came to stand at the name meanwhile belongs to an
-        // older state, and SQLite would apply it: it is kept under another name.
+        // All commits are in the database. A log that has appeared under the name in the meantime
+        // belongs to an older state, and SQLite would apply it. So it is renamed and kept.
         let [log, _] = self.place.companions();
         if self.place.marks()?.is_some_and(|now| now.log.is_some()) {
             let kept = free_path(&self.place.directory, "palace.sqlite3.kept-log");
             std::fs::rename(&log, kept)
                 .map_err(|source| Error::io("cannot rename", log, source))?;
         }
-        // The next process may start another log.
+        // Last: the next process may start a new log only when the old one is saved and out of the
+        // way. A crash before this leaves the old record, and its commits are in the database
+        // already.
         LogFiles::name_in(None, &lock, &self.place)
     }
 
@@ -168,6 +178,8 @@ impl Store {
             return Ok(());
         };
         if self.is_current(marks, &lock)? {
+            // The shared lock keeps a restore from swapping the files. `Db::checkpoint` describes
+            // what a crash leaves.
             db.checkpoint()?;
         }
         Ok(())
@@ -186,8 +198,11 @@ pub(super) fn give_up_after(since: Instant, doing: &str) -> Result<()> {
     })
 }
 
-/// Moves the whole log into the database; an error when readers keep a part of it.
+/// Moves the whole log into the database and syncs it. Returns an error if readers keep a part of
+/// the log.
 fn checkpoint_all(db: &Connection, place: &PalaceFiles) -> Attempt<()> {
+    // The log has no name, so every frame that stays in it is lost with its last user. A checkpoint
+    // that moves only a part is therefore an error, not a delay.
     let (busy, frames, moved): (i64, i64, i64) =
         db.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))

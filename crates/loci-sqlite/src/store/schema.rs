@@ -1,5 +1,5 @@
-//! The tables of the truth and the append-only list of migrations. docs/format.md says what each
-//! column means; both change in the same commit.
+//! The tables of the database and the append-only list of migrations. docs/format.md describes each
+//! column; both change in the same commit.
 
 use loci_core::Machine;
 use rusqlite::Connection;
@@ -7,16 +7,16 @@ use rusqlite::Connection;
 use crate::collection::passage;
 use crate::fault::Attempt;
 
-/// Format written by this build. Migration `n` leads from format `n` to `n + 1`.
+/// The format that this build writes. Migration `n` leads from format `n` to `n + 1`.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
 /// The first format that records the machine of a source.
 const FIRST_WITH_MACHINES: i64 = 7;
 /// Marks the file as a palace ("Loci").
 pub(crate) const APPLICATION_ID: i64 = 0x4C6F_6369;
-/// 4096 wastes a fifth of the file on 1.5 KB vectors.
+/// Pages of 4096 bytes waste a fifth of the file on vectors of 1.5 KB.
 pub(crate) const PAGE_SIZE: u32 = 8192;
 
-/// One step: the statements, then what SQL alone cannot do.
+/// One step: SQL statements, then what SQL alone cannot do.
 struct Migration {
     sql: &'static str,
     fill: Option<fn(&Connection) -> Attempt<()>>,
@@ -174,7 +174,7 @@ CREATE VIRTUAL TABLE postings USING fts5(
 );
 ";
 
-/// The search side: passages, our own terms in the postings, vectors of other embedders.
+/// Search tables: passages, our own terms in the postings, vectors of other embedders.
 const SECOND: &str = "
 ALTER TABLE collections ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE passages (
@@ -221,8 +221,8 @@ CREATE VIRTUAL TABLE postings USING fts5(
 );
 ";
 
-/// Mining: the ledger of sources, recorded runs, what an undo needs, what must not come back. Headings and file names
-/// count in the postings.
+/// Mining: the ledger of sources, recorded runs, data for undo, records of forgotten texts. The
+/// postings include headings and file names.
 const THIRD: &str = "
 DROP TABLE postings;
 DROP VIEW analysed;
@@ -305,7 +305,7 @@ CREATE VIRTUAL TABLE postings USING fts5(
 );
 ";
 
-/// Facts and links. The names of kinds, collections and rooms are text: what they name need not exist.
+/// Facts and links. Kinds, collections and rooms are stored as text, because they need not exist.
 const FOURTH: &str = "
 CREATE TABLE facts (
     row INTEGER PRIMARY KEY,
@@ -378,8 +378,8 @@ CREATE TABLE damaged_links (
 );
 ";
 
-/// What was forgotten is known by its lines in order and by its place. Records from before have
-/// neither and keep counting by their long lines.
+/// A forgotten text is recognised by its lines in order and by its place. Older records have
+/// neither and are still recognised by their long lines.
 const FIFTH: &str = "
 ALTER TABLE forgotten ADD COLUMN sequence BLOB NOT NULL DEFAULT x'';
 ALTER TABLE forgotten ADD COLUMN source BLOB NOT NULL DEFAULT x'';
@@ -391,9 +391,9 @@ CREATE UNIQUE INDEX forgotten_hash ON forgotten (collection, hash, source, excha
 CREATE INDEX forgotten_source ON forgotten (collection, source);
 ";
 
-/// Projects and their wings. A palace from before knows none: the first claims find out by the folders of what was mined.
-/// The text stands first in the indexes: an entry of number, text and row would look like one of `drawers_id` to a salvage
-/// that has no schema.
+/// Projects and their wings. An older palace has no records; the first claims use the folders of
+/// what was mined. The text comes first in the indexes: a salvage without a schema would take an
+/// entry of number, text and row for one of `drawers_id`.
 const SIXTH: &str = "
 CREATE TABLE projects (
     id INTEGER PRIMARY KEY,
@@ -411,7 +411,7 @@ CREATE INDEX projects_remote ON projects (remote, collection) WHERE remote IS NO
 CREATE INDEX projects_first_commit ON projects (first_commit, collection) WHERE first_commit IS NOT NULL;
 ";
 
-/// The machine that mined a source. [`give_sources_to`] then gives the sources that are there to the
+/// The machine that mined a source. [`give_sources_to`] then assigns the existing sources to the
 /// machine that migrates.
 const SEVENTH: &str = "
 ALTER TABLE sources ADD COLUMN machine TEXT NOT NULL DEFAULT '';
@@ -420,8 +420,8 @@ DROP INDEX sources_name;
 CREATE UNIQUE INDEX sources_name ON sources (collection, name, section, machine);
 ";
 
-/// Gives all sources to one machine, also those that an undo would bring back. For a palace whose
-/// format records no machines, inside the transaction that migrates it.
+/// Assigns all sources to one machine, including those that an undo would restore. For a palace
+/// whose format records no machines, inside the transaction that migrates it.
 fn give_sources_to(db: &Connection, machine: &Machine) -> Attempt<()> {
     db.execute(
         "UPDATE sources SET machine = ?1, host = ?2",
@@ -440,8 +440,8 @@ fn fill_third(db: &Connection) -> Attempt<()> {
     passage::rebuild(db)
 }
 
-/// The key of the hashes of forgotten texts: drawn once, so that the hashes of two palaces tell nothing about each
-/// other, nor of a text that somebody guesses.
+/// Creates the key for the hashes of forgotten texts, once per palace. So the hashes of two palaces
+/// cannot be compared, and a guessed text cannot be checked without the key.
 pub(crate) fn ensure_forget_key(db: &Connection) -> Attempt<()> {
     let mut key = [0u8; 32];
     let (first, second) = key.split_at_mut(16);
@@ -459,7 +459,8 @@ pub(crate) const POSTINGS: &str = "CREATE VIRTUAL TABLE postings USING fts5(
     text, content='analysed', content_rowid='row', tokenize='ascii'
 );";
 
-/// Kept apart from the migrations: a palace that lacks it is cleaned of duplicates first, then gets it.
+/// Kept apart from the migrations: a palace without this index is cleaned of duplicates first, then
+/// gets it.
 pub(crate) const MINED_INDEX: &str = "
 CREATE UNIQUE INDEX drawers_mined
     ON drawers (collection, wing, source_file, content_hash, start_line)
@@ -479,8 +480,9 @@ pub(crate) fn has_mined_index(db: &Connection) -> Attempt<bool> {
     )?)
 }
 
-/// Brings a database from `from` to [`FORMAT`]; the caller holds the creation lock and a write transaction.
-/// Sources from before formats that record machines become those of `machine`.
+/// Migrates a database from format `from` to [`FORMAT`]. The caller holds the palace lock
+/// exclusively and a write transaction. Sources from formats without machines are assigned to
+/// `machine`.
 pub(crate) fn migrate(db: &Connection, from: i64, machine: &Machine) -> Attempt<()> {
     advance(db, from, FORMAT)?;
     if (1..FIRST_WITH_MACHINES).contains(&from) && !machine.id.is_empty() {
@@ -489,7 +491,7 @@ pub(crate) fn migrate(db: &Connection, from: i64, machine: &Machine) -> Attempt<
     Ok(())
 }
 
-/// Makes the whole schema of a format in an empty database.
+/// Creates the whole schema of a format in an empty database.
 pub(crate) fn make(db: &Connection, format: i64) -> Attempt<()> {
     advance(db, 0, format)?;
     db.execute_batch(MINED_INDEX)?;
@@ -504,6 +506,8 @@ fn advance(db: &Connection, from: i64, to: i64) -> Attempt<()> {
             fill(db)?;
         }
     }
+    // Both numbers are part of the caller's transaction, so no crash leaves a schema with the
+    // number of another format.
     db.pragma_update(None, "user_version", to)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(())

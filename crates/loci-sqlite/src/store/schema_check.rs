@@ -1,8 +1,8 @@
-//! Is the schema of a database the one that this program makes? The answer comes from a comparison
-//! with a new schema in memory, made by the same migrations up to the same format.
+//! Checks that the schema of a database is the one that Loci creates. It is compared with a new
+//! schema in memory, made by the same migrations up to the same format.
 //!
-//! SQLite believes the text of its schema: a flipped byte in it can rename a table or a column, and
-//! a foreign trigger runs at every write.
+//! SQLite trusts the text of its schema: a flipped byte in it can rename a table or a column, and a
+//! foreign trigger runs at every write.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::connection::add_terms_function;
 use super::schema;
 use crate::fault::{Attempt, Fault};
 
-/// What may be there or not: an index that opening makes, and what `ANALYZE` makes.
+/// Objects that may be missing: an index that opening creates, and the tables of `ANALYZE`.
 const OPTIONAL: [&str; 5] = [
     "drawers_mined",
     "sqlite_stat1",
@@ -27,9 +27,9 @@ const OPTIONAL: [&str; 5] = [
     "sqlite_stat4",
 ];
 
-/// Fingerprints of the schemas of formats 1, 2, …, without what is optional: they let every new
-/// connection check its schema without making another one. A format that has none is compared in
-/// full.
+/// Fingerprints of the schemas of formats 1, 2, …, without the optional objects. With them, a new
+/// connection checks its schema without creating another one. A format without a fingerprint is
+/// compared in full.
 const FINGERPRINTS: &[u64] = &[
     0xd483_c6cf_8c7c_caa5,
     0x6a34_39e9_fa80_95fa,
@@ -43,15 +43,15 @@ const FINGERPRINTS: &[u64] = &[
 /// How an object of the schema differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deviation {
-    /// It is not there.
+    /// It is missing.
     Missing,
-    /// It is there and is not what this program makes.
+    /// It exists but differs from what Loci creates.
     Changed,
-    /// It is no part of a palace.
+    /// It is not part of a palace.
     Foreign,
 }
 
-/// One object that is not as it must be.
+/// One object that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) deviation: Deviation,
@@ -77,14 +77,14 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Differences as one line.
+/// Joins differences into one line.
 pub(crate) fn describe(differences: &[Difference]) -> String {
     let lines: Vec<String> = differences.iter().map(Difference::to_string).collect();
     lines.join("; ")
 }
 
-/// Compares the schema with that of the format which the database names. The connection needs no
-/// function of ours. A schema that SQLite cannot parse is an error, and counts as damage.
+/// Compares the schema with that of the format that the database names. The connection does not
+/// need Loci's SQL functions. A schema that SQLite cannot parse is an error and counts as damage.
 pub(crate) fn differences(db: &Connection) -> Attempt<Vec<Difference>> {
     let format = match schema::format(db)? {
         known @ 1..=schema::FORMAT => known,
@@ -113,9 +113,9 @@ pub(crate) fn differences(db: &Connection) -> Attempt<Vec<Difference>> {
     Ok(differences)
 }
 
-/// Refuses a palace whose schema is damaged. Before this nothing may be written, nor anything be
-/// removed that a column says is to go: another schema gives the columns other values. What is
-/// foreign does no harm to reading; `verify` names it. The caller has begun a transaction.
+/// Refuses a palace with a damaged schema. Before this check nothing may be written, and nothing
+/// may be removed because a column says so: with another schema, the columns have other values.
+/// Foreign objects do not affect reads; `verify` reports them. The caller has begun a transaction.
 pub(crate) fn refuse_damaged(db: &Connection, path: &Path) -> Attempt<()> {
     let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let format = schema::format(db)?;
@@ -140,7 +140,7 @@ pub(crate) fn refuse_damaged(db: &Connection, path: &Path) -> Attempt<()> {
     .into())
 }
 
-/// Does not depend on the order of the objects.
+/// A fingerprint that does not depend on the order of the objects.
 fn fingerprint(objects: &[(String, Object)]) -> u64 {
     let required = objects
         .iter()
@@ -152,13 +152,13 @@ fn fingerprint(objects: &[(String, Object)]) -> u64 {
     })
 }
 
-/// What is wrong with the schema of a database file, in words; `None` if nothing is.
+/// Describes what is wrong with the schema of a database file, or `None` if nothing is.
 #[expect(clippy::disallowed_methods, reason = "the palace itself")]
 pub(crate) fn damage_at(path: &Path) -> Option<String> {
     let check = || -> Attempt<Vec<Difference>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags)?;
-        // As on every connection: closing must not remove the log.
+        // As on every connection, closing must not remove the log.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         differences(&db)
     };
@@ -173,7 +173,7 @@ pub(crate) fn damage_at(path: &Path) -> Option<String> {
 struct Object {
     kind: String,
     table: String,
-    /// Without white space that has no meaning: builds may differ in it.
+    /// Without insignificant white space, in which builds may differ.
     sql: String,
 }
 
@@ -192,7 +192,7 @@ fn objects(db: &Connection) -> Attempt<Vec<(String, Object)>> {
     Ok(objects)
 }
 
-/// A damaged value may have any type and need not be UTF-8.
+/// A damaged value may have any type, and need not be UTF-8.
 fn text(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
@@ -204,7 +204,7 @@ fn text(value: ValueRef<'_>) -> String {
     }
 }
 
-/// One space between two words, none beside a sign.
+/// Puts one space between two words, and none beside a sign.
 fn collapsed(sql: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut collapsed = String::with_capacity(sql.len());

@@ -1,4 +1,4 @@
-//! Tests of the SQLite backend through its public interface.
+//! Tests of the SQLite backend through its public API.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

@@ -1,5 +1,5 @@
-//! The same questions find the same drawers in SQLite and in plain rows: ranking is not a backend's
-//! matter.
+//! The same questions find the same drawers in SQLite and in plain rows, because ranking does not
+//! depend on the backend.
 
 use std::sync::Arc;
 
@@ -37,7 +37,8 @@ const DEEDS: [&str; 7] = [
     "will be cancelled, probably",
 ];
 
-/// Texts in several files, conversations and none, with dates, speakers, wings and rooms.
+/// Texts from several files, from conversations and without a source, with dates, speakers, wings
+/// and rooms.
 fn drawers(prefix: &str, count: usize) -> Batch {
     let mut texts = Vec::new();
     let mut metadatas = Vec::new();
@@ -80,7 +81,7 @@ fn drawers(prefix: &str, count: usize) -> Batch {
         .metadatas(metadatas)
 }
 
-/// A collection of these drawers beside another one, whose words count, too.
+/// A collection of these drawers beside another one, whose words count as well.
 fn filled(backend: &dyn Backend, palace: &PalaceRef) -> Arc<dyn Collection> {
     let options = CollectionOptions {
         metric: None,

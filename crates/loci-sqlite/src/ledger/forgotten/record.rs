@@ -1,4 +1,5 @@
-//! Rows of forgotten texts: written and read, and the places of drawers.
+//! Rows of the table `forgotten`: how they are written and read, and how the place of a drawer is
+//! determined. They hold keyed hashes only, never text.
 
 use loci_core::Metadata;
 use loci_core::ledger::forgotten::{self, NEIGHBOURS, NewRecord, Record, TextPosition, place_of};
@@ -7,7 +8,7 @@ use rusqlite::{Connection, Row, params};
 use crate::fault::Attempt;
 use crate::store::now_ms;
 
-/// Reads `id`, `sequence`, `source`, `exchange`, `before`, `after` from column `at` on.
+/// Reads `id`, `sequence`, `source`, `exchange`, `before`, `after`, starting at column `at`.
 pub(super) fn read(row: &Row<'_>, at: usize, telling: usize) -> rusqlite::Result<Record> {
     let bytes = |at| -> rusqlite::Result<Vec<u8>> {
         Ok(row.get_ref(at)?.as_blob().unwrap_or_default().to_vec())
@@ -38,7 +39,7 @@ pub(super) fn numbers(bytes: &[u8]) -> Vec<u64> {
         .collect()
 }
 
-/// Writes the record of a text. A text that was forgotten at several places has a record of each.
+/// Writes the record of a text. A text that was forgotten at several places has a record for each.
 pub(super) fn insert(db: &Connection, collection: i64, record: &NewRecord) -> Attempt<()> {
     let bytes = |numbers: &[u64]| -> Vec<u8> {
         numbers
@@ -73,7 +74,7 @@ pub(super) fn insert(db: &Connection, collection: i64, record: &NewRecord) -> At
     Ok(())
 }
 
-/// Where a text stands that was mined from the source with this number in the ledger.
+/// The place of a text that was mined from the source with this number in the ledger.
 pub(super) fn place_in(
     db: &Connection,
     key: &[u8; 32],
@@ -91,7 +92,7 @@ pub(super) fn place_in(
     })
 }
 
-/// Adds the lines before and behind a drawer of a file, from its neighbours.
+/// Adds the lines before and after a drawer of a file, from its neighbours.
 pub(super) fn with_neighbours(
     db: &Connection,
     key: &[u8; 32],

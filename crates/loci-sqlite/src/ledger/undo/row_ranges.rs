@@ -1,5 +1,5 @@
-//! Which recorded step added a row. The table has no index by rows, so the ranges of all steps are
-//! read once per transaction instead of once per drawer.
+//! Finds the recorded step that added a row. The table has no index by rows, so the ranges of all
+//! steps are read once per transaction instead of once per drawer.
 
 use std::collections::HashSet;
 
@@ -11,14 +11,14 @@ use crate::fault::Attempt;
 pub(super) struct RowRanges {
     /// By first row.
     ranges: Vec<Range>,
-    /// Steps whose record was removed since.
+    /// Steps whose record has been removed since.
     pub(super) removed: HashSet<i64>,
 }
 
 struct Range {
     first: i64,
     last: i64,
-    /// The largest `last` of this range and those before it: where to stop looking.
+    /// The largest `last` of this range and those before it. It tells where to stop looking.
     furthest: i64,
     step: i64,
 }
@@ -39,7 +39,7 @@ impl RowRanges {
         Ok(loaded)
     }
 
-    /// A step that added one row, newer than all rows of the palace.
+    /// Adds a step that added one row, newer than all rows of the palace.
     pub(super) fn add(&mut self, row: i64, step: i64) {
         self.push(row, row, step);
     }
@@ -57,7 +57,7 @@ impl RowRanges {
         });
     }
 
-    /// The first recorded step whose range holds a row.
+    /// The first recorded step whose range contains a row.
     pub(super) fn first_step_of(&self, row: i64) -> Option<i64> {
         let end = self.ranges.partition_point(|range| range.first <= row);
         let (before, _) = self.ranges.split_at(end);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_first_step_that_holds_a_row_is_found_also_where_ranges_overlap() {
-        let mut given = [
+        let mut steps = [
             (1, 10, 7),
             (2, 3, 5),
             (4, 4, 9),
@@ -93,16 +93,16 @@ mod tests {
             (30, 29, 3),
             (30, 31, 4),
         ];
-        given.sort_unstable();
+        steps.sort_unstable();
         let mut ranges = RowRanges {
             ranges: Vec::new(),
             removed: HashSet::new(),
         };
-        for (first, last, step) in given {
+        for (first, last, step) in steps {
             ranges.push(first, last, step);
         }
         for row in 0..35 {
-            assert_eq!(ranges.first_step_of(row), brute(&given, row), "{row}");
+            assert_eq!(ranges.first_step_of(row), brute(&steps, row), "{row}");
         }
         ranges.removed.insert(1);
         assert_eq!(ranges.first_step_of(15), Some(2));

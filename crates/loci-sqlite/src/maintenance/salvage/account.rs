@@ -1,4 +1,7 @@
-//! Adds up what was there and what was saved, and names what is lost.
+//! Counts the drawers before and after a salvage, and lists the lost ones.
+//!
+//! The numbers must add up: before = saved + damaged + duplicates + lost. If they do not, the
+//! report says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +15,22 @@ use super::finds::Finds;
 pub(super) struct ReadableDrawers {
     /// Its name in the new palace.
     pub(super) name: String,
-    /// Saved, damaged and duplicates.
+    /// Number of saved, damaged and duplicate drawers.
     pub(super) drawers: u64,
 }
 
 /// Sources that may have lost a drawer.
 pub(super) enum Doubtful {
-    /// Those of these names.
+    /// The sources with these names.
     Named(BTreeSet<String>),
-    /// All of them: a lost drawer may be of any source.
+    /// All sources, because a lost drawer may belong to any of them.
     All,
 }
 
 /// Lost drawers, by collection where it is known.
 type Lost<'a> = Vec<(i64, &'a Trace)>;
 
-/// Fills the part of the report that says what is lost.
+/// Fills the part of the report that lists the losses.
 pub(super) fn settle(
     finds: &Finds,
     evidence: &Evidence,
@@ -79,8 +82,9 @@ pub(super) fn settle(
     report.left_out = left_out(evidence);
 }
 
-/// A row that is mentioned and was not read. One that was deleted on purpose is mentioned by its
-/// tombstone alone; a single other mention beside a tombstone is a page from before the delete.
+/// Whether a row is mentioned but could not be read. A row that was deleted on purpose is mentioned
+/// only by its tombstone. A single other mention beside a tombstone is a page from before the
+/// delete.
 fn is_lost(finds: &Finds, evidence: &Evidence, row: i64, trace: &Trace) -> bool {
     let possible = row > 0 && finds.seq.is_none_or(|seq| row <= seq);
     let dropped = trace
@@ -94,8 +98,8 @@ fn is_lost(finds: &Finds, evidence: &Evidence, row: i64, trace: &Trace) -> bool 
         && !finds.has_id(trace.collection, trace.id.as_deref())
 }
 
-/// A damaged row number mentions a drawer that never was. Where the counters leave no room for all
-/// that is mentioned, rows that only one place mentions are left out.
+/// Removes mentions that come from a damaged row number. If the counters leave no room for all
+/// mentioned rows, those that only one place mentions are left out.
 fn drop_stray_mentions(
     lost: &mut Lost<'_>,
     missing: u64,
@@ -184,7 +188,7 @@ fn left_out(evidence: &Evidence) -> Vec<LeftOut> {
         .collect()
 }
 
-/// Which sources of a collection may have lost a drawer, or hold one whose bytes are damaged.
+/// The sources of a collection that may have lost a drawer, or that have a damaged one.
 pub(super) fn doubtful(
     finds: &Finds,
     report: &SalvageReport,

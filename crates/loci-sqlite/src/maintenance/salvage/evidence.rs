@@ -1,15 +1,15 @@
-//! What is left of drawers besides their own rows. Row numbers are never used again, and everything
-//! that mentions one goes in the transaction that removes the drawer: so a row that is mentioned and
-//! cannot be read is a lost drawer.
+//! Mentions of drawers outside their own rows. Row numbers are never used again, and the
+//! transaction that removes a drawer also removes every mention of it. So a row that is mentioned
+//! and cannot be read is a lost drawer.
 //!
-//! Tables are recognised by their root where the schema can be read, else by the shape of their rows
-//! where no other table has that shape.
+//! Tables are recognised by their root page if the schema can be read, else by the shape of their
+//! rows if no other table has that shape.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_salvage::{DatabaseFile, Value};
 
-/// Where a drawer is mentioned. The value is its bit in a [`Trace`].
+/// A place that mentions drawers. The value is its bit in a [`Trace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Ids = 1,
@@ -39,7 +39,7 @@ const KINDS: [(Kind, &str); 11] = [
     (Kind::Index, "index"),
 ];
 
-/// What is known of one row.
+/// What is known about one row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trace {
     kinds: u16,
@@ -52,7 +52,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Number of different places that mention it.
+    /// Number of different places that mention the row.
     pub(super) fn strength(&self) -> u32 {
         self.kinds.count_ones()
     }
@@ -76,7 +76,7 @@ pub(super) struct Evidence {
     pub(super) facts: BTreeMap<i64, String>,
     /// Ends of links, by row.
     pub(super) links: BTreeMap<i64, String>,
-    /// Rows of tables that a salvage does not carry over.
+    /// Number of rows in tables that a salvage does not carry over.
     pub(super) counted: BTreeMap<&'static str, u64>,
 }
 
@@ -182,7 +182,7 @@ impl Evidence {
         }
     }
 
-    /// Takes an entry of an index, or a label. Only rows that `is_wanted` are looked at.
+    /// Takes an entry of an index, or a label. Ignores rows that are not `is_wanted`.
     pub(super) fn take_entry(
         &mut self,
         root: Option<u32>,
@@ -262,8 +262,8 @@ impl Evidence {
         }
     }
 
-    /// Takes the rows of index files. They are evidence only while every tombstone can be read: an
-    /// index knows nothing of what was deleted after it was built.
+    /// Takes the rows of index files. They are evidence only while every tombstone can be read,
+    /// because an index knows nothing of later deletes.
     pub(super) fn take_index(
         &mut self,
         collection: i64,
@@ -281,17 +281,17 @@ impl Evidence {
 
 impl Trace {
     fn label(&mut self, key: Option<&str>, value: &Value) {
-        let shown = match value {
+        let text = match value {
             Value::Text(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
-            // A long text is kept as its hash.
+            // A long text is stored as its hash.
             Value::Null | Value::Real(_) | Value::InvalidText(_) | Value::Blob(_) => return,
         };
         match key {
-            Some("wing") => self.wing = Some(shown),
-            Some("room") => self.room = Some(shown),
-            Some("source_file") => self.source_file = Some(shown),
-            Some("start_line") => self.line = Some(shown),
+            Some("wing") => self.wing = Some(text),
+            Some("room") => self.room = Some(text),
+            Some("source_file") => self.source_file = Some(text),
+            Some("start_line") => self.line = Some(text),
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! What a salvage finds on the pages of a damaged database. Tables are recognised by the shape of
-//! their rows: the schema may be lost.
+//! Rows that a salvage finds on the pages of a damaged database. Tables are recognised by the shape
+//! of their rows, because the schema may be lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -29,7 +29,7 @@ pub(super) struct FoundCollection {
     pub(super) metric: Metric,
     /// JSON.
     pub(super) embedder: Option<String>,
-    /// Number of its drawers, as it was counted with every write.
+    /// Number of its drawers, as the counter has it.
     pub(super) drawers: u64,
 }
 
@@ -55,9 +55,9 @@ pub(super) struct ForgottenText {
 #[derive(Default)]
 pub(super) struct Finds {
     pub(super) collections: BTreeMap<i64, FoundCollection>,
-    /// Collections that were deleted, and whose rows were still being removed.
+    /// Deleted collections whose rows were still being removed.
     pub(super) dropped: BTreeSet<i64>,
-    /// Several versions of a row can be found when pages are damaged.
+    /// All versions of each row. Damaged pages can hold several.
     pub(super) drawers: BTreeMap<i64, Vec<FoundDrawer>>,
     ids: HashMap<i64, HashSet<String>>,
     vectors: HashMap<i64, Vec<Vec<u8>>>,
@@ -91,7 +91,7 @@ impl Finds {
                 Value::Text(_),
                 hash,
                 _,
-                // Format 3 added a column; rows from before may lack it.
+                // Format 3 added a column; older rows may lack it.
                 rest @ ..,
             ] if values.len() <= 14 => {
                 let text = match text {
@@ -204,7 +204,7 @@ impl Finds {
                 Value::Integer(_),
                 Value::Integer(_),
                 Value::Integer(dropped),
-                // Format 2 added a column; rows from before may lack it.
+                // Format 2 added a column; older rows may lack it.
                 ..,
             ] if values.len() <= 10 => {
                 self.take_collection(row, name, metric, embedder, *drawers, *dropped);
@@ -231,7 +231,8 @@ impl Finds {
                     path: path.clone(),
                     since: *since,
                 };
-                // What no claim writes is left out: the project claims again.
+                // A record that no claim would write is left out; the project claims its wing
+                // again.
                 if record.validate().is_ok() {
                     self.projects.insert(row, (*collection, record));
                 }
@@ -313,7 +314,7 @@ impl Finds {
                 complete: *complete != 0,
                 revision: 0,
             };
-            // A row with bytes that no miner writes is read again from its file.
+            // A row that no miner would write is left out; its file is read again.
             if record.validate().is_ok() {
                 let collection = *collection;
                 self.sources.insert(row, FoundSource { collection, record });
@@ -321,13 +322,13 @@ impl Finds {
         }
     }
 
-    /// Whether a drawer of this id was read, under whatever row number.
+    /// Whether a drawer with this id was read, under any row number.
     pub(super) fn has_id(&self, collection: Option<i64>, id: Option<&str>) -> bool {
         let ids = collection.and_then(|collection| self.ids.get(&collection));
         ids.zip(id).is_some_and(|(ids, id)| ids.contains(id))
     }
 
-    /// The history of a drawer. Nothing protects it by a checksum: what cannot be true is left out.
+    /// The history of a drawer. No checksum protects it, so impossible values are left out.
     pub(super) fn history(&self, row: i64, drawer: &FoundDrawer) -> History {
         let source = self
             .sources
@@ -378,7 +379,7 @@ impl Finds {
             }
         }
         let newest = newest_first.first()?;
-        // Without its vector the checksum cannot be tested, but the text has a hash of its own.
+        // Without the vector the checksum cannot be verified, but the text has a hash of its own.
         let text_is_whole =
             newest.text.as_deref().map(content_hash).unwrap_or_default() == newest.content_hash;
         let verdict = if vectors.is_empty() && text_is_whole {
@@ -390,7 +391,7 @@ impl Finds {
     }
 }
 
-/// The last columns of a source. Rows from before format 7 that were not changed since have none.
+/// The last columns of a source. Rows from before format 7 that were not changed since lack them.
 fn machine_of(columns: &[Value]) -> Option<Machine> {
     match columns {
         [] => Some(Machine::default()),

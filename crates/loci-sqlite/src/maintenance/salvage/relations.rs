@@ -1,5 +1,5 @@
-//! Facts and links that a salvage finds on the pages of a damaged database. One whose checksum
-//! matches is saved; any other goes to the side tables as it was found.
+//! Facts and links that a salvage finds on the pages of a damaged database. Those with a matching
+//! checksum are saved; all others go to the side tables as they were found.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::store::{Store, now_ms};
 const FACT_COLUMNS: usize = 15;
 /// Columns of a row of `links`.
 const LINK_COLUMNS: usize = 13;
-/// Columns at the end of both: `seq`, `checksum`, `created_at`, `updated_at`.
+/// The last columns of both tables: `seq`, `checksum`, `created_at`, `updated_at`.
 const NUMBERS: usize = 4;
 
-/// A row as it was found: everything before its numbers, and two of those.
+/// A row as it was found: the columns before `seq`, and two of the last ones.
 struct Version {
     fields: Vec<Value>,
     seq: i64,
     checksum: i64,
 }
 
-/// Several versions of a row can be found when pages are damaged.
+/// All versions of each row. Damaged pages can hold several.
 type Versions = BTreeMap<i64, Vec<Version>>;
 
 /// Rows of the two tables.
@@ -50,7 +50,7 @@ impl FoundRelations {
         };
         let numbers = values.len() - NUMBERS;
         if let Some((
-            // The first column is the row's own number.
+            // The first column is the row number itself.
             [Value::Null, fields @ ..],
             [
                 Value::Integer(seq),
@@ -70,12 +70,12 @@ impl FoundRelations {
         }
     }
 
-    /// Whether a row of `facts` was found, whole or not.
+    /// Whether a row of `facts` was found, intact or not.
     pub(super) fn has_fact(&self, row: i64) -> bool {
         self.facts.contains_key(&row)
     }
 
-    /// Whether a row of `links` was found, whole or not.
+    /// Whether a row of `links` was found, intact or not.
     pub(super) fn has_link(&self, row: i64) -> bool {
         self.links.contains_key(&row)
     }
@@ -102,7 +102,7 @@ impl FoundRelations {
     }
 }
 
-/// In the order added: what is whole, and the newest version of what is not.
+/// Splits rows, in the order added, into intact ones and the newest version of the others.
 fn sorted<T>(
     found: &Versions,
     whole: impl Fn(&Version) -> Option<T>,
@@ -163,7 +163,7 @@ fn fact_row(fields: &[Value]) -> Option<FactRow<'_>> {
         confidence: match confidence {
             Value::Null => None,
             Value::Real(number) => Some(*number),
-            // On its pages SQLite may keep whole numbers as integers.
+            // SQLite may store whole numbers of this column as integers.
             Value::Integer(number) => Some(*number as f64),
             _ => return None,
         },
@@ -203,7 +203,7 @@ fn link_row(fields: &[Value]) -> Option<LinkRow<'_>> {
     })
 }
 
-/// Cuts items into calls that a palace takes.
+/// Splits items into batches that a palace accepts.
 fn slices<T>(items: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
     let mut slices = Vec::new();
     let (mut start, mut total) = (0, 0);
@@ -219,7 +219,7 @@ fn slices<T>(items: &[T], bytes: impl Fn(&T) -> usize) -> Vec<&[T]> {
     slices
 }
 
-/// Puts what was found with wrong bytes into the side table.
+/// Writes damaged rows to the side table.
 fn keep_damaged(
     store: &Store,
     table: &str,

@@ -1,4 +1,5 @@
-//! Writes what a salvage found into the new palace.
+//! Writes what a salvage found into the new palace. Every batch is one transaction. The damaged
+//! palace is not changed, so a crash costs only the work done.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::SqliteBackend;
 use crate::collection::record::vector_from_bytes;
 use crate::store::{Store, now_ms};
 
-/// Makes the palace that the report names, and fills the report.
+/// Creates the palace that the report names, and fills the report.
 pub(super) fn write_all(
     durability: Durability,
     finds: &Finds,
@@ -28,7 +29,7 @@ pub(super) fn write_all(
     let palace = PalaceRef::local(&report.palace);
     let store = backend.store(&palace, true)?;
     let mut writers: BTreeMap<i64, Writer> = BTreeMap::new();
-    // Also collections that hold nothing come along.
+    // Empty collections are created as well.
     for (id, found) in &finds.collections {
         let writer = Writer::open(&backend, &palace, &found.name, found.metric)?;
         pin(&store, found)?;
@@ -39,7 +40,7 @@ pub(super) fn write_all(
         let Some((found, verdict)) = finds.best(*row, versions) else {
             continue;
         };
-        // Its collection was deleted: so was the drawer.
+        // The collection was deleted, and the drawer with it.
         if finds.dropped.contains(&found.collection) {
             continue;
         }
@@ -81,7 +82,8 @@ pub(super) fn write_all(
     backend.close()
 }
 
-/// What must not come back stays known. Without the key the hashes say nothing.
+/// Copies the records of forgotten texts, so that these texts stay forgotten. Without the key, the
+/// hashes cannot be compared with anything.
 fn keep_forgotten(store: &Store, finds: &Finds, writers: &BTreeMap<i64, Writer>) -> Result<()> {
     let Some(key) = &finds.forget_key else {
         return Ok(());
@@ -115,7 +117,7 @@ fn keep_forgotten(store: &Store, finds: &Finds, writers: &BTreeMap<i64, Writer>)
     })
 }
 
-/// Notes in the new palace which embedder made the vectors, as the old one did.
+/// Records in the new palace which embedder made the vectors.
 fn pin(store: &Store, found: &FoundCollection) -> Result<()> {
     let known = found
         .embedder
@@ -130,7 +132,7 @@ fn pin(store: &Store, found: &FoundCollection) -> Result<()> {
     })
 }
 
-/// Puts a drawer whose bytes are wrong into the side table, under the collection it would be in.
+/// Writes a damaged drawer to the side table, under the collection it would be in.
 fn keep_damaged(store: &Store, collection: &str, row: i64, found: &FoundDrawer) -> Result<()> {
     store.write("keeping a damaged drawer", |db| {
         db.sql.execute(
@@ -142,10 +144,10 @@ fn keep_damaged(store: &Store, collection: &str, row: i64, found: &FoundDrawer) 
     })
 }
 
-/// The drawer may not be saved: its bytes are not what was written.
+/// The drawer must not be saved, because its bytes are damaged.
 struct NotToBeSaved;
 
-/// The vector to save with the drawer, if there is one.
+/// The vector to save with the drawer, if it has one.
 fn saved_vector(verdict: &Verdict) -> std::result::Result<Option<Vec<f32>>, NotToBeSaved> {
     match verdict {
         Verdict::Whole(None) | Verdict::VectorLost => Ok(None),
@@ -160,9 +162,9 @@ struct Writer {
     batch: Batch,
     histories: Vec<History>,
     text_bytes: usize,
-    /// Drawers that were read, whatever became of them.
+    /// Number of drawers that were read, saved or not.
     found: u64,
-    /// Saved drawers by name and section of their source.
+    /// Number of saved drawers by name and section of their source.
     saved: HashMap<Origin, u64>,
 }
 
@@ -253,8 +255,8 @@ impl Writer {
         projects.adopt_projects(&records).map(|_| ())
     }
 
-    /// Writes the ledger of mining. A source that may have lost a drawer is marked incomplete: the
-    /// next mine reads it and brings the text back.
+    /// Writes the ledger of mining. A source that may have lost a drawer is marked incomplete, so
+    /// that the next mine reads it and restores the text.
     fn write_sources(
         &self,
         id: i64,
@@ -280,13 +282,14 @@ impl Writer {
                 machine: record.machine.id.clone(),
             };
             let saved = self.saved.get(&origin).copied().unwrap_or_default();
-            // One more than there are can never be here: the row is not trusted.
+            // The palace can never hold one drawer more than were saved, so this count marks the
+            // source incomplete.
             sources.push(CountedSource {
                 record,
                 drawers: saved + u64::from(is_doubtful),
             });
         }
-        // Sections before the head of their source.
+        // The sections of a source come before its head.
         sources.sort_by(|a, b| {
             let key = |source: &CountedSource| (source.record.section == 0, source.record.section);
             let (left, right) = (&a.record, &b.record);
