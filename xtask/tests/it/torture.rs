@@ -1,4 +1,5 @@
-//! `cargo xtask torture`: it runs, it finds a binary that loses writes, and it leaves nothing behind.
+//! `cargo xtask torture`: it runs, it finds a binary that loses writes, and it leaves nothing
+//! behind.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! `kill -9` at a random moment of the commands in `CASES`. Afterwards everything that was acknowledged is
-//! there, the killed operation is there whole or not at all, and `verify` finds nothing.
+//! `kill -9` at a random moment of the commands in `CASES`. Afterwards everything that was
+//! acknowledged is there, the killed operation is there whole or not at all, and `verify` finds
+//! nothing.
 
 mod cases;
 mod world;
