@@ -1,4 +1,5 @@
-//! Target `config_files`: configuration files of agents (JSON with comments, TOML), edited in place.
+//! Target `config_files`: configuration files of agents (JSON with comments, TOML), edited in
+//! place.
 
 use loci_agents::wiring::fuzzing::{
     HOOK, NAME, SERVERS, Step, change_json, change_toml, entry, is_toml,

@@ -11,8 +11,8 @@ use crate::input::Input;
 
 /// The input is a PDF file.
 pub fn pdf(data: &[u8]) {
-    // A panic of the library that parses PDF is caught and becomes a skipped file. The panic hook of
-    // libFuzzer would end the process before that. Panics of this target still end it.
+    // A panic of the library that parses PDF is caught and becomes a skipped file. The panic hook
+    // of libFuzzer would end the process before that. Panics of this target still end it.
     static HOOK: Once = Once::new();
     if cfg!(fuzzing) {
         HOOK.call_once(|| std::panic::set_hook(Box::new(|_| {})));

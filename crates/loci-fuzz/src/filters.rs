@@ -168,7 +168,8 @@ enum Number {
 }
 
 impl Number {
-    /// The mathematical order of the numbers. A float of 2^63 or more is beyond every 64-bit integer.
+    /// The mathematical order of the numbers. A float of 2^63 or more is beyond every 64-bit
+    /// integer.
     fn compare(self, other: Self) -> Option<std::cmp::Ordering> {
         let split = |number| match number {
             Self::Whole(whole) => (i128::from(whole), 0.0),

@@ -6,7 +6,8 @@ use loci_core::Metric;
 use crate::input::Input;
 use crate::scratch;
 
-/// The input is metric, dimension and three lengths, then header, records, vector lengths and links.
+/// The input is metric, dimension and three lengths, then header, records, vector lengths and
+/// links.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let metric = input.one_of(&[Metric::Cosine, Metric::L2, Metric::Ip]);

@@ -12,7 +12,7 @@ pub fn run(data: &[u8]) {
     let expected = count - usize::from(data.is_empty() || data.ends_with(b"\n"));
     assert_eq!(lines.len(), expected, "a line is lost");
     // A line that is exported and read again is the same. A vector may contain a number that is not
-    // finite, which is written as null. Such a record is refused later, so its line is skipped here.
+    // finite, which is written as null. Such a record is refused later, so it is skipped here.
     for line in lines.iter().flatten().filter(|line| !line.contains("null")) {
         let again = read(line.as_bytes(), 8192);
         assert_eq!(again, [Ok(line.clone())], "{line}");

@@ -1,8 +1,8 @@
 //! The bodies of the fuzz targets. Each takes the bytes of one input, passes them to a parser of
 //! untrusted bytes, and panics if an invariant does not hold.
 //!
-//! The package in `fuzz/` runs them under libFuzzer. The tests of this crate run them on the seeds in
-//! `fuzz/seeds/`, so a bug that comes back is found without libFuzzer.
+//! The package in `fuzz/` runs them under libFuzzer. The tests of this crate run them on the seeds
+//! in `fuzz/seeds/`, so a bug that comes back is found without libFuzzer.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,

@@ -32,8 +32,8 @@ fn every_kept_input_holds_what_its_target_checks() {
             let begun = Instant::now();
             let result = std::panic::catch_unwind(|| (target.run)(&input));
             assert!(result.is_ok(), "{}/{name} fails", target.name);
-            // The limit is generous, because the machine may be busy. Slow inputs took minutes before
-            // their bugs were fixed.
+            // The limit is generous, because the machine may be busy. Slow inputs took minutes
+            // before their bugs were fixed.
             let taken = begun.elapsed();
             assert!(
                 taken < Duration::from_secs(20),
