@@ -21,7 +21,8 @@ use crate::{root, target};
 
 #[derive(Subcommand, Clone)]
 pub(crate) enum Bench {
-    /// Measures the storage layer (writing, querying, filtering, opening) beside ChromaDB.
+    /// Measures the storage layer (writing, querying, filtering, opening) and compares it with
+    /// ChromaDB.
     Store {
         /// Number of drawers; may be repeated.
         #[arg(long, default_values_t = [10_000, 100_000])]
@@ -30,9 +31,9 @@ pub(crate) enum Bench {
         #[arg(long)]
         no_peer: bool,
     },
-    /// Measures mining beside MemPalace.
+    /// Measures mining and compares it with MemPalace.
     Mine(mine::Options),
-    /// Measures the MCP server and the hooks beside MemPalace.
+    /// Measures the MCP server and the hooks and compares them with MemPalace.
     Agents(agents::Options),
 }
 

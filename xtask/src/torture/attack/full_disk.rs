@@ -228,7 +228,10 @@ fn on_disk(round: &mut Round<'_>, disk: &Path) -> anyhow::Result<()> {
                 Started::new(&mut home.command(arguments), input)?.finish(HANGS)
             })?;
         }
-        ensure!(mount(&["-o", "remount,size=64m"], disk), "the small file system cannot grow again");
+        ensure!(
+            mount(&["-o", "remount,size=64m"], disk),
+            "the small file system cannot grow again"
+        );
         scene
             .check()
             .with_context(|| format!("after a full disk of {room} KiB"))?;

@@ -180,7 +180,9 @@ fn stopped_command(
     let ran = stopped.finish(LIMIT + HANGS)?;
     if ran.code != Some(0) {
         let why = ran.violation().unwrap_or_else(|| short(&ran.stderr));
-        tally.failures.push(format!("{case} and then continued: {why}"));
+        tally
+            .failures
+            .push(format!("{case} and then continued: {why}"));
     }
     afterwards(&home, &case, &known)
 }

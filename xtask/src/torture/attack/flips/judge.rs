@@ -100,7 +100,10 @@ pub(super) fn judge(
         Area::Derived => {
             ensure!(missing == 0, "{missing} drawers are missing");
             let hits = hits(&search)?;
-            ensure!(hits == baseline.hits, "a search has other hits than before the damage");
+            ensure!(
+                hits == baseline.hits,
+                "a search has other hits than before the damage"
+            );
         }
         Area::Settings => {}
         Area::Database => {

@@ -220,7 +220,10 @@ impl<'w, 'l> World<'w, 'l> {
             let is_right = expected.get(id) == Some(text)
                 || allowed.get(id) == Some(text)
                 || before.get(id) == Some(text);
-            ensure!(is_right, "drawer `{id}` has a text that was not written: {text}");
+            ensure!(
+                is_right,
+                "drawer `{id}` has a text that was not written: {text}"
+            );
         }
         for id in expected.keys().chain(possible.change.keys()) {
             ensure!(
@@ -232,7 +235,11 @@ impl<'w, 'l> World<'w, 'l> {
             let come = possible.come.keys().filter(|id| drawers.contains_key(*id));
             let come = come.count();
             let is_whole = come == 0 || come == possible.come.len();
-            ensure!(is_whole, "only {come} of {} drawers are there", possible.come.len());
+            ensure!(
+                is_whole,
+                "only {come} of {} drawers are there",
+                possible.come.len()
+            );
         }
         for (id, text) in &self.state.forgotten {
             ensure!(
@@ -279,7 +286,10 @@ impl<'w, 'l> World<'w, 'l> {
         let lost = self.state.facts.difference(&found).next();
         ensure!(lost.is_none(), "acknowledged fact about {lost:?} is lost");
         let more = found.difference(&self.state.facts).next();
-        ensure!(more.is_none(), "there is a fact about {more:?} that was not added");
+        ensure!(
+            more.is_none(),
+            "there is a fact about {more:?} that was not added"
+        );
         let links = self.json(&["links", "list"])?;
         let found: BTreeSet<String> = strings(&links["links"], |link| link["label"].as_str());
         for (label, _) in &self.state.links {
