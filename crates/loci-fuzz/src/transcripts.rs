@@ -128,7 +128,11 @@ impl Source<'_> {
             }
             events.push(event);
         };
-        assert_eq!(reader.next().unwrap(), None, "the reader continues after the end");
+        assert_eq!(
+            reader.next().unwrap(),
+            None,
+            "the reader continues after the end"
+        );
         adds_up(reader.tally());
         Told { events, failed }
     }
