@@ -51,7 +51,10 @@ fn check(name: &str, bytes: Vec<u8>, source: Option<usize>) {
     let read = |bytes| read(Path::new(name), bytes);
     let document = read(bytes.clone());
     if let Ok(document) = &document {
-        assert!(!document.text.trim().is_empty(), "a document with empty text is kept");
+        assert!(
+            !document.text.trim().is_empty(),
+            "a document with empty text is kept"
+        );
         if let Some(source) = source {
             // The mark of an item in a deep list is the longest text that a short element becomes.
             assert!(document.text.len() <= 64 + source * 16, "the text grows");

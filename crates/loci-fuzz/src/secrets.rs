@@ -18,6 +18,9 @@ pub fn run(data: &[u8]) {
         "the count and the text disagree"
     );
     let again = mask(&masked.text, setting);
-    assert_eq!(again.text, masked.text, "a masked text changes when it is masked again");
+    assert_eq!(
+        again.text, masked.text,
+        "a masked text changes when it is masked again"
+    );
     assert!(again.found.is_empty());
 }
