@@ -1,4 +1,4 @@
-"""Puts random records and filters to the real chromadb and writes its answers as JSON.
+"""Sends random records and filters to the real chromadb and writes its answers as JSON.
 
 usage: chroma_answers.py DIRECTORY OUTPUT METRIC
 """
@@ -28,8 +28,8 @@ def metadata(rng):
 def scalar(rng, key):
     return rng.choice({
         "wing": ["alice", "bob", "Alice", "nobody"],
-        # No fractions: chromadb cuts an operand of 2025.5 to 2025 when it compares it with integers.
-        # Loci compares the numbers as they are.
+        # No fractions: chromadb truncates an operand of 2025.5 to 2025 when it compares it with
+        # integers. Loci compares the exact numbers.
         "year": [2024, 2025, 2025.0, 2026.0, 2026, -1],
         "pinned": [True, False],
         "mixed": [1, 1.0, True, "1", 0, False],

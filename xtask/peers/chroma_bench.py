@@ -1,4 +1,4 @@
-"""chromadb on the benchmark's data; prints its own CPU figures as JSON.
+"""Runs chromadb on the data of the benchmark and prints its own CPU figures as JSON.
 
 usage: chroma_bench.py work|cold DIRECTORY
 """

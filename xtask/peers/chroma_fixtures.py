@@ -1,8 +1,9 @@
-"""Writes the committed fixtures of old releases: run it under each of them.
+"""Writes the committed fixtures of old releases. Run it under each release.
 
 usage: chroma_fixtures.py FOLDER      FOLDER is crates/loci-chroma/tests/fixtures
 
-Makes `chroma-X.Y-flushed` and `chroma-X.Y-queued`, each with `now` and `expected.json`. Runs differ in uuids, times and the shape of the graph.
+Creates `chroma-X.Y-flushed` and `chroma-X.Y-queued`, each with `now` and `expected.json`. Runs differ
+in uuids, times and the shape of the graph.
 """
 
 import json

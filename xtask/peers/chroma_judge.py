@@ -1,10 +1,11 @@
-"""Opens a directory with the real chromadb and compares what it gives with what it should hold.
+"""Opens a directory with the real chromadb and compares its answers with the expected contents.
 
 usage: chroma_judge.py DIRECTORY EXPECTED [SECONDS]
 
-Prints one JSON object: {"died": null | "signal 11 in …" | "hung in …", "collections": {name: {step: what was seen}}}. A step that
-raised is {"error": "…"}. The steps run in a child, because a damaged index can kill the process. The directory is written to.
-A record whose expected embedding is null is one whose vector is lost: it must be kept, and need not be found by a vector.
+Prints one JSON object: {"died": null | "signal 11 in …" | "hung in …", "collections": {name: {step:
+result}}}. The result of a step that raised is {"error": "…"}. The steps run in a child, because a
+damaged index can kill the process. They write to the directory. An expected embedding of null means
+that the vector is lost: the record must be kept, but a vector query need not find it.
 """
 
 import json
@@ -71,7 +72,7 @@ class Steps:
         return self.difference(kept["ids"]) | {"vectors": some(wrong)}
 
     def query(self):
-        """Everything must be within reach of one query."""
+        """One query must return everything."""
         first = next(iter(self.searchable.values()), None)
         vector = first["embedding"] if first else [1.0] * self.dimension
         found = self.collection.query(query_embeddings=[vector], n_results=len(self.records) + len(self.uncertain) + 100, include=["distances"])
@@ -87,7 +88,7 @@ class Steps:
         return {"missed": some(missed)}
 
     def filtered(self):
-        """Halves by a number, each asked for whole."""
+        """Splits the records by a number, and queries each part as a whole."""
         numbers = sorted(self.number(record) for record in self.searchable.values() if self.number(record) is not None)
         if not numbers:
             return {"wrong": some([])}
@@ -109,13 +110,13 @@ class Steps:
         return (record["metadata"] or {}).get("number")
 
     def contains(self):
-        """Documents by a word, through the full-text table."""
+        """Finds documents by a word, through the full-text table."""
         wanted = {name for name, record in self.records.items() if "amber" in (record["document"] or "")}
         found = set(self.collection.get(where_document={"$contains": "amber"}, include=[])["ids"]) - self.uncertain
         return {"wrong": some(wanted ^ found)}
 
     def write(self):
-        """A new record, a changed one and a deleted one, read back."""
+        """Adds, changes and deletes a record, and reads them back."""
         vector = [100.0 + place for place in range(self.dimension)]
         other = [-100.0 + 7 * place for place in range(self.dimension)]
         self.collection.add(ids=["judge new", "judge gone"], embeddings=[vector, other], documents=["written by the judge", "leaves"], metadatas=[{"judge": 1}, {"judge": 2}])
@@ -145,7 +146,7 @@ STEPS = ["count", "get", "embeddings", "query", "nearest", "filtered", "contains
 
 
 def steps(directory, expected, output):
-    """The child: a line before each step, a line after it."""
+    """Runs in the child. Writes a line before and after each step."""
     import chromadb
     from chromadb.config import Settings
 

@@ -1,8 +1,8 @@
-"""Writes a ChromaDB directory with collections whose records have the same ids, and says what it holds.
+"""Writes a ChromaDB directory with collections whose records have the same ids, and its contents.
 
 usage: chroma_twins.py FOLDER PLAN      PLAN is a JSON list of collections, see `run` below
 
-FOLDER gets `now` (the directory) and `expected.json` (what `get` of the same process returned).
+FOLDER gets `now` (the directory) and `expected.json` (the results of `get` in the same process).
 """
 
 import json
@@ -14,7 +14,7 @@ from chroma_write import PLAN, Writer, dump, expected, labels, open_client
 
 
 class Twin(Writer):
-    """A collection that numbers its records as every other one does."""
+    """A collection whose records have the same ids as those of every other collection."""
 
     def record(self, number):
         _, *rest = super().record(number)

@@ -1,9 +1,9 @@
-"""Two real chromadb processes that take turns writing to one directory, none of them killed.
+"""Lets two real chromadb processes write to one directory in turn. Neither is killed.
 
 usage: chroma_two_writers.py FOLDER TURNS
 
-FOLDER gets `now` and `expected.json`, as from chroma_write.py. Each turn adds to the same collection; a turn begins when the turn of
-the other process is over.
+FOLDER gets `now` and `expected.json`, as from chroma_write.py. Each turn adds to the same collection.
+A turn begins when the turn of the other process is over.
 """
 
 import json
@@ -21,7 +21,7 @@ def plan():
 
 
 def worker(path, offset):
-    """Adds `BATCHES` batches for each line that it reads, and says what it wrote."""
+    """Adds `BATCHES` batches for each line that it reads, and prints the records."""
     client, writer, number = open_client(path), None, 0
     for _ in sys.stdin:
         if writer is None:

@@ -1,10 +1,11 @@
-"""Writes a ChromaDB directory with the real chromadb, any release from 0.5 on, and says what it holds.
+"""Writes a ChromaDB directory with the real chromadb, any release from 0.5 on, and its contents.
 
 usage: chroma_write.py FOLDER PLAN      PLAN is a JSON object, see `PLAN` below
 
-FOLDER gets `now` (the directory), `expected.json` (what `get` of the same process returned) and, as the plan says,
-`earlier` with `earlier.json` (the state after the first flush), `queued` and `flushed` with `flushed.json` (the state
-inside the next flush, before and after the files were written).
+FOLDER gets `now` (the directory) and `expected.json` (the results of `get` in the same process). If
+the plan asks for them, it also gets `earlier` with `earlier.json` (the state after the first flush),
+`queued`, and `flushed` with `flushed.json` (the state inside the next flush, before and after the
+files were written).
 """
 
 import json
@@ -23,11 +24,11 @@ PLAN = {
     "dimension": 16,
     "batch": 40,
     "lists": True,  # list-valued metadata: 1.5 and later
-    "changes": True,  # updates, upserts, deletes, ids that come back
-    "returned": False,  # also the vectors as `get` returned them, where they differ from what was written
+    "changes": True,  # updates, upserts, deletes, ids that are added again
+    "returned": False,  # also the vectors as `get` returned them, if they differ from those written
     "earlier": False,
     "crash": False,
-    "trim": False,  # cut off what no record uses: for fixtures
+    "trim": False,  # truncate the part that no record uses; for fixtures
     "end": "close",  # or "kill": the process kills itself after the last write, "kill_writing": while it writes
 }
 WORDS = "amber birch cedar delta ember fjord grove heron inlet juniper kelp larch moss north opal pine".split()
@@ -38,7 +39,7 @@ def as_f32(numbers):
 
 
 class Writer:
-    """One collection: what to write next, and what was written."""
+    """One collection: the next records to write, and those written."""
 
     def __init__(self, collection, plan, options):
         self.collection, self.plan, self.options = collection, plan, options
@@ -90,7 +91,7 @@ class Writer:
             self.next += count
 
     def change(self):
-        """Touches old and new records in each way that the log knows."""
+        """Changes old and new records with each operation of the log."""
         known = sorted(self.written)
         if len(known) < 8:
             return
@@ -147,7 +148,7 @@ def flushed_once(path):
 
 
 def hold_back(path, threshold):
-    """Sets every collection's flush threshold, so that a flush that is due does not happen."""
+    """Sets the flush threshold of every collection, so that a due flush does not happen."""
     database = sqlite3.connect(path / "chroma.sqlite3")
     database.execute("UPDATE collection_metadata SET int_value = ? WHERE key = 'hnsw:sync_threshold'", [threshold])
     for identifier, text in database.execute("SELECT id, schema_str FROM collections").fetchall():
@@ -167,7 +168,7 @@ def watermark(path):
 
 
 def crash(folder, writers, known):
-    """Goes on until the first collection flushes once more, and does the same writes where no flush happens."""
+    """Writes until the first collection flushes again, and does the same writes without a flush."""
     now, queued, flushed = folder / "now", folder / "queued", folder / "flushed"
     first = writers[0]
     for path in (queued, flushed):
@@ -211,14 +212,14 @@ def run(folder, plan):
 
 
 def labels(path):
-    """Which label each id has in each segment, from the files of 1.x; a test must not need a reader to know it."""
+    """The label of each id in each segment, from the files of 1.x. Tests must not need a reader for it."""
     import pickle
 
     return {file.parent.name: pickle.loads(file.read_bytes())["id_to_label"] for file in path.glob("*/index_metadata.pickle")}
 
 
 def trim(path):
-    """Keeps the elements that count and a few empty ones; the rest of the file is memory that nobody wrote."""
+    """Keeps the used elements and a few empty ones. The rest of the file is uninitialised memory."""
     database = sqlite3.connect(path / "chroma.sqlite3")
     database.execute("VACUUM")
     database.close()

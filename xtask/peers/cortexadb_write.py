@@ -1,9 +1,10 @@
-"""Writes databases with the real cortexadb, and beside each what a reader must find in it.
+"""Writes databases with the real cortexadb, each with the contents that a reader must find.
 
 usage: cortexadb_write.py TARGET
 
-Makes TARGET/<scene>/ for every scene, with `db/` (the database) and `expected.json`: the memories that are alive, the
-edges between them, the ids that were deleted. Vectors and texts follow from the ids, so that two runs differ in times alone.
+Creates TARGET/<scene>/ for every scene, with `db/` (the database) and `expected.json`: the live
+memories, the edges between them, and the deleted ids. Vectors and texts are derived from the ids, so
+two runs differ only in times.
 """
 
 import json
@@ -64,12 +65,12 @@ class Scene:
         self.edges.append([source, target, relation])
 
     def refused(self, action):
-        """Does what cortexadb refuses, after it has logged it."""
+        """Makes a call that cortexadb logs first and then refuses."""
         try:
             action()
         except Exception:
             return
-        raise SystemExit("cortexadb took what it used to refuse")
+        raise SystemExit("cortexadb accepted a call that it should refuse")
 
     def write(self):
         self.close()
@@ -117,7 +118,7 @@ def checkpointed(target):
 
 
 def poisoned(target):
-    """A delete and links of ids that are not there: cortexadb cannot open this again."""
+    """A delete and links of missing ids. cortexadb cannot open this database again."""
     scene = Scene(target, "poisoned")
     made = fill(scene)
     scene.refused(lambda: scene.database.delete(9999))
@@ -128,7 +129,7 @@ def poisoned(target):
 
 
 def stale_log(target):
-    """Killed between checkpoint and truncation: the log holds deletes that the checkpoint knows."""
+    """Killed between checkpoint and truncation, so the log holds deletes that the checkpoint has."""
     scene = Scene(target, "stale_log")
     made = fill(scene)
     scene.database.checkpoint()
@@ -141,7 +142,7 @@ def stale_log(target):
 
 
 def restarted(target):
-    """Positions in the log begin anew after a truncation, and the last id is given out again."""
+    """Positions in the log restart after a truncation, and the last id is assigned again."""
     scene = Scene(target, "restarted")
     made = fill(scene)
     scene.database.checkpoint()

@@ -1,12 +1,14 @@
-"""What a hook costs: CPU time of a command that reads JSON from stdin, from its start to the end of all that it started.
+"""Measures the CPU time of a hook, a command that reads JSON from stdin, from its start to the end of
+all processes that it started.
 
 usage: hook_cost.py PLAN       a JSON file: {"command": [...], "environment": {...}, "runs": 20, "input": {...},
                                "sessions": false, "transcript": PATH, "grows": [JSON lines], "prefix": [JSON lines]}
 
-With a transcript, `prefix` is written to it first and `grows` is appended before every run, each line with ids of its
-own, so that every run finds something new. With `sessions` every run is of a session of its own, so that none holds back
-what the one before has said. Prints {"cpu_ms", "wall_ms", "background_ms", "answer"}: the means of the
-command itself and of the processes that it left behind, and what the last run said.
+If there is a transcript, `prefix` is written to it first and `grows` is appended before every run, each
+line with ids of its own, so that every run finds something new. With `sessions` every run has a session
+of its own, so that no run leaves out what an earlier one printed. Prints {"cpu_ms", "wall_ms",
+"background_ms", "answer"}: the means of the command itself and of the processes that it left running,
+and the output of the last run.
 """
 
 import ctypes
@@ -22,9 +24,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans():
-    """Whatever the command leaves running becomes a child of this process."""
+    """Makes processes that the command leaves running children of this process."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        sys.exit("processes left behind cannot be followed here")
+        sys.exit("cannot follow processes that the hook leaves running on this system")
 
 
 def write(path, lines, mode):

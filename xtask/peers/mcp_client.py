@@ -1,10 +1,10 @@
-"""The official Python client of MCP, at the command of a test. Runs with mcp 1.30 and with mcp 2.
+"""The official Python client of MCP, controlled by a test. Runs with mcp 1.30 and with mcp 2.
 
 Reads one JSON object per line and answers each with one line.
 
-The first line connects: {"command": [...], "environment": {...}} over stdio, or {"url": ..., "token": ...} over HTTP;
-"mode" is "legacy" (the handshake), "auto" or a revision without a handshake, which mcp 1.30 does not know. The answer
-says what the server said of itself. Each later line is one of
+The first line connects: {"command": [...], "environment": {...}} over stdio, or {"url": ..., "token":
+...} over HTTP. "mode" is "legacy" (the handshake), "auto" or a revision without a handshake, which mcp
+1.30 does not support. The answer contains what the server reported about itself. Each later line is one of
 
     {"list": "tools" | "prompts" | "resources" | "templates"}      all pages
     {"call": NAME, "arguments": {...}}                              with "cancel_after" or "die_after": seconds, to give up
@@ -13,9 +13,10 @@ says what the server said of itself. Each later line is one of
     {"prompt": NAME, "arguments": {...}}
     {"ping": true}
 
-and is answered by {"result": ...}, or {"error": {...}} if the client raised. A result that its tool's schema does not
-allow is an error of the client; a second validator judges it too. "complaints" lists what the client logged as warning
-or worse: lines on stdout that are no messages end up there. The end of the input ends the session.
+and is answered by {"result": ...}, or {"error": {...}} if the client raised. A result that does not
+match the schema of its tool is an error of the client; a second validator checks it too. "complaints"
+lists everything that the client logged as a warning or worse, such as lines on stdout that are not
+messages. The end of the input ends the session.
 """
 
 import contextlib
@@ -39,7 +40,7 @@ except ImportError:
 
 
 class Complaints(logging.Handler):
-    """Keeps what the client warned of."""
+    """Collects the warnings of the client."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -58,7 +59,7 @@ logging.getLogger().addHandler(COMPLAINTS)
 
 
 async def heard(message):
-    """The session hands over what it could not read."""
+    """Receives messages that the session could not read."""
     if isinstance(message, Exception):
         COMPLAINTS.lines.append(repr(message))
 
@@ -88,7 +89,7 @@ async def transport(plan):
 
 @contextlib.asynccontextmanager
 async def connected(plan):
-    """A client that has greeted the server, and what the server said."""
+    """A client after the handshake, and the answer of the server to it."""
     if Client is None:
         async with transport(plan) as (read, write, *_):
             async with ClientSession(read, write, message_handler=heard) as session:
@@ -171,7 +172,7 @@ class Driver:
         return result | {"progress": progress}
 
     async def die_during(self, name, arguments, seconds):
-        """Ends as a client whose terminal was closed ends: at once, with the call under way."""
+        """Ends at once, during the call, like a client whose terminal was closed."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self.client.call_tool, name, arguments)
             await anyio.sleep(seconds)
@@ -185,7 +186,7 @@ def page(cursor):
 
 
 def described(error):
-    """What was raised, the cause inside a group of one included."""
+    """Describes an exception. A group of one is replaced by its member."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         (error,) = error.exceptions
     code = getattr(error, "code", None) or getattr(getattr(error, "error", None), "code", None)
@@ -219,5 +220,5 @@ try:
 except Exception as error:
     say({"error": described(error)})
     sys.exit(1)
-# What the client says while it ends the session.
+# Warnings that the client logs while it ends the session.
 say({"result": "closed"})

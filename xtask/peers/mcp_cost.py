@@ -1,12 +1,13 @@
-"""What MCP servers cost over stdio, in CPU time of their processes; the client is a few lines that are the same for all.
+"""Measures the CPU time of MCP servers over stdio, with the same small client for all of them.
 
 usage: mcp_cost.py PLAN        a JSON file: {"command": [...], "environment": {...}, "clients": 1,
                                "steps": [{"name": ..., "tool": ..., "arguments": [{...}, ...], "untimed": false}]}
 
-Prints {"handshake_ms", "schema_bytes", "schema": [...], "steps": {name: ms per call}, "rss_bytes": [...], "life_ms"}. The
-handshake is all that a server does until it has answered `initialize` and `tools/list`. Every client does every step;
-figures are of the first. Resident memory is of every server after all steps, while all of them run. An answer that is
-an error ends the run: a figure of refused calls is none.
+Prints {"handshake_ms", "schema_bytes", "schema": [...], "steps": {name: ms per call}, "rss_bytes":
+[...], "life_ms"}. The handshake is everything that a server does until it has answered `initialize`
+and `tools/list`. Every client runs every step; the figures are those of the first client. Resident
+memory is measured for every server after all steps, while all of them run. An error answer ends the
+run, because the cost of refused calls is not a useful figure.
 """
 
 import json
@@ -31,7 +32,7 @@ class Server:
         self.last = 0
 
     def cpu_s(self):
-        """Of the process with all its threads, by its own clock, and of its children that ended."""
+        """CPU time of the process with all its threads, by its own clock, and of its ended children."""
         clock = (~self.process.pid << 3) | 2
         own = time.clock_gettime_ns(clock) / 1e9
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -72,7 +73,7 @@ class Server:
             sys.exit(f"{tool} {arguments}: {line.decode()[:400]}")
 
     def close(self):
-        """Ends it; what its whole life cost, with its children."""
+        """Ends the server, and returns its total CPU time, with its children."""
         self.process.stdin.close()
         _, _, usage = os.wait4(self.process.pid, 0)
         return usage.ru_utime + usage.ru_stime

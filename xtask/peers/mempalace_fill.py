@@ -1,8 +1,9 @@
-"""Fills a palace of the real mempalace with drawers, by its own storage layer, with vectors that cost nothing.
+"""Fills a palace of the real mempalace with drawers through its own storage layer.
 
 usage: mempalace_fill.py PALACE RECORDS      RECORDS: JSON lines {"id", "document", "metadata"}
 
-Each text gets the vector that its digest says: what is measured later does not depend on which vectors are found.
+The vector of each text is derived from its digest, which costs nothing. Later measurements do not
+depend on which vectors are found.
 """
 
 import hashlib

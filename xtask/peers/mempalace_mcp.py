@@ -1,12 +1,13 @@
-"""Runs the real mempalace's MCP server and asks it what a file says.
+"""Runs the MCP server of the real mempalace and sends it the calls of a file.
 
 usage: mempalace_mcp.py serve HOME               the server on stdin and stdout, with its palace in HOME/palace
        mempalace_mcp.py ask HOME CALLS ANSWERS   the calls of a JSON file, one after another
-       mempalace_mcp.py record FACTS             the calls in FACTS once more, each with the keys and types of its answer
+       mempalace_mcp.py record FACTS             the calls in FACTS again, each with the keys and types of its answer
 
-FACTS is crates/loci-mcp/tests/fixtures/mempalace.json: what the twenty tools that Loci stands in for take and give. CALLS is a
-list of {"name", "tool", "arguments"}; ANSWERS gets {"name": {"result": …} or {"error": …}}. An argument `$name.key` is replaced
-by that key of an earlier answer. Vectors follow from the words of a text; no model is used.
+FACTS is crates/loci-mcp/tests/fixtures/mempalace.json: the arguments and answers of the twenty tools
+that Loci replaces. CALLS is a list of {"name", "tool", "arguments"}; ANSWERS gets {"name": {"result":
+…} or {"error": …}}. An argument `$name.key` is replaced by that key of an earlier answer. Vectors are
+derived from the words of a text; no model is used.
 """
 
 import json
@@ -31,7 +32,7 @@ LONG = {
 
 def serve(home):
     palace = pathlib.Path(home) / "palace"
-    # Nothing of the user's own palace may be touched, and nobody asked for updates.
+    # The user's own palace must not be touched, and updates must not be checked.
     os.environ["HOME"] = str(home)
     os.environ["XDG_CONFIG_HOME"] = str(pathlib.Path(home) / "config")
     os.environ["MEMPALACE_PALACE_PATH"] = str(palace)
@@ -43,7 +44,7 @@ def serve(home):
 
 
 def word_vectors():
-    """Texts that share words are near; the model is not there."""
+    """Gives texts that share words similar vectors, in place of the model."""
     import hashlib
     import re
 
@@ -122,7 +123,7 @@ def asked(server, calls):
 
 
 def kind(value):
-    """The shape of a value: keys and types, never texts."""
+    """The shape of a value: its keys and types, without texts."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -137,7 +138,7 @@ def kind(value):
 
 
 def parameter(schema):
-    """What a caller may give, without the sentences around it."""
+    """The arguments of a tool, without their descriptions."""
     facts = {key: schema[key] for key in ("type", "enum", "minimum", "maximum", "maxLength", "default") if key in schema}
     if "anyOf" in schema:
         facts["anyOf"] = schema["anyOf"]

@@ -1,9 +1,9 @@
-"""Runs the real mempalace, with its own model or with vectors that cost nothing, and counts what it filed.
+"""Runs the real mempalace, with its own model or with vectors that cost nothing, and counts drawers.
 
 usage: mempalace_mine.py hash|model ARGUMENT...    as `mempalace ARGUMENT...`
        mempalace_mine.py count PALACE              prints {"drawers": …, "others": …}
 
-With `hash` each text gets the vector that its digest says, so that only the engine is measured.
+With `hash` the vector of each text is derived from its digest, so that only the engine is measured.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Writes a small palace with the real mempalace, and beside it what a reader must find in it.
+"""Writes a small palace with the real mempalace, and the contents that a reader must find.
 
 usage: mempalace_write.py chroma|sqlite_exact TARGET
 
-Makes TARGET/palace/ with drawers and closets, a knowledge graph and tunnels, and TARGET/expected.json. Vectors follow from
-the texts; no model is used.
+Creates TARGET/palace/ with drawers and closets, a knowledge graph and tunnels, and
+TARGET/expected.json. Vectors are derived from the texts; no model is used.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ BACKEND, TARGET = sys.argv[1], pathlib.Path(sys.argv[2])
 PALACE = TARGET / "palace"
 shutil.rmtree(TARGET, ignore_errors=True)
 PALACE.mkdir(parents=True)
-# Nothing of the user's own palace may be touched.
+# The user's own palace must not be touched.
 os.environ["HOME"] = str(TARGET)
 os.environ["MEMPALACE_CONFIG_DIR"] = str(TARGET)
 os.environ["MEMPALACE_PALACE_PATH"] = str(PALACE)
@@ -56,7 +56,7 @@ def fill(collection, kind, count):
 
 
 def told(collection):
-    """What mempalace itself gives back."""
+    """The contents as mempalace itself returns them."""
     found = collection.get(include=["documents", "metadatas", "embeddings"])
     rows = zip(found.ids, found.documents, found.metadatas, found.embeddings)
     return [
@@ -110,7 +110,7 @@ def main():
     backend.close()
     for name in own:
         settle(PALACE / name)
-    # Locks name the place they were made in.
+    # Lock files contain the path that they were created in.
     for name in (".mempalace", ".cache"):
         shutil.rmtree(TARGET / name, ignore_errors=True)
     (TARGET / "identity.txt").write_text("I am the keeper of this palace.\n")

@@ -1,9 +1,9 @@
-"""Writes a database with the real memtomem, and beside it what a reader must find in it.
+"""Writes a database with the real memtomem, and the contents that a reader must find.
 
 usage: memtomem_write.py TARGET
 
-Makes TARGET/<scene>/memtomem.db and TARGET/<scene>/expected.json. Where this Python's sqlite3 cannot load extensions,
-`pysqlite3` takes its place. Vectors follow from the texts; no model is used.
+Creates TARGET/<scene>/memtomem.db and TARGET/<scene>/expected.json. If the sqlite3 of this Python
+cannot load extensions, `pysqlite3` replaces it. Vectors are derived from the texts; no model is used.
 """
 
 import asyncio
@@ -118,7 +118,7 @@ def write(target, name, dimension):
         await fill(storage)
         await storage.close()
 
-    # Small pages, since the schema has some thirty tables and nearly all are empty.
+    # Small pages, because the schema has about thirty tables and nearly all are empty.
     database = sqlite3.connect(path)
     database.execute("PRAGMA page_size = 512")
     database.execute("VACUUM")

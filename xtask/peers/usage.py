@@ -1,4 +1,4 @@
-"""Runs a command and writes what it and its children cost.
+"""Runs a command and writes the cost of it and its children.
 
 usage: usage.py OUTPUT COMMAND...
 

@@ -1,6 +1,6 @@
-//! `cargo xtask bench store`: Loci and ChromaDB on the same documents and vectors, in one run, as
-//! ratios of CPU time. Each figure comes from a process of its own. `cargo xtask bench mine` is [`mine`], `bench agents`
-//! is [`agents`].
+//! `cargo xtask bench`. `bench store` runs Loci and ChromaDB on the same documents and vectors and
+//! prints ratios of CPU time. Each figure comes from a process of its own. [`mine`] is
+//! `bench mine`, and [`agents`] is `bench agents`.
 
 mod agents;
 mod chroma;
@@ -21,35 +21,37 @@ use crate::{root, target};
 
 #[derive(Subcommand, Clone)]
 pub(crate) enum Bench {
-    /// Writing, querying, filtering, opening: the storage layer.
+    /// Measures the storage layer (writing, querying, filtering, opening) and compares it with
+    /// ChromaDB.
     Store {
-        /// Number of drawers; may be given several times.
+        /// Number of drawers; may be repeated.
         #[arg(long, default_values_t = [10_000, 100_000])]
         rows: Vec<usize>,
         /// Measure Loci alone.
         #[arg(long)]
         no_peer: bool,
     },
-    /// Files into drawers, beside MemPalace.
+    /// Measures mining and compares it with MemPalace.
     Mine(mine::Options),
-    /// The MCP server and the hooks, beside MemPalace.
+    /// Measures the MCP server and the hooks and compares them with MemPalace.
     Agents(agents::Options),
 }
 
 #[derive(Subcommand, Clone)]
 pub(crate) enum Measure {
-    /// The whole store benchmark; built with optimisations.
+    /// Runs the whole store benchmark, in a build with optimisations.
     Store {
         #[arg(long)]
         rows: Vec<usize>,
         #[arg(long)]
         no_peer: bool,
     },
-    /// One phase of it in this process.
+    /// Runs one phase of it in this process.
     Phase { phase: String, directory: PathBuf },
 }
 
-/// Rebuilds this tool with optimisations and hands over, if it measures itself.
+/// Runs a benchmark. `bench store` measures code of this program, so it is built again with
+/// optimisations first.
 pub(crate) fn run(what: Bench) -> anyhow::Result<()> {
     let (rows, no_peer) = match what {
         Bench::Store { rows, no_peer } => (rows, no_peer),

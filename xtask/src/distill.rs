@@ -1,10 +1,12 @@
-//! Makes the static table from the weights of all-MiniLM-L6-v2, byte for byte the same each time.
+//! Computes the static table from the weights of all-MiniLM-L6-v2. The result is the same in every
+//! run, byte for byte.
 //!
-//! Every token of the vocabulary is put through the model alone, between its two special tokens. Its vector is two
-//! thirds the last layer's row of the token itself and one sixth each of the two around it: the mean
-//! over all three, as the model pools, and the token's own row, in equal parts. Its weight grows with its rank in the
-//! vocabulary, which is sorted by frequency from the first whole word on. The mean of all words by frequency
-//! is kept apart. NOTICE in `crates/loci-embed/data` gives the figures behind each choice.
+//! Every token of the vocabulary is put through the model alone, between the two special tokens.
+//! Its vector is two thirds of the last layer's row of the token itself and one sixth of each of
+//! the two rows around it. That is the mean over all three, as the model pools, and the token's own
+//! row, in equal parts. Its weight grows with its rank in the vocabulary, which is sorted by
+//! frequency from the first whole word on. The mean of all words by frequency is stored separately.
+//! NOTICE in `crates/loci-embed/data` gives the figures behind each choice.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +20,7 @@ use crate::root;
 const FIRST_WORD: TokenId = 1996;
 /// The first single character outside ASCII.
 const FIRST_LETTER_BEYOND_ASCII: TokenId = 1064;
-/// Ranks given to single characters, which the vocabulary lists by code point.
+/// Ranks of single characters, which the vocabulary lists by code point.
 const RANK_OF_DIGITS: f32 = 1_000.0;
 const RANK_BEYOND_ASCII: f32 = 3_000.0;
 /// The special tokens around a text.
@@ -29,7 +31,7 @@ const BATCH: usize = 128;
 /// The rank at which a token weighs one half.
 const HALF_WEIGHT_RANK: f32 = 100.0;
 
-/// Writes `data/static-384.bin` of `loci-embed` and says whether it changed.
+/// Writes `data/static-384.bin` of `loci-embed` and prints whether it changed.
 pub(crate) fn run(model: &Path) -> anyhow::Result<()> {
     if cfg!(debug_assertions) {
         return run_optimised(model);
@@ -63,7 +65,7 @@ pub(crate) fn run(model: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts the optimised build of this command: the model takes an hour without.
+/// Starts the optimised build of this command. Without optimisations the model takes an hour.
 fn run_optimised(model: &Path) -> anyhow::Result<()> {
     let model = std::path::absolute(model)?;
     let status = Command::new(env!("CARGO"))
@@ -83,7 +85,7 @@ fn run_optimised(model: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One row per token. The model's rows depend neither on threads nor on what shares a batch.
+/// One row per token. The rows do not depend on threads or on the other texts of a batch.
 fn rows(model: &MiniLm, count: TokenId) -> anyhow::Result<Vec<Vec<f32>>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let tokens: Vec<TokenId> = (0..count).collect();

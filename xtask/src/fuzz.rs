@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: runs the targets of `fuzz/` with cargo-fuzz, one after the other, under limits
-//! of time and memory. docs/fuzzing.md describes the targets.
+//! `cargo xtask fuzz` runs the targets of `fuzz/` with cargo-fuzz, one after the other, under
+//! limits of time and memory. docs/fuzzing.md describes the targets.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use clap::Args;
 use crate::test::cargo;
 use crate::{root, target};
 
-/// Longest inputs, where the default does not suit.
+/// The longest input in bytes, for targets with another limit than [`LONGEST_ELSE`].
 const LONGEST: [(&str, u32); 8] = [
     ("docx", 16_384),
     ("hnsw", 16_384),
@@ -25,12 +25,13 @@ const LONGEST: [(&str, u32); 8] = [
     ("transcripts", 16_384),
 ];
 const LONGEST_ELSE: u32 = 4_096;
-/// Resident memory, one allocation, and the seconds of one input: more is a finding.
+/// Limits of resident memory, of one allocation, and of the seconds for one input. An input that
+/// exceeds one is a finding.
 const LIMITS: [&str; 3] = ["-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=10"];
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Targets to run; all if none is named.
+    /// Targets to run [default: all].
     targets: Vec<String>,
     /// Minutes per target.
     #[arg(long, default_value_t = 1.0)]
@@ -40,7 +41,7 @@ pub(crate) struct Options {
     sanitizer: String,
 }
 
-/// What a run came to, as libFuzzer reports it.
+/// The result of a run, as libFuzzer reports it.
 struct Outcome {
     name: String,
     seconds: u64,
@@ -56,7 +57,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let known = known()?;
     for name in &options.targets {
         if !known.contains(name) {
-            bail!("no target `{name}`; there are {}", known.join(", "));
+            bail!("no target `{name}`; the targets are {}", known.join(", "));
         }
     }
     install()?;
@@ -131,12 +132,13 @@ fn install() -> anyhow::Result<()> {
         .args(["install", "cargo-fuzz", "--locked"])
         .status()?;
     if !installed.success() {
-        bail!("cargo-fuzz is not installed and cannot be installed; the targets were not run");
+        bail!("cannot install cargo-fuzz; the targets were not run");
     }
     Ok(())
 }
 
-/// Sanitizers and coverage are flags of nightly compilers. The variable lets a stable one take them.
+/// Sanitizers and coverage are flags of nightly compilers. `RUSTC_BOOTSTRAP` makes a stable
+/// compiler accept them.
 fn cargo_fuzz(action: &str, options: &Options) -> Command {
     let mut command = cargo();
     command
@@ -153,7 +155,7 @@ fn cargo_fuzz(action: &str, options: &Options) -> Command {
 fn build(options: &Options) -> anyhow::Result<()> {
     if !cargo_fuzz("build", options).status()?.success() {
         bail!(
-            "the targets cannot be built; `--sanitizer none` helps where AddressSanitizer cannot be linked"
+            "cannot build the targets; try `--sanitizer none` if AddressSanitizer cannot be linked"
         );
     }
     Ok(())
@@ -222,7 +224,7 @@ fn listed(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
         .collect()
 }
 
-/// The word behind the last place where a label is.
+/// The word after the last occurrence of a label.
 fn number_behind(text: &str, label: &str) -> String {
     text.rsplit_once(label)
         .and_then(|(_, behind)| behind.split_whitespace().next())

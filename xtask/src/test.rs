@@ -1,4 +1,5 @@
-//! The one test command. Every step runs; what could not run is said at the end, with the reason.
+//! `cargo xtask test`. Every step runs, even after a failure. Steps that could not run are listed
+//! at the end, with the reason.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -124,8 +125,9 @@ pub(crate) fn run(long: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `cargo`, in the environment of a shell. The variables that cargo sets for this program would make
-/// build scripts run again, and with them most of the build, whenever somebody calls cargo directly.
+/// `cargo`, in the environment of a shell. Cargo sets variables for this program that build scripts
+/// depend on. If they were passed on, most of the build would run again whenever cargo is called
+/// directly.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {

@@ -9,11 +9,11 @@
 )]
 
 mod attack;
+mod contents;
 mod home;
 mod process;
 mod report;
 mod round;
-mod seen;
 mod server;
 mod texts;
 mod watchdog;
@@ -31,33 +31,33 @@ use round::{Lab, Round};
 
 use crate::{root, target, test};
 
-/// How long a round goes on before another attack has its turn.
+/// The length of a round. Then it is the turn of another attack.
 const SLICE: Duration = Duration::from_secs(4);
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// For how long, shared between the attacks; each runs at least one round.
+    /// Minutes to run, shared between the attacks; each attack runs at least one round.
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// Seed of the script [default: random, printed].
+    /// Seed of the script [default: random; it is printed].
     #[arg(long)]
     seed: Option<u64>,
-    /// Only this attack; may be repeated.
+    /// Run only this attack; may be repeated.
     #[arg(long, value_name = "NAME")]
     attack: Vec<String>,
-    /// The binary to attack [default: the release binary, built first].
+    /// The binary to attack [default: the release binary, which is built first].
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
-    /// Rounds at the same time.
+    /// Number of rounds that run at the same time.
     #[arg(long, default_value_t = 2, value_name = "N")]
     jobs: usize,
     /// Keep the temporary directory.
     #[arg(long)]
     keep: bool,
-    /// Take the exclusive lock of this file until killed; the attacks use it.
+    /// Hold the exclusive lock of this file until killed; used by the attacks.
     #[arg(long, hide = true, value_name = "FILE")]
     hold: Option<PathBuf>,
-    /// End what is left of a run in this directory when stdin ends; the attacks use it.
+    /// Clean up after the run in this directory when stdin ends; used by the attacks.
     #[arg(long, hide = true, value_name = "DIR")]
     clean_up: Option<PathBuf>,
 }
@@ -107,7 +107,7 @@ fn attack_all(options: &Options) -> anyhow::Result<Report> {
     };
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..1 << 48));
     let directory = tempfile::Builder::new().prefix("loci-torture-").tempdir()?;
-    // The palace's own paths are resolved; so are those in this driver.
+    // Loci resolves the links of its paths. The driver does the same, so that paths compare equal.
     let path = directory.path().canonicalize()?;
     println!(
         "attacking `{}` for {} minute(s), seed {seed}, in `{}`",
@@ -164,7 +164,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Attack>> {
     for name in names {
         if !ATTACKS.iter().any(|attack| attack.name == name) {
             let all: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
-            bail!("no attack `{name}`; there are: {}", all.join(", "));
+            bail!("no attack `{name}`; the attacks are {}", all.join(", "));
         }
     }
     let is_chosen = |attack: &&Attack| names.is_empty() || names.iter().any(|n| n == attack.name);
@@ -177,12 +177,12 @@ fn build() -> anyhow::Result<PathBuf> {
         .current_dir(root())
         .status()?;
     if !built.success() {
-        bail!("the release binary cannot be built");
+        bail!("cannot build the release binary");
     }
     Ok(target().join("release").join("loci"))
 }
 
-/// Which attack is next: the one that has had the least of its share of the time.
+/// Decides which attack is next: the one that has used the least of its share of the time.
 struct Plan<'a> {
     shares: Vec<Share<'a>>,
     seed: u64,
@@ -218,7 +218,8 @@ impl<'a> Plan<'a> {
             .min_by_key(|share| (share.rounds > 0, share.spent / share.attack.weight))?;
         let seed = seed_of(self.seed, share.rounds);
         share.rounds += 1;
-        // Two rounds of one attack do not begin together only because neither has ended.
+        // The time is charged in advance. Otherwise two rounds of one attack could start together,
+        // because neither has ended and been charged.
         share.spent += SLICE;
         Some((share.attack, seed))
     }
@@ -232,8 +233,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The seed of a round. The first round has the seed of the run, so that the printed seed of any
-/// round begins with exactly that round.
+/// The seed of a round. The first round has the seed of the run, so a run with the printed seed of
+/// any round begins with exactly that round.
 fn seed_of(seed: u64, round: u64) -> u64 {
     match round {
         0 => seed,

@@ -1,4 +1,5 @@
-//! Configuration files of agents, JSON with comments and TOML, changed in place.
+//! Target `config_files`: configuration files of agents (JSON with comments, TOML), edited in
+//! place.
 
 use loci_agents::wiring::fuzzing::{
     HOOK, NAME, SERVERS, Step, change_json, change_toml, entry, is_toml,
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::input::Input;
 
-/// A choice of the language, and the file.
+/// The input is a choice of the format, and the file.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let is_json = input.byte() % 2 == 0;
@@ -28,15 +29,15 @@ fn in_json(text: &str) {
         expected[SERVERS][NAME] = entry();
         assert_eq!(added.value, expected, "{text:?} became {:?}", added.text);
         check_bytes(text, &added);
-        let removed = removed.expect("what was added can be removed");
+        let removed = removed.expect("an added entry can be removed");
         let mut expected = before.clone();
-        // An object that was made for the server stays, empty; the caller removes it.
+        // An object that was created for the server stays, empty. The caller removes it.
         if expected.get(SERVERS).is_none() {
             expected[SERVERS] = json!({});
         } else if let Some(Value::Object(servers)) = expected.get_mut(SERVERS) {
             servers.remove(NAME);
         }
-        // Of an entry that is there twice the last one goes.
+        // If an entry occurs twice, the last one is removed.
         if before
             .get(SERVERS)
             .and_then(|servers| servers.get(NAME))
@@ -57,7 +58,7 @@ fn in_json(text: &str) {
             .and_then(|hooks| hooks.get_mut(event))
         {
             Some(Value::Array(list)) => list.push(entry()),
-            Some(_) => panic!("{text:?}: pushed to what is no list"),
+            Some(_) => panic!("{text:?}: pushed to a value that is not a list"),
             None => expected[hooks][event] = json!([entry()]),
         }
         assert_eq!(hooked.value, expected, "{text:?} became {:?}", hooked.text);
@@ -86,7 +87,7 @@ fn in_toml(text: &str) {
     );
 }
 
-/// Everything that the edits do not name is still there, in order.
+/// Checks that everything that the edits do not name is still there, in order.
 fn check_bytes(before: &str, step: &Step) {
     let sum =
         |part: fn(&loci_agents::wiring::Edit) -> usize| step.edits.iter().map(part).sum::<usize>();

@@ -1,4 +1,4 @@
-//! PDF, DOCX and HTML.
+//! Targets `pdf`, `docx` and `html`.
 
 use std::io::{Cursor, Write as _};
 use std::path::Path;
@@ -9,10 +9,10 @@ use zip::write::SimpleFileOptions;
 
 use crate::input::Input;
 
-/// A file of PDF.
+/// The input is a PDF file.
 pub fn pdf(data: &[u8]) {
-    // A panic of the library that parses PDF is caught and becomes a skipped file. Under libFuzzer
-    // the hook would end the process before that. Panics of this target still end it.
+    // A panic of the library that parses PDF is caught and becomes a skipped file. The panic hook
+    // of libFuzzer would end the process before that. Panics of this target still end it.
     static HOOK: Once = Once::new();
     if cfg!(fuzzing) {
         HOOK.call_once(|| std::panic::set_hook(Box::new(|_| {})));
@@ -20,13 +20,13 @@ pub fn pdf(data: &[u8]) {
     check("a.pdf", data.to_vec(), None);
 }
 
-/// A file of HTML.
+/// The input is an HTML file.
 pub fn html(data: &[u8]) {
     check("a.html", data.to_vec(), Some(data.len()));
 }
 
-/// An archive; or three parts of one, separated by zero bytes, since no mutation hits the checksums
-/// of a compressed archive.
+/// The input is an archive, or three parts of one, separated by zero bytes. The parts are needed
+/// because no mutation produces the checksums of a compressed archive.
 pub fn docx(data: &[u8]) {
     let mut input = Input(data);
     if input.byte() % 2 == 0 {
@@ -46,14 +46,17 @@ pub fn docx(data: &[u8]) {
     check("a.docx", file, Some(data.len()));
 }
 
-/// `source` is the number of bytes that the text is taken from, where they are not compressed.
+/// `source` is the number of bytes that the text comes from, if they are not compressed.
 fn check(name: &str, bytes: Vec<u8>, source: Option<usize>) {
     let read = |bytes| read(Path::new(name), bytes);
     let document = read(bytes.clone());
     if let Ok(document) = &document {
-        assert!(!document.text.trim().is_empty(), "an empty text is kept");
+        assert!(
+            !document.text.trim().is_empty(),
+            "a document with empty text is kept"
+        );
         if let Some(source) = source {
-            // The longest that a short element becomes is the mark of an item in a deep list.
+            // The mark of an item in a deep list is the longest text that a short element becomes.
             assert!(document.text.len() <= 64 + source * 16, "the text grows");
         }
         let title = document.title.as_deref().unwrap_or("x");

@@ -1,11 +1,11 @@
-//! Filters, metadata and strict JSON.
+//! Target `filters`: filters, metadata and strict JSON.
 
 use loci_core::{DocumentFilter, Filter, MetaValue, Metadata, parse_json, validate_metadata};
 use serde_json::Value;
 
 use crate::input::Input;
 
-/// Three texts on lines of their own: a filter, metadata, and the document (all the rest).
+/// The input is a filter on the first line, metadata on the second, then the document.
 pub fn run(data: &[u8]) {
     let text = Input(data).text();
     let mut lines = text.splitn(3, '\n');
@@ -35,7 +35,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Strict reading gives what the usual reading gives, or refuses.
+/// Checks that the strict parser gives the same result as the usual one, or refuses.
 fn strict(text: &str) -> Option<Value> {
     let usual = serde_json::from_str::<Value>(text);
     match parse_json("input", text) {
@@ -53,7 +53,7 @@ fn strict(text: &str) -> Option<Value> {
     usual.ok()
 }
 
-/// Metadata that can be stored comes back from its text as it was.
+/// Checks that metadata that can be stored is the same after it is written and read.
 fn stored(json: &Value) -> Option<Metadata> {
     let metadata = Metadata::from_json(json).ok()?;
     let mut values = metadata.0.iter();
@@ -70,7 +70,7 @@ fn stored(json: &Value) -> Option<Metadata> {
     Some(metadata)
 }
 
-/// What a filter means, from its JSON, without the parser.
+/// Evaluates a filter on its JSON, without the parser.
 fn model(filter: &Value, metadata: &Metadata, document: Option<&str>) -> bool {
     let (key, operand) = only(filter);
     match key {
@@ -168,11 +168,12 @@ enum Number {
 }
 
 impl Number {
-    /// The order of the numbers themselves. A float of 2^63 or more is beyond every 64-bit integer.
+    /// The mathematical order of the numbers. A float of 2^63 or more is beyond every 64-bit
+    /// integer.
     fn compare(self, other: Self) -> Option<std::cmp::Ordering> {
         let split = |number| match number {
             Self::Whole(whole) => (i128::from(whole), 0.0),
-            // Clamped: no 64-bit integer is farther from zero than 2^64.
+            // Clamping is safe: no 64-bit integer is farther from zero than 2^64.
             Self::Float(float) => {
                 let float = float.clamp(-1.0e30, 1.0e30);
                 (float.floor() as i128, float - float.floor())

@@ -1,4 +1,4 @@
-//! The four files of a vector segment of ChromaDB.
+//! Target `hnsw`: the four files of a vector segment of ChromaDB.
 
 use loci_chroma::fuzzing::read_segment;
 use loci_core::Metric;
@@ -6,7 +6,8 @@ use loci_core::Metric;
 use crate::input::Input;
 use crate::scratch;
 
-/// Metric, dimension, and three lengths; then header, records, vector lengths and links.
+/// The input is metric, dimension and three lengths, then header, records, vector lengths and
+/// links.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let metric = input.one_of(&[Metric::Cosine, Metric::L2, Metric::Ip]);

@@ -1,4 +1,4 @@
-//! Snapshot files of the vector index.
+//! Target `index`: snapshot files of the vector index.
 
 use loci_core::Metric;
 use loci_index::fuzzing::forge;
@@ -7,11 +7,11 @@ use loci_index::{QueryVector, SlotSet, open, snapshot_rows};
 use crate::input::Input;
 use crate::scratch;
 
-/// A choice, the shape of a file, a place to damage, and the bytes of its sections.
+/// The input is a choice, the shape of a file, an offset to damage, and the bytes of its sections.
 ///
-/// The file has right checksums around any content: they are what keeps such content away, so
-/// without them no mutation would reach the code behind. Then one byte is changed, which must be
-/// noticed.
+/// The file gets correct checksums around any content. Wrong checksums would be rejected first, so
+/// without this no mutation would reach the code after the check. Then one byte is changed, which
+/// must be noticed.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let metric = input.one_of(&[Metric::Cosine, Metric::L2, Metric::Ip]);
@@ -24,7 +24,7 @@ pub fn run(data: &[u8]) {
     };
     let directory = scratch::directory();
     scratch::write(directory.path(), &registration.name, &file);
-    let index = open(directory.path(), &registration).expect("a sound file opens");
+    let index = open(directory.path(), &registration).expect("a valid file opens");
     assert_eq!(index.rows().len(), count);
     let rows = snapshot_rows(&directory.path().join(&registration.name)).expect("rows are read");
     assert_eq!(rows.rows, index.rows());
@@ -34,7 +34,7 @@ pub fn run(data: &[u8]) {
     let none = SlotSet::new(0);
     for warm in [false, true] {
         if warm {
-            index.warm().expect("a sound file is loaded");
+            index.warm().expect("a valid file is loaded");
         }
         let found = index.candidates(&query, wanted, None, &none);
         assert!(found.rows.len() <= wanted.max(1).min(count.max(1)));
@@ -52,6 +52,9 @@ pub fn run(data: &[u8]) {
     file[place] ^= change;
     scratch::write(directory.path(), &registration.name, &file);
     let damaged = open(directory.path(), &registration).and_then(|index| index.warm());
-    assert!(damaged.is_err(), "a changed byte at {place} is not noticed");
+    assert!(
+        damaged.is_err(),
+        "a changed byte at offset {place} is not noticed"
+    );
     let _ = snapshot_rows(&directory.path().join(&registration.name));
 }

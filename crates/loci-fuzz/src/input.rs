@@ -1,7 +1,7 @@
-//! Takes the input of a target apart: a few leading bytes make choices, the rest is what is parsed.
-//! An input that is too short gives zeros, so that every input means something.
+//! Splits the input of a target: a few leading bytes make choices, and the rest is parsed.
+//! An input that is too short gives zeros, so every input is valid.
 
-/// What is left of an input.
+/// The part of an input that is not used yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
@@ -20,14 +20,14 @@ impl<'a> Input<'a> {
         usize::from(u16::from_le_bytes([self.byte(), self.byte()]))
     }
 
-    /// The next bytes, as many as there are.
+    /// The next bytes, or fewer if the input ends.
     pub(crate) fn bytes(&mut self, length: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(length.min(self.0.len()));
         self.0 = rest;
         taken
     }
 
-    /// One of a list, chosen by a byte.
+    /// One item of a list, chosen by a byte.
     pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::from(self.byte()) % choices.len()]
     }

@@ -1,18 +1,18 @@
-//! JSON lines that are imported.
+//! Target `jsonl`: the reader of `loci import jsonl`.
 
 use std::io::BufReader;
 
 use loci_palace::fuzzing::{Outcome, read_lines};
 
-/// A file of lines.
+/// The input is a file of lines.
 pub fn run(data: &[u8]) {
     let lines = read(data, 8192);
-    assert_eq!(read(data, 7), lines, "lines depend on how they come");
+    assert_eq!(read(data, 7), lines, "lines depend on how they arrive");
     let count = data.split(|byte| *byte == b'\n').count();
     let expected = count - usize::from(data.is_empty() || data.ends_with(b"\n"));
     assert_eq!(lines.len(), expected, "a line is lost");
-    // What an export writes is read as what was written. A vector may have a number that is not
-    // finite, which is written as null; such a record is refused later.
+    // A line that is exported and read again is the same. A vector may contain a number that is not
+    // finite, which is written as null. Such a record is refused later, so it is skipped here.
     for line in lines.iter().flatten().filter(|line| !line.contains("null")) {
         let again = read(line.as_bytes(), 8192);
         assert_eq!(again, [Ok(line.clone())], "{line}");

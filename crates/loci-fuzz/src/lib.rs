@@ -1,8 +1,8 @@
-//! The bodies of the fuzz targets: each takes the bytes of one input, hands them to a parser of
-//! foreign bytes and checks what must hold for every input. A body panics if something does not.
+//! The bodies of the fuzz targets. Each takes the bytes of one input, passes them to a parser of
+//! untrusted bytes, and panics if an invariant does not hold.
 //!
-//! The package in `fuzz/` runs them under libFuzzer. The tests of this crate run them over the seeds
-//! in `fuzz/seeds/`, so that a finding stays fixed without libFuzzer.
+//! The package in `fuzz/` runs them under libFuzzer. The tests of this crate run them on the seeds
+//! in `fuzz/seeds/`, so a bug that comes back is found without libFuzzer.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_methods,
@@ -10,7 +10,7 @@
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
     clippy::unwrap_used,
-    reason = "a fuzz target reports a broken property by a panic, and makes files to be read"
+    reason = "a fuzz target reports a failed check by a panic, and creates files to be read"
 )]
 
 pub mod config_files;
@@ -31,7 +31,7 @@ pub mod transcripts;
 /// A target with its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// The name of the binary in `fuzz/` and of the folder with its seeds.
+    /// The name of the binary in `fuzz/` and of the folder of its seeds.
     pub name: &'static str,
     /// Runs one input.
     pub run: fn(&[u8]),

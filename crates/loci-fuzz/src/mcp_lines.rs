@@ -1,11 +1,11 @@
-//! Messages of the Model Context Protocol, one per line.
+//! Target `mcp_lines`: messages of the Model Context Protocol, one per line.
 
 use loci_mcp::fuzzing::{read_messages, skim_id};
 use serde_json::Value;
 
 use crate::input::Input;
 
-/// How many parts the bytes come in and how long they are, then the bytes.
+/// The input is the number of parts that the bytes arrive in, their lengths, then the bytes.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let cuts = [input.number(), input.number()];
@@ -16,12 +16,12 @@ pub fn run(data: &[u8]) {
         assert_eq!(
             read_messages(parts.collect()),
             whole,
-            "messages depend on how they come"
+            "messages depend on how they arrive"
         );
     }
     let lines = || bytes.split(|byte| *byte == b'\n');
-    let said = lines().filter(|line| !line.trim_ascii().is_empty()).count();
-    assert!(whole.messages.len() <= said);
+    let nonempty = lines().filter(|line| !line.trim_ascii().is_empty()).count();
+    assert!(whole.messages.len() <= nonempty);
     let broken = lines()
         .map(<[u8]>::trim_ascii)
         .filter(|line| !line.is_empty() && serde_json::from_slice::<Value>(line).is_err())
@@ -35,13 +35,13 @@ pub fn run(data: &[u8]) {
         .iter()
         .filter(|answer| answer["error"]["code"] == -32_700)
         .count();
-    assert_eq!(refused, broken, "not every broken line is answered");
+    assert_eq!(refused, broken, "not every invalid line is answered");
     for line in lines() {
         skimmed(line, cuts[0]);
     }
 }
 
-/// The id of a message too long to be read is the one that a reader finds.
+/// Checks that the id found in a message that is too long equals the id that a JSON parser finds.
 fn skimmed(line: &[u8], cut: usize) {
     let (head, tail) = line.split_at(cut.min(line.len()));
     let found = skim_id(&[head, tail]);
@@ -49,7 +49,7 @@ fn skimmed(line: &[u8], cut: usize) {
     let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else {
         return;
     };
-    // An escaped key, a key that is there twice and a long id are not looked for.
+    // The search does not support an escaped key, a duplicate key or a long id.
     let simple = line.windows(4).filter(|four| *four == b"\"id\"").count() <= 1
         && !line.contains(&b'\\')
         && line.len() < 100;

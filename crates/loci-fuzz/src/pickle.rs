@@ -1,4 +1,4 @@
-//! `index_metadata.pickle` of ChromaDB.
+//! Target `pickle`: `index_metadata.pickle` of ChromaDB.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,7 +6,7 @@ use loci_chroma::fuzzing::{Labels, read_pickle};
 
 use crate::input::Input;
 
-/// The bytes as a file; then a file written from the bytes, whole and cut.
+/// Reads the bytes as a file, then a file written from the bytes, whole and truncated.
 pub fn run(data: &[u8]) {
     let labels = read_pickle(data);
     check(&labels, data.len());
@@ -18,7 +18,7 @@ fn check(labels: &Labels, bytes: usize) {
     let pairs = &labels.pairs;
     assert!(
         pairs.is_sorted_by(|left, right| left.1 < right.1),
-        "labels are not ascending, or one is there twice"
+        "labels are not ascending, or one occurs twice"
     );
     let ids: HashSet<&str> = pairs.iter().map(|(id, _)| id.as_str()).collect();
     assert_eq!(ids.len(), pairs.len(), "an id has two labels");
@@ -28,7 +28,7 @@ fn check(labels: &Labels, bytes: usize) {
     assert!(labels.confirmed.is_sorted());
 }
 
-/// A file as ChromaDB 1.x writes it gives back its pairs, and none but those when it is cut.
+/// Checks that a file as ChromaDB 1.x writes it returns its pairs, and only those when truncated.
 fn written(data: &[u8]) {
     let mut input = Input(data);
     let cut = input.number();
@@ -41,7 +41,7 @@ fn written(data: &[u8]) {
         if labels.insert(label) && by_id.insert(id, label).is_none() {
             continue;
         }
-        // An id or a label that is there already is a dispute, which is not what is tested here.
+        // A duplicate id or label is a conflict, which is not tested here.
         return;
     }
     let file = pickled(&by_id);
@@ -54,10 +54,10 @@ fn written(data: &[u8]) {
     assert_eq!(whole.damage, None);
     assert_eq!(whole.pairs, expected);
     let short = read_pickle(&file[..cut % file.len()]);
-    assert!(short.damage.is_some(), "a cut file has no damage");
+    assert!(short.damage.is_some(), "a truncated file has no damage");
     assert!(
         short.pairs.iter().all(|pair| expected.contains(pair)),
-        "a cut file gives pairs that were not written"
+        "a truncated file gives pairs that were not written"
     );
 }
 

@@ -1,10 +1,10 @@
-//! A directory for inputs that are read from files. It is in memory where the system offers that.
+//! A directory for inputs that are read from files. It is in memory if the system supports that.
 
 use std::path::Path;
 
 use tempfile::TempDir;
 
-/// A new directory, removed when it is dropped.
+/// A new directory that is removed when it is dropped.
 pub(crate) fn directory() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() {
@@ -15,7 +15,7 @@ pub(crate) fn directory() -> TempDir {
     made.expect("a temporary directory")
 }
 
-/// Writes a file of the directory.
+/// Writes a file in the directory.
 pub(crate) fn write(directory: &Path, name: &str, bytes: &[u8]) {
     std::fs::write(directory.join(name), bytes).expect("the file is written");
 }

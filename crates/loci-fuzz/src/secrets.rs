@@ -1,10 +1,10 @@
-//! Secrets in text.
+//! Target `secrets`: masking of secrets in text.
 
 use loci_secrets::{Setting, mask};
 
 use crate::input::Input;
 
-/// A setting and a text.
+/// The input is a setting and a text.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let setting = input.one_of(&[Setting::Plain, Setting::DotEnv]);
@@ -18,6 +18,9 @@ pub fn run(data: &[u8]) {
         "the count and the text disagree"
     );
     let again = mask(&masked.text, setting);
-    assert_eq!(again.text, masked.text, "a masked text is masked again");
+    assert_eq!(
+        again.text, masked.text,
+        "a masked text changes when it is masked again"
+    );
     assert!(again.found.is_empty());
 }

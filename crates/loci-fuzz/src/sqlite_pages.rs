@@ -1,4 +1,4 @@
-//! SQLite database files and their logs, read page by page.
+//! Target `sqlite_pages`: SQLite database files and their logs, read page by page.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use loci_salvage::{DatabaseFile, MAX_DAMAGES, damaged_log};
 use crate::input::Input;
 use crate::scratch;
 
-/// A choice, the length of the log, the log, and the database.
+/// The input is a choice, the length of the log, the log, and the database.
 ///
-/// Frames of a log count only with the right checksums, which no mutation hits. So one choice is to
-/// set them right first.
+/// Frames of a log count only with correct checksums, which no mutation produces. So one choice is
+/// to correct the checksums first.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -36,7 +36,7 @@ pub fn run(data: &[u8]) {
     assert_eq!(scan(&path, known, u64::MAX), pages, "two scans differ");
 }
 
-/// Scans rows and entries; gives the counts.
+/// Scans rows and entries, and returns the counts.
 fn scan(path: &Path, known: Option<u32>, bytes: u64) -> (u64, u64) {
     let file = DatabaseFile::open(path, known).expect("the file can be opened");
     let (mut rows, mut values, mut volume) = (0, 0, 0);
@@ -59,8 +59,8 @@ fn scan(path: &Path, known: Option<u32>, bytes: u64) -> (u64, u64) {
     assert_eq!(tables.pages, indexes.pages);
     assert_eq!(tables.records + indexes.records, rows);
     assert!(tables.damages.len() <= MAX_DAMAGES);
-    // Cells of one page may share bytes a few times over, and chains may be shared; the whole stays
-    // in proportion to the files.
+    // Several cells of one page may share bytes, and overflow chains may be shared. The total must
+    // still stay in proportion to the files.
     let limit = bytes.saturating_mul(64).saturating_add(1 << 16);
     assert!(volume <= limit, "{volume} bytes of values out of {bytes}");
     assert!(values <= limit, "{values} values out of {bytes} bytes");
@@ -72,7 +72,7 @@ fn scan(path: &Path, known: Option<u32>, bytes: u64) -> (u64, u64) {
     (rows, volume)
 }
 
-/// Sets all checksums of a log right, and the salts of its frames to those of the header.
+/// Corrects all checksums of a log, and sets the salts of its frames to those of the header.
 fn seal(log: &mut [u8]) {
     if log.len() < 32 {
         return;

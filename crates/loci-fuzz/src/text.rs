@@ -1,4 +1,4 @@
-//! Dates, words and names in questions and texts.
+//! Target `text`: dates, words and names in questions and texts.
 
 use jiff::civil::{Date, date};
 use jiff::{ToSpan as _, Unit};
@@ -6,7 +6,7 @@ use loci_text::{QueryTerm, index_terms, matching_spans, opening_label, query_ter
 
 use crate::input::Input;
 
-/// Today, and a question.
+/// The input is the current day, and a question.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let today = today(&mut input);
@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Any day that a clock may show, most often one of our time.
+/// Any day that a clock may show, most often a recent one.
 fn today(input: &mut Input<'_>) -> Date {
     match input.byte() {
         0 => Date::MIN,

@@ -1,4 +1,4 @@
-//! Conversations in every format, read whole and while they grow.
+//! Target `transcripts`: conversations in every format, read whole and while they grow.
 
 use std::collections::HashSet;
 use std::io::BufReader;
@@ -9,8 +9,8 @@ use loci_transcripts::{Event, Format, Mark, Reader, Tally, recognise};
 use crate::input::Input;
 use crate::scratch;
 
-/// Formats with a name that their files have. A file that is named so may grow at a line end if
-/// the flag is set.
+/// Each format with a file name that it uses. If the flag is set, files of the format may grow at a
+/// line end.
 const FORMATS: [(Format, &str, bool); 13] = [
     (Format::ClaudeCode, "a.jsonl", true),
     (Format::Codex, "rollout-a.jsonl", true),
@@ -27,7 +27,7 @@ const FORMATS: [(Format, &str, bool); 13] = [
     (Format::OpenCodeDb, "opencode.db", false),
 ];
 
-/// A format, a place to cut, and the file.
+/// The input is a format, an offset to truncate at, and the file.
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let (format, name, grows) = input.one_of(&FORMATS);
@@ -78,7 +78,7 @@ impl Told {
         })
     }
 
-    /// The pieces before and after a mark; all are after a mark that is not there.
+    /// The pieces before and after a mark. If there is no such mark, all pieces are after it.
     fn split(&self, mark: &Mark) -> (Vec<Event>, Vec<Event>) {
         let is_mark = |event: &Event| matches!(event, Event::Rest(found) if **found == *mark);
         let at = self.events.iter().position(is_mark).map_or(0, |at| at + 1);
@@ -91,7 +91,7 @@ impl Told {
 }
 
 impl Source<'_> {
-    /// Reads to the end from a mark and checks what holds for every file.
+    /// Reads from a mark to the end and checks the invariants of every file.
     fn read(&self, file: &[u8], mark: &Mark) -> Told {
         let rest = file.get(mark.offset as usize..).unwrap_or_default();
         let input = BufReader::with_capacity(997, rest);
@@ -112,7 +112,7 @@ impl Source<'_> {
                     texts.clear();
                 }
                 Event::Piece(piece) => {
-                    assert!(announced, "a piece before its conversation");
+                    assert!(announced, "a piece comes before its conversation");
                     assert!(piece.start_line >= 1 && piece.start_line <= piece.end_line);
                     assert!(piece.exchange >= 1 && piece.part >= 1);
                     assert!(!piece.speakers.is_empty());
@@ -128,12 +128,17 @@ impl Source<'_> {
             }
             events.push(event);
         };
-        assert_eq!(reader.next().unwrap(), None, "the end is not the end");
+        assert_eq!(
+            reader.next().unwrap(),
+            None,
+            "the reader continues after the end"
+        );
         adds_up(reader.tally());
         Told { events, failed }
     }
 
-    /// Reads a first part, then on from its last mark: that gives what reading the whole gives.
+    /// Reads a first part, then the rest from its last mark. The result must equal a reading of the
+    /// whole file.
     fn check_growth(&self, whole: &Told, cut: usize) {
         let first = self.read(&self.file[..cut], &Mark::default());
         let mark = first.marks().last().cloned().unwrap_or_default();

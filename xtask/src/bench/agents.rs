@@ -1,7 +1,9 @@
-//! `cargo xtask bench agents`: what an agent pays for its memory, by Loci and by MemPalace, in one run, as ratios of CPU time.
+//! `cargo xtask bench agents` measures what servers and hooks of Loci and MemPalace cost an agent,
+//! and prints ratios of CPU time.
 //!
-//! Both sides hold the same drawers. MemPalace gets vectors that cost nothing while it is filled, since its model would
-//! take minutes; its server searches and adds with the real one. Then Loci alone on a large palace.
+//! Both programs hold the same drawers. MemPalace is filled with vectors that cost nothing, because
+//! its model would take minutes. Its server searches and adds with the real model. Then Loci alone
+//! is measured on a large palace.
 
 mod hooks;
 mod notes;
@@ -27,13 +29,14 @@ const LARGE: usize = 100_000;
 
 #[derive(Args, Clone)]
 pub(crate) struct Options {
-    /// Drawers on both sides
+    /// Number of drawers in both palaces
     #[arg(long, default_value_t = 2_000)]
     drawers: usize,
-    /// A palace for the part that measures Loci alone; it is copied [default: one of 100,000 drawers is made]
+    /// Palace for the part that measures Loci alone; it is copied [default: a new one of 100,000
+    /// drawers]
     #[arg(long, value_name = "DIR")]
     palace: Option<PathBuf>,
-    /// Write all figures here
+    /// Write all figures to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The binary to measure [default: a release build]
@@ -44,7 +47,7 @@ pub(crate) struct Options {
     no_peer: bool,
 }
 
-/// Figures by name, each of one side.
+/// The figures of one side, by name.
 type Figures = BTreeMap<String, f64>;
 
 /// One side: how its server and its hooks are started, and on which palace.
@@ -55,7 +58,7 @@ struct Side {
     hooks: Vec<hooks::Hook>,
     /// Where its hooks find a transcript.
     transcript: PathBuf,
-    /// The folder that sessions are held in; its name is the wing of the notes.
+    /// The working directory of sessions. Its name is the wing of the notes.
     project: PathBuf,
     runs: usize,
 }
@@ -66,7 +69,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     std::fs::create_dir_all(&home)?;
     let project = directory.join(notes::WING);
     std::fs::create_dir_all(&project)?;
-    // The folder lies in a repository, whose name would otherwise be the wing.
+    // The folder is inside a repository, whose name would otherwise be the wing.
     let wing = format!("wing = \"{}\"\n", notes::WING);
     std::fs::write(project.join(".loci.toml"), wing)?;
     let source = peer::source().context("fetching the source of the peer")?;
@@ -112,7 +115,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Everything about one side.
+/// Measures everything on one side.
 fn measure(name: &str, side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     let mut figures = servers::alone(side, notes)?;
     figures.extend(hooks::measure(side, notes)?);
@@ -120,7 +123,7 @@ fn measure(name: &str, side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     Ok(figures)
 }
 
-/// A palace of Loci with these records.
+/// Fills a palace of Loci with these records.
 fn fill(binary: &Path, home: &Path, palace: &Path, records: &Path) -> anyhow::Result<()> {
     fresh(palace)?;
     let mut command = loci(binary, home);
@@ -132,7 +135,7 @@ fn fill(binary: &Path, home: &Path, palace: &Path, records: &Path) -> anyhow::Re
     peers::environment::run(&mut command).context("filling the palace")
 }
 
-/// What the hook for failures is to find.
+/// Adds the drawer that the hook for failures should find.
 fn learn(binary: &Path, home: &Path, palace: &Path) -> anyhow::Result<()> {
     let mut command = loci(binary, home);
     command
@@ -161,10 +164,10 @@ fn our_side(binary: &Path, home: &Path, palace: &Path) -> Side {
     }
 }
 
-/// MemPalace, filled and with its model.
+/// MemPalace, filled and with its model installed.
 fn their_side(home: &Path, palace: &Path, records: &Path) -> anyhow::Result<Side> {
     let peer = Peer::install(home).context("installing the peer")?;
-    peer.model(home).context("its model")?;
+    peer.model(home).context("installing its model")?;
     fresh(palace)?;
     std::fs::create_dir_all(palace)?;
     peers::environment::run(
@@ -200,12 +203,12 @@ fn their_side(home: &Path, palace: &Path, records: &Path) -> anyhow::Result<Side
     })
 }
 
-/// Runs a script of ours on a plan and reads its figures.
+/// Runs a script of `xtask/peers` on a plan and reads its figures.
 fn figures_of(script: &str, plan: &Value) -> anyhow::Result<Value> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), serde_json::to_vec(plan)?)?;
     let mut command = Command::new("python3");
-    // Nothing of the user's own memories may be touched.
+    // The benchmark must not touch the user's own memories.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if ["LOCI_", "XDG_", "MEMPALACE_", "CLAUDE_"]

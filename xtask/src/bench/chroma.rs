@@ -1,4 +1,5 @@
-//! ChromaDB's side: the script measures itself, in one process for work and one for the cold start.
+//! ChromaDB's side of the benchmark. The script measures itself, in one process for the work and
+//! one for the cold start.
 
 use std::path::Path;
 use std::process::Command;

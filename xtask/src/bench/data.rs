@@ -1,5 +1,5 @@
-//! The data set: clustered vectors of low intrinsic dimension, documents of words with Zipf's
-//! frequencies, metadata with keys that select 1 % and 10 %, and the exact answers.
+//! The data set of `bench store`: clustered vectors of low intrinsic dimension, documents of words
+//! with Zipf's frequencies, metadata with keys that select 1 % and 10 %, and the exact answers.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -17,7 +17,7 @@ const CLUSTERS: usize = 1_000;
 const WORDS_PER_TEXT: usize = 30;
 const VOCABULARY: usize = 20_000;
 
-/// What is known about the data without reading it.
+/// A summary of the data, which can be read without the data.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) mean_text_bytes: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Record {
     pub(crate) metadata: serde_json::Value,
 }
 
-/// Exact nearest ids per query: among all, in the 1 % and in the 10 %.
+/// The exact nearest rows per query: among all rows, in the 1 % and in the 10 %.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Exact {
     pub(crate) all: Vec<Vec<u32>>,
@@ -38,7 +38,7 @@ pub(crate) struct Exact {
     pub(crate) ten_percent: Vec<Vec<u32>>,
 }
 
-/// Generates the data set unless it is there.
+/// Generates the data set unless it exists.
 pub(crate) fn ensure(directory: &Path, count: usize) -> anyhow::Result<Summary> {
     let summary = directory.join("summary.json");
     if !summary.exists() {
@@ -231,7 +231,7 @@ pub(crate) fn read_exact(directory: &Path) -> anyhow::Result<Exact> {
     )?)?)
 }
 
-/// Mean share of the exact answers that were found.
+/// The mean share of the exact answers that were found.
 pub(crate) fn recall(found: &[Vec<String>], exact: &[Vec<u32>]) -> f64 {
     let (mut hits, mut total) = (0, 0);
     for (found, exact) in found.iter().zip(exact) {

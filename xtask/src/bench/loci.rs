@@ -1,4 +1,4 @@
-//! Loci's side of the benchmark: each phase is one process that prints its figures as JSON.
+//! Loci's side of the benchmark. Each phase is one process that prints its figures as JSON.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::data::{self, K, Record};
 
-/// In this order; the first makes the palace.
+/// The phases in the order in which they run. The first one creates the palace.
 pub(crate) const PHASES: [&str; 10] = [
     "load",
     "cold",
@@ -135,7 +135,7 @@ fn load(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     }))
 }
 
-/// From process start to the first answer.
+/// Measures from the start of the process to the first answer.
 fn cold(directory: &Path, path: &Path, name: &str) -> anyhow::Result<Value> {
     let mut query = vec![0_u8; data::DIMENSION * 4];
     std::io::Read::read_exact(
@@ -243,7 +243,7 @@ fn words(path: &Path) -> anyhow::Result<Value> {
     Ok(Value::Object(figures))
 }
 
-/// The index file is gone: the answer must be right at once, and the index back soon.
+/// Deletes the index file. The answer must be right at once, and the index must be rebuilt soon.
 fn deleted(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     for entry in std::fs::read_dir(path.join("index"))?.flatten() {
         std::fs::remove_file(entry.path())?;
@@ -255,7 +255,7 @@ fn deleted(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     Ok(Value::Object(figures))
 }
 
-/// What a query costs while there is no index at all.
+/// Measures a query while there is no index.
 fn exact(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     let queries = data::read_vectors(&directory.join("queries.f32"))?;
     let palace = Palace::open(path, &OpenOptions::existing())?;
@@ -328,7 +328,7 @@ fn add_one(drawers: &dyn Collection, id: &str, at: usize, vector: &[f32]) -> any
     Ok(())
 }
 
-/// The longest write transactions there are: a full batch, and the delete of as many drawers.
+/// Measures the longest write transactions: a full batch, and the delete of as many drawers.
 fn largest(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     let vectors = data::read_vectors(&directory.join("queries.f32"))?;
     let palace = Palace::open(path, &OpenOptions::existing())?;
@@ -359,7 +359,7 @@ fn largest(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     Ok(json!({ "largest_add_wall_ms": add, "largest_delete_wall_ms": delete }))
 }
 
-/// Eight processes add single drawers at once.
+/// Lets eight processes add single drawers at the same time.
 fn crowd(directory: &Path, path: &Path) -> anyhow::Result<Value> {
     let started = Instant::now();
     let members: Vec<_> = (0..CROWD)

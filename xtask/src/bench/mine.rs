@@ -1,6 +1,7 @@
-//! `cargo xtask bench mine`: a folder of files into drawers, by Loci and by MemPalace, in one run, as ratios of CPU time.
+//! `cargo xtask bench mine` lets Loci and MemPalace mine the same files, and prints ratios of CPU
+//! time.
 //!
-//! Each figure is of one process and its children. Nothing is timed in this one.
+//! Each figure is the cost of one process and its children. Nothing is measured in this process.
 
 pub(super) mod corpus;
 mod cost;
@@ -22,14 +23,14 @@ use peer::Peer;
 
 #[derive(Args, Clone)]
 pub(crate) struct Options {
-    /// Folder to mine [default: the peer's own source, its text files]
+    /// Folder to mine [default: the text files of the peer's own source]
     #[arg(long)]
     corpus: Option<PathBuf>,
-    /// Folder to mine with the peer's real model, which takes a second for some eight drawers [default: Markdown files
-    /// of that, 150 kB]
+    /// Folder to mine with the peer's real model, which takes a second for about eight drawers
+    /// [default: 150 kB of Markdown files of that source]
     #[arg(long)]
     small: Option<PathBuf>,
-    /// Write all figures here
+    /// Write all figures to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The binary to measure [default: a release build]
@@ -40,14 +41,15 @@ pub(crate) struct Options {
     no_peer: bool,
 }
 
-/// What is mined by what; `None` if it could not be.
+/// The results of the runs.
 struct Figures {
-    /// Named after the corpus and the embedder.
+    /// Runs by name, which consists of the side, the corpus and the embedder. A failed run is
+    /// `None`.
     runs: Vec<(&'static str, Option<Mined>)>,
 }
 
 impl Figures {
-    /// Takes a run's figures and says them.
+    /// Stores the figures of a run and prints them.
     fn note(&mut self, name: &'static str, mined: anyhow::Result<Mined>) {
         match &mined {
             Ok(mined) => eprintln!("{name}: {}", mined.to_json()),
@@ -136,7 +138,7 @@ fn to_json(figures: &Figures, whole: &Corpus, small: &Corpus) -> Value {
     })
 }
 
-/// Makes room for a new palace.
+/// Removes the palace of an earlier run.
 pub(super) fn fresh(palace: &Path) -> anyhow::Result<()> {
     if palace.exists() {
         std::fs::remove_dir_all(palace)

@@ -1,4 +1,4 @@
-//! The two sides beside each other, as Markdown.
+//! Prints the figures of both sides as a Markdown table.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Filters, distances and merges mean what they mean in ChromaDB: random records and filters are
-//! put to the real one and to Loci, and the answers compared.
+//! Checks that filters, distances and updates give the same results as in ChromaDB. The real
+//! chromadb and Loci get the same random records and filters, and their answers are compared.
 
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +47,7 @@ struct QueryCase {
     distances: Vec<f32>,
 }
 
-/// Runs the script once per metric and compares; gives a line about what was compared.
+/// Runs the script once per metric and compares. Returns a line that describes what was compared.
 pub(crate) fn compare(python: &Path) -> anyhow::Result<String> {
     let (mut gets, mut queries, mut version) = (0, 0, String::new());
     for metric in ["cosine", "l2", "ip"] {

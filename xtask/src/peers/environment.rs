@@ -1,7 +1,7 @@
-//! One directory for each peer, a virtualenv or packages of npm, made once and kept in the user's cache directory.
+//! One directory for each peer, with a virtualenv or npm packages, in the user's cache.
 //!
-//! A `complete` marker is written last and names what was installed, so that a killed or changed installation is made anew. A lock keeps
-//! two runs apart.
+//! A `complete` marker is written last and names the installed packages, so a killed or outdated
+//! installation is replaced. A lock prevents two installations at once.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,25 +13,25 @@ use anyhow::{Context, bail};
 
 use super::{node, python};
 
-/// A program that Loci reads from, is judged by or measured beside.
+/// A program whose files Loci reads, or that tests and benchmarks compare it with.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
-    /// Where tests look for its program.
+    /// The variable in which tests look for the path of its program.
     pub(crate) variable: &'static str,
     runtime: Runtime,
     packages: &'static [&'static str],
 }
 
-/// What a peer runs on, and so what its program is.
+/// The runtime of a peer, which decides what its program is.
 #[derive(Clone, Copy)]
 enum Runtime {
-    /// Python 3 of at least this minor version; the program is the Python of a virtualenv.
+    /// Python 3 of at least this minor version. The program is the Python of a virtualenv.
     Python(u32),
-    /// Node; the program is this script under `node_modules`.
+    /// Node. The program is this script under `node_modules`.
     Node(&'static str),
 }
 
-/// The release that figures, meanings and repaired directories are compared with.
+/// The release that benchmarks, filters and repaired directories are compared with.
 pub(crate) const CHROMADB: Peer = Peer {
     name: "chromadb-1.5.9",
     variable: "LOCI_PEER_CHROMADB_1_5_9",
@@ -39,7 +39,7 @@ pub(crate) const CHROMADB: Peer = Peer {
     packages: &["chromadb==1.5.9", "numpy"],
 };
 
-/// With what writes its model, which is not part of it.
+/// Includes the packages that write its model, which is not part of it.
 pub(crate) const MEMPALACE: Peer = Peer {
     name: "mempalace-3.11.0",
     variable: "LOCI_PEER_MEMPALACE",
@@ -47,7 +47,7 @@ pub(crate) const MEMPALACE: Peer = Peer {
     packages: &["mempalace==3.11.0", "onnx", "safetensors"],
 };
 
-/// The largest first, so that two installations at a time end together.
+/// The largest come first, so that two parallel installers end at about the same time.
 static PEERS: [Peer; 9] = [
     MEMPALACE,
     CHROMADB,
@@ -85,7 +85,8 @@ static PEERS: [Peer; 9] = [
         runtime: Runtime::Node("@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
         packages: &["@modelcontextprotocol/inspector@2.12.0"],
     },
-    // This speaks the revision of July 2026 and those before it, the other one those before it alone.
+    // This release supports the protocol revision of July 2026 and earlier ones. The other release
+    // supports only the earlier ones.
     Peer {
         name: "mcp-2.3.0",
         variable: "LOCI_PEER_MCP",
@@ -100,16 +101,16 @@ static PEERS: [Peer; 9] = [
     },
 ];
 
-/// What tests get of the peers.
+/// The peers that tests can use.
 #[derive(Default)]
 pub(crate) struct Peers {
-    /// Variables and the programs that they name.
+    /// Variables, each with the program that it names.
     pub(crate) found: Vec<(&'static str, PathBuf)>,
-    /// One line for each peer that could not be had.
+    /// One line for each peer that could not be installed.
     pub(crate) missing: Vec<String>,
 }
 
-/// Every peer, installed where it is missing. A variable that is set already is left to whoever set it.
+/// Every peer, installed if it is missing. A peer whose variable is already set is skipped.
 pub(crate) fn all() -> Peers {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -140,7 +141,7 @@ pub(crate) fn all() -> Peers {
 }
 
 impl Peer {
-    /// Its program, installed when missing.
+    /// Its program. Installs the peer if it is missing.
     pub(crate) fn program(&self) -> anyhow::Result<PathBuf> {
         self.program_in(&cache()?)
     }
@@ -174,13 +175,13 @@ pub(crate) fn cache() -> anyhow::Result<PathBuf> {
     let base = match named.filter(absolute) {
         Some(named) => named,
         None => std::env::home_dir()
-            .context("no home directory; set XDG_CACHE_HOME to where the peers may be kept")?
+            .context("no home directory; set XDG_CACHE_HOME to a directory for the peers")?
             .join(".cache"),
     };
     Ok(base.join("loci-peers"))
 }
 
-/// Holds until it is dropped.
+/// Takes the lock of a peer. It is held until the file is dropped.
 pub(crate) fn lock(cache: &Path, name: &str) -> anyhow::Result<File> {
     fs::create_dir_all(cache)?;
     let lock = File::create(cache.join(format!("{name}.lock")))?;
@@ -188,7 +189,7 @@ pub(crate) fn lock(cache: &Path, name: &str) -> anyhow::Result<File> {
     Ok(lock)
 }
 
-/// Runs to the end; a failure gives the last line that was said.
+/// Runs a command to its end. The error of a failure is the last line of its stderr.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
     if !output.status.success() {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installation_of_something_else_is_made_anew() {
+    fn an_installation_of_other_packages_is_replaced() {
         let cache = installed("another");
         let missing = Peer {
             runtime: Runtime::Python(99),

@@ -1,4 +1,4 @@
-//! Packages of npm, in a directory of their own. Node itself must be there already.
+//! Installs npm packages into a directory of their own. Node itself must already be installed.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Makes a directory with these packages. None of them may run a script.
+/// Creates a directory with these packages. Their install scripts are not run.
 pub(super) fn install(directory: &Path, script: &Path, packages: &[&str]) -> anyhow::Result<()> {
     if directory.exists() {
         fs::remove_dir_all(directory)
@@ -26,10 +26,11 @@ pub(super) fn install(directory: &Path, script: &Path, packages: &[&str]) -> any
         .args(packages))
     .context("npm install")?;
     run(Command::new("node").arg(script).args(["--cli", "--help"]))
-        .context("this Node cannot run it; a newer one may")
+        .context("this version of Node cannot run it; try a newer one")
 }
 
-/// Runs to the end; a failure gives the first line that was said, where npm and Node name the cause.
+/// Runs a command to its end. The error of a failure is the first line of its stderr, because npm
+/// and Node name the cause there.
 fn run(command: &mut Command) -> anyhow::Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -38,8 +39,8 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
         .with_context(|| format!("running {program}"))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
-        let said = text.lines().find(|line| !line.trim().is_empty());
-        bail!("{}", said.unwrap_or("no message"));
+        let cause = text.lines().find(|line| !line.trim().is_empty());
+        bail!("{}", cause.unwrap_or("no message"));
     }
     Ok(())
 }

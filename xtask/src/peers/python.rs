@@ -1,4 +1,4 @@
-//! Virtualenvs: which Python, and what pip puts into them.
+//! Creates virtualenvs: finds a suitable Python and installs packages with pip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use anyhow::{Context, bail};
 
 use super::environment::run;
 
-/// Makes a virtualenv of at least this Python 3 with these packages.
+/// Creates a virtualenv with these packages, with Python 3 of at least this minor version.
 pub(super) fn install(directory: &Path, minor: u32, packages: &[&str]) -> anyhow::Result<()> {
     run(Command::new(interpreter(minor)?)
         .args(["-m", "venv", "--clear"])
         .arg(directory))
-    .context("making a virtualenv")?;
+    .context("creating a virtualenv")?;
     run(pip(&executable(directory), "install").args(packages)).context("pip install")
 }
 
@@ -22,7 +22,7 @@ pub(super) fn executable(directory: &Path) -> PathBuf {
     directory.join("bin").join("python")
 }
 
-/// A Python 3 of at least this minor version: on the path, or one that pyenv keeps.
+/// A Python 3 of at least this minor version, from `PATH` or from pyenv.
 fn interpreter(minor: u32) -> anyhow::Result<PathBuf> {
     let mut candidates = vec![PathBuf::from("python3")];
     candidates.extend((minor..minor + 6).map(|minor| PathBuf::from(format!("python3.{minor}"))));
@@ -45,7 +45,7 @@ fn interpreter(minor: u32) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// pip of this Python, quiet.
+/// The command of pip for this Python, without progress output.
 pub(crate) fn pip(python: &Path, verb: &str) -> Command {
     let mut command = Command::new(python);
     command.args(["-m", "pip", verb, "--quiet", "--disable-pip-version-check"]);

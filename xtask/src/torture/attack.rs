@@ -1,4 +1,4 @@
-//! The attacks. To add one, write its file and give it a line in `ATTACKS`.
+//! The attacks. To add one, write its file and add a line to `ATTACKS`.
 
 mod clock;
 mod crowd;
@@ -18,7 +18,7 @@ pub(super) use stopped::hold;
 pub(super) struct Attack {
     pub(super) name: &'static str,
     pub(super) checks: &'static str,
-    /// How much of the time it gets, in shares.
+    /// Its share of the time, relative to the other attacks.
     pub(super) weight: u32,
     /// Runs one round. An error is a failure that ends the round.
     pub(super) round: fn(&mut Round<'_>) -> anyhow::Result<()>,

@@ -1,4 +1,4 @@
-//! The binary under attack, in an environment of its own: home, palace and temporary files are
+//! The binary under attack, with an environment of its own. Home, palace and temporary files are
 //! inside the directory of one round.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::process::{HANGS, Ran, Started, short};
 
-/// Every child carries this variable with the directory of its round, so that none is left behind.
+/// Every child has this variable with the directory of its round, by which the watchdog finds it.
 pub(super) const MARK: &str = "LOCI_TORTURE";
 
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl Home {
         &self.palace
     }
 
-    /// A file of the palace.
+    /// The path of a file of the palace.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.palace.join(name)
     }
@@ -70,7 +70,7 @@ impl Home {
         command
     }
 
-    /// The binary behind a shell line that ends with `exec "$@"`.
+    /// The command of the binary, started by a shell line that ends with `exec "$@"`.
     pub(super) fn shell(&self, line: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("bash");
         self.environment(&mut command);
@@ -95,13 +95,13 @@ impl Home {
         Started::new(&mut self.command(arguments), Some(input))?.finish(HANGS)
     }
 
-    /// Runs a command that must succeed and gives its answer.
+    /// Runs a command that must succeed, and returns its answer.
     pub(super) fn json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         let ran = self.run(&[arguments, &["--json"]].concat())?;
         answer(arguments, &ran)
     }
 
-    /// `verify` must find nothing.
+    /// Runs `verify`, which must find nothing.
     pub(super) fn verify(&self, deep: bool) -> anyhow::Result<()> {
         let arguments: &[&str] = if deep {
             &["verify", "--deep"]
@@ -111,7 +111,7 @@ impl Home {
         let ran = self.run(&[arguments, &["--json"]].concat())?;
         if ran.code != Some(0) {
             bail!(
-                "`loci {}` is not content: {} {}",
+                "`loci {}` reports problems: {} {}",
                 arguments.join(" "),
                 short(&ran.stdout),
                 short(&ran.stderr)
@@ -120,7 +120,7 @@ impl Home {
         Ok(())
     }
 
-    /// Drawers that `lines` describe, imported at once.
+    /// Imports the drawers of `lines` with one command.
     pub(super) fn import(&self, lines: &str) -> anyhow::Result<Value> {
         let ran = self.pipe(&["import", "jsonl", "-", "--json"], lines.as_bytes())?;
         answer(&["import"], &ran)
@@ -133,7 +133,7 @@ pub(super) fn answer(arguments: &[&str], ran: &Ran) -> anyhow::Result<Value> {
     // Exit code 1 means that nothing was found.
     if !matches!(ran.code, Some(0 | 1)) {
         let why = ran
-            .misconduct()
+            .violation()
             .unwrap_or_else(|| format!("failed: {}", short(&ran.stderr)));
         bail!("`loci {line}` {why}");
     }

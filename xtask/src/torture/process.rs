@@ -11,10 +11,10 @@ use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-/// A process that runs longer than this hangs, unless an attack says otherwise.
+/// A process that runs longer than this counts as hanging, unless an attack has another limit.
 pub(super) const HANGS: Duration = Duration::from_secs(90);
 
-/// A running process. Its output goes to unnamed files, so that no pipe can fill up.
+/// A running process. Its output goes to unnamed files, because a full pipe would block it.
 pub(super) struct Started {
     child: Child,
     stdout: File,
@@ -70,12 +70,12 @@ impl Started {
         signal_group(&self.child, signal);
     }
 
-    /// Whether it still runs.
+    /// Whether the process is still running.
     pub(super) fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for the end. At the deadline, counted from the start, the group is killed.
+    /// Waits for the end. The group is killed at the deadline, which counts from the start.
     pub(super) fn finish(self, deadline: Duration) -> anyhow::Result<Ran> {
         self.end(deadline, true)
     }
@@ -128,7 +128,7 @@ impl Drop for Started {
 }
 
 impl Ran {
-    /// The answer on stdout.
+    /// The JSON answer on stdout.
     pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_str(&self.stdout).ok()
     }
@@ -144,8 +144,8 @@ impl Ran {
         error.get("error").cloned()
     }
 
-    /// What no command may do, whatever its input and its files.
-    pub(super) fn misconduct(&self) -> Option<String> {
+    /// A description of behaviour that no command may show, whatever its input and its files.
+    pub(super) fn violation(&self) -> Option<String> {
         let stderr = short(&self.stderr);
         if self.overdue {
             return Some(format!("did not end within {} s", self.took.as_secs()));
@@ -188,13 +188,13 @@ fn wait(child: &mut Child, since: Instant, limit: Duration) -> anyhow::Result<Op
     }
 }
 
-/// Waits for the end of a child that was not started here.
+/// Waits for the end of a child that was not started by [`Started::new`].
 pub(super) fn wait_for(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
     wait(child, Instant::now(), limit)
 }
 
 pub(super) fn signal_group(child: &Child, signal: Signal) {
-    // An error means that the group is gone, which is what every caller wants in the end.
+    // An error means that the group is already gone, so it can be ignored.
     let _ = kill_process_group(Pid::from_child(child), signal);
 }
 

@@ -1,4 +1,4 @@
-//! The tally of a run: a table, the failures with how to repeat them, and what is kept of them.
+//! The report of a run: a table, the failures with the commands that repeat them, and their files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +7,10 @@ use super::attack::{ATTACKS, Attack};
 use super::round::Tally;
 use super::size_of;
 
-/// Directories of failed rounds that are kept, and their size in all.
+/// Limits of the kept directories of failed rounds: their number and their total size.
 const KEPT_ROUNDS: usize = 8;
 const KEPT_BYTES: u64 = 256 << 20;
-/// Failures of an attack that are printed.
+/// The number of failures per attack that are printed.
 const PRINTED: usize = 12;
 
 pub(super) struct Report {
@@ -39,7 +39,7 @@ impl Report {
         }
     }
 
-    /// Takes note of a round, and removes its directory unless it failed.
+    /// Adds the results of a round, and removes its directory unless it failed.
     pub(super) fn round(&mut self, attack: &Attack, seed: u64, directory: &Path, tally: Tally) {
         let bytes = size_of(directory);
         let keep = !tally.failures.is_empty()
@@ -112,7 +112,7 @@ impl Report {
             for failure in failed.iter().take(PRINTED) {
                 println!("\n{}: {}", failure.attack, failure.what);
                 println!(
-                    "  again: cargo xtask torture --minutes 0.1 --attack {} --seed {}",
+                    "  repeat: cargo xtask torture --minutes 0.1 --attack {} --seed {}",
                     failure.attack, failure.seed
                 );
                 if let Some(kept) = &failure.kept {

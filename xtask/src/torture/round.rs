@@ -1,4 +1,4 @@
-//! One round of an attack: a directory, a random script that follows from the seed, and a tally.
+//! One round of an attack: a directory, a random script that the seed decides, and a tally.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 use super::home::{Home, copy};
 use super::texts;
 
-/// What all rounds of a run share.
+/// The state that all rounds of a run share.
 pub(super) struct Lab {
     pub(super) binary: PathBuf,
     /// The directory of the run.
     pub(super) root: PathBuf,
-    /// How long a round goes on.
+    /// How long a round runs.
     pub(super) slice: Duration,
-    /// How long commands take when they are left alone.
+    /// How long commands take when they are not killed.
     durations: Mutex<BTreeMap<String, Duration>>,
     templates: Mutex<()>,
 }
 
-/// What rounds found out.
+/// The results of one or more rounds.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) tries: u64,
     pub(super) failures: Vec<String>,
-    /// Outcomes worth a count that are no failures.
+    /// Counts of other outcomes, which are not failures.
     pub(super) notes: BTreeMap<String, u64>,
-    /// Why something could not be tried.
+    /// Reasons why something could not be tried, with counts.
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
@@ -50,7 +50,7 @@ impl Lab {
         }
     }
 
-    /// How long this takes, if that is known.
+    /// How long a command usually takes, if that is known.
     pub(super) fn duration(&self, what: &str) -> Option<Duration> {
         self.durations.lock().ok()?.get(what).copied()
     }
@@ -62,8 +62,8 @@ impl Lab {
         }
     }
 
-    /// Puts a palace with `drawers` drawers at `palace`. It is imported once per run and copied
-    /// from then on. Gives the drawers: id and text.
+    /// Creates a palace with `drawers` drawers at `palace`, and returns their ids and texts. A
+    /// palace of each size is imported once per run and copied after that.
     pub(super) fn fill(&self, palace: &Path, drawers: usize) -> anyhow::Result<Drawers> {
         let known = texts::numbered("base", drawers);
         let template = self.root.join(format!("template-{drawers}"));
@@ -73,7 +73,7 @@ impl Lab {
                 let home = Home::new(&self.binary, &template)?;
                 home.with_palace(&template.join("making"))
                     .import(&texts::lines(&known))?;
-                // Complete palaces only have the final name.
+                // Only a complete palace gets the final name.
                 std::fs::rename(template.join("making"), template.join("palace"))?;
             }
         }
@@ -96,7 +96,7 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Whether this round has had its time.
+    /// Whether the time of this round is over.
     pub(super) fn is_over(&self) -> bool {
         self.since.elapsed() >= self.lab.slice
     }
@@ -117,7 +117,7 @@ impl<'a> Round<'a> {
         *self.tally.skipped.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// Counts a failure when there is one.
+    /// Counts an error as a failure.
     pub(super) fn expect(&mut self, what: anyhow::Result<()>) {
         if let Err(error) = what {
             self.fail(format!("{error:#}"));
@@ -126,7 +126,7 @@ impl<'a> Round<'a> {
 }
 
 impl Tally {
-    /// The tally of a round that could not begin.
+    /// The tally of a round that could not start.
     pub(super) fn broken(error: &anyhow::Error) -> Self {
         Self {
             failures: vec![format!("{error:#}")],

@@ -21,7 +21,7 @@ pub(super) struct Server {
     next: u64,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) enum Reply {
     /// The structured answer.
     Done(Value),
@@ -29,12 +29,12 @@ pub(super) enum Reply {
     Refused(String),
     /// The server is gone.
     Gone,
-    /// Nothing came in time.
+    /// No answer came in time.
     Silent,
 }
 
 impl Server {
-    /// Starts a server and introduces the client.
+    /// Starts a server and performs the handshake.
     pub(super) fn start(home: &Home, tools: &str) -> anyhow::Result<Self> {
         Self::start_with(home, tools, &[])
     }
@@ -49,7 +49,7 @@ impl Server {
             .spawn()?;
         let output = child.stdout.take().context("the server has no stdout")?;
         let (sender, messages) = channel();
-        // Ends with the pipe, that is with the server.
+        // The thread ends when the pipe closes, which is when the server ends.
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 let message = serde_json::from_str(&line).unwrap_or(Value::String(line));
@@ -84,7 +84,7 @@ impl Server {
     }
 
     fn write(&mut self, message: &Value) {
-        // A server that is gone is noticed when its answer is awaited.
+        // If the server is gone, the caller notices it while waiting for the answer.
         if let Some(stdin) = &mut self.stdin {
             let _ = stdin.write_all(format!("{message}\n").as_bytes());
             let _ = stdin.flush();
@@ -139,12 +139,12 @@ impl Server {
         self.call("loci_add", &drawer(id, text), HANGS)
     }
 
-    /// Waits for the end without asking for it.
+    /// Waits for the end of the server without requesting it.
     pub(super) fn wait(&mut self, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
         wait_for(&mut self.child, limit)
     }
 
-    /// Ends the conversation as a client should, and waits for the end of the server.
+    /// Disconnects as a client should, and waits for the end of the server.
     pub(super) fn close(mut self) -> anyhow::Result<Option<ExitStatus>> {
         self.stdin = None;
         self.wait(HANGS)

@@ -12,7 +12,7 @@ const WORDS: [&str; 24] = [
     "granite", "orchard", "compass", "kettle", "railway", "pepper",
 ];
 
-/// A sentence of `words` words that follows from `n`.
+/// A sentence of `words` words that `n` determines.
 pub(super) fn sentence(n: u64, words: usize) -> String {
     let mut random = fastrand::Rng::with_seed(n);
     let mut text = String::new();
@@ -23,7 +23,7 @@ pub(super) fn sentence(n: u64, words: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// A drawer's text that no other id has.
+/// The text of a drawer. No other id has the same text.
 pub(super) fn text(id: &str) -> String {
     let n = id.bytes().fold(7_u64, |sum, byte| {
         sum.wrapping_mul(131).wrapping_add(u64::from(byte))
@@ -45,7 +45,7 @@ pub(super) fn lines(drawers: &Drawers) -> String {
     drawers.iter().map(line).collect()
 }
 
-/// A Markdown file whose sections carry marks; each becomes a drawer or part of one.
+/// A Markdown file whose sections contain marks. Each section becomes a drawer or part of one.
 pub(super) fn document(name: &str, version: u32, sections: u32, words: usize) -> String {
     let mut text = format!("# Document {name}\n\n");
     for section in 0..sections {
@@ -60,7 +60,7 @@ pub(super) fn document(name: &str, version: u32, sections: u32, words: usize) ->
     text
 }
 
-/// Exchanges `from..to` of a transcript of Claude Code; the questions carry marks of version 0.
+/// Exchanges `from..to` of a transcript of Claude Code. The questions contain marks of version 0.
 pub(super) fn exchanges(name: &str, from: u32, to: u32) -> String {
     let mut lines = String::new();
     for n in from..to {
@@ -81,7 +81,7 @@ pub(super) fn exchanges(name: &str, from: u32, to: u32) -> String {
     lines
 }
 
-/// A word that stands exactly once in a version of a file.
+/// A word that occurs exactly once in a version of a file.
 pub(super) fn mark(name: &str, version: u32, part: u32) -> String {
     format!("mark-{name}-{version}-{part}")
 }

@@ -1,5 +1,5 @@
-//! Nothing survives a run. Rounds end their own children; this module ends what a child left
-//! behind, and what is left when the driver itself is killed.
+//! Ensures that no process survives a run. Rounds end their own children. This module ends
+//! processes that a child left behind, and all that are left when the driver itself is killed.
 
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -29,7 +29,7 @@ impl Watchdog {
         Ok(Self { child })
     }
 
-    /// The run ended by itself; its directory stays.
+    /// Ends the watchdog after a complete run. The directory of the run stays.
     pub(super) fn dismiss(mut self) -> anyhow::Result<()> {
         if let Some(mut stdin) = self.child.stdin.take() {
             stdin.write_all(b"done")?;
@@ -39,8 +39,8 @@ impl Watchdog {
     }
 }
 
-/// Waits until the driver is gone, then ends what it started. Removes the directory if the driver
-/// did not get to its end.
+/// Waits until the driver is gone, then ends the processes that it started. Removes the directory
+/// if the driver did not complete its run.
 pub(super) fn wait(directory: &Path) -> anyhow::Result<()> {
     let mut word = Vec::new();
     std::io::stdin().read_to_end(&mut word)?;
@@ -51,8 +51,8 @@ pub(super) fn wait(directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Kills every process that was started for a round in or below this directory, and unmounts what
-/// is mounted there. Processes are known by a variable of their environment.
+/// Kills every process that was started for a round in or below this directory, and unmounts file
+/// systems there. Processes are recognised by a variable of their environment.
 pub(super) fn sweep(directory: &Path) {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return;

@@ -1,4 +1,4 @@
-//! Writers that go on until told to stop, for attacks on running processes.
+//! Writers that run until a deadline, for attacks on running processes.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use super::round::{Drawers, Round};
 use super::server::{Reply, Server};
 use super::texts;
 
-/// Writes at most; the loops are bounded even if the clock is not.
+/// The most writes of a writer. It bounds the loops even if the clock is wrong.
 const MOST: usize = 4_000;
 
 /// What a writer did.
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) writes: Vec<Write>,
-    /// Errors with a message that the attack may allow.
+    /// Messages of errors that an attack may allow.
     pub(super) refusals: Vec<String>,
-    /// What no attack allows.
+    /// Problems that no attack allows.
     pub(super) problems: Vec<String>,
     /// Signals that servers died of.
     pub(super) deaths: Vec<i32>,
@@ -55,7 +55,7 @@ impl Work {
         all
     }
 
-    /// Writes that were acknowledged, and those that may be there all the same.
+    /// The writes that were acknowledged, and those that were not but may be in the palace.
     pub(super) fn drawers(&self) -> (Drawers, Drawers) {
         let (yes, no): (Vec<&Write>, Vec<&Write>) =
             self.writes.iter().partition(|write| write.acknowledged);
@@ -68,7 +68,7 @@ impl Work {
         (drawers(yes), drawers(no))
     }
 
-    /// Counts the problems as failures; refusals too unless they are allowed.
+    /// Counts the problems as failures, and also the refusals unless they are allowed.
     pub(super) fn report(&mut self, round: &mut Round<'_>, refusals_are_allowed: bool) {
         for problem in self.problems.drain(..) {
             round.fail(problem);
@@ -83,7 +83,7 @@ impl Work {
     }
 }
 
-/// Adds drawers by one process each. One in `kills` is killed at once or a little later.
+/// Adds drawers with one process each. One process in `kills` is killed within 30 ms.
 pub(super) fn commands(home: &Home, prefix: &str, until: Instant, kills: Option<u32>) -> Work {
     let mut work = Work::default();
     let mut random = fastrand::Rng::with_seed(prefix.len() as u64);
@@ -102,7 +102,7 @@ pub(super) fn commands(home: &Home, prefix: &str, until: Instant, kills: Option<
             Err(error) => work.problems.push(format!("{error:#}")),
             Ok(ran) if ran.code == Some(0) => write.acknowledged = true,
             Ok(ran) if is_killed && ran.signal == Some(9) => {}
-            Ok(ran) => match ran.misconduct() {
+            Ok(ran) => match ran.violation() {
                 Some(what) if ran.signal.is_some() => {
                     work.deaths.extend(ran.signal);
                     drop(what);
@@ -155,7 +155,7 @@ pub(super) fn server(home: &Home, prefix: &str, until: Instant, mine: Option<&st
             }
             Reply::Refused(why) => {
                 work.refusals.push(why.clone());
-                // A server that refuses at once would be asked thousands of times.
+                // A server that refuses at once would otherwise get thousands of calls.
                 std::thread::sleep(Duration::from_millis(20));
                 true
             }
@@ -174,7 +174,7 @@ pub(super) fn server(home: &Home, prefix: &str, until: Instant, mine: Option<&st
     match server.close() {
         Err(error) => work.problems.push(format!("{error:#}")),
         Ok(None) => {
-            let problem = "the server did not end when its client left";
+            let problem = "the server did not end when its client disconnected";
             work.problems.push(problem.into());
         }
         Ok(Some(status)) => match status.signal() {

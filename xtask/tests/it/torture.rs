@@ -1,11 +1,11 @@
-//! `cargo xtask torture`: it runs, it finds a binary that loses writes, and it leaves nothing behind.
+//! `cargo xtask torture` runs, detects a binary that loses writes, and leaves nothing behind.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The binary of this build, which lies beside that of xtask when the workspace is tested.
+/// The binary of this build. It is beside that of xtask when the workspace is tested.
 fn loci() -> Option<PathBuf> {
     let loci = Path::new(env!("CARGO_BIN_EXE_xtask")).with_file_name("loci");
     if !loci.is_file() {
@@ -57,7 +57,7 @@ fn a_single_round_of_an_attack_passes_and_leaves_no_file() {
             .lines()
             .find(|line| line.starts_with(&format!("| {attack} | 1 | ")));
         let tries = row.and_then(|row| row.split(" | ").nth(2)?.parse::<u64>().ok());
-        // A command that ends before its kill is no try.
+        // A command that ends before its kill does not count as a try.
         assert!(tries.unwrap() > 0 || attack == "kill", "{stdout}");
     }
     assert!(is_empty(directory.path()));

@@ -1,4 +1,4 @@
-//! Every kept input of every fuzz target, through the target's body, without libFuzzer.
+//! Runs every seed of every fuzz target through the body of the target, without libFuzzer.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -32,7 +32,8 @@ fn every_kept_input_holds_what_its_target_checks() {
             let begun = Instant::now();
             let result = std::panic::catch_unwind(|| (target.run)(&input));
             assert!(result.is_ok(), "{}/{name} fails", target.name);
-            // Generous: the machine may be busy. What was slow before it was fixed took minutes.
+            // The limit is generous, because the machine may be busy. Slow inputs took minutes
+            // before their bugs were fixed.
             let taken = begun.elapsed();
             assert!(
                 taken < Duration::from_secs(20),

@@ -1,4 +1,4 @@
-//! Hooks: each a process of its own that reads what Claude Code sends it.
+//! Measures hooks. Each is a process of its own that reads the input that Claude Code sends.
 
 use anyhow::ensure;
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::notes::Notes;
 use super::{Figures, Side, figures_of};
 
-/// Exchanges in the transcript before the first run, and those that every run of `Stop` finds new. MemPalace saves every
-/// fifteen.
+/// Exchanges in the transcript before the first run, and new exchanges for every run of `Stop`.
+/// MemPalace saves every fifteen exchanges.
 const BEFORE: usize = 30;
 const NEW: usize = 15;
 
-/// What a tool says when it fails, what was learnt when it failed before, and a prompt that asks for that.
+/// The error of a failed tool, the lesson of an earlier failure, and a prompt that asks for it.
 const FAILURE: &str =
     "error[E0502]: cannot borrow `palace` as mutable because it is also borrowed as immutable";
 pub(super) const LESSON: &str = "error[E0502]: cannot borrow `palace` as mutable because it is also borrowed as immutable. The \
@@ -38,7 +38,7 @@ pub(super) fn of_loci(binary: &str) -> Vec<Hook> {
         .collect()
 }
 
-/// It has no hook for prompts and failures.
+/// The hooks of MemPalace, which has none for prompts and failures.
 pub(super) fn of_mempalace(python: &str) -> Vec<Hook> {
     [("SessionStart", "session-start"), ("Stop", "stop")]
         .into_iter()
@@ -68,7 +68,7 @@ pub(super) const EVENTS: [&str; 4] = [
     "Stop",
 ];
 
-/// CPU of each hook, and of what it leaves running.
+/// The CPU time of each hook, and of the processes that it leaves running.
 pub(super) fn measure(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     let mut figures = Figures::new();
     for hook in &side.hooks {
@@ -77,9 +77,9 @@ pub(super) fn measure(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
             let number = answer.get(key).and_then(Value::as_f64).unwrap_or_default();
             figures.insert(format!("{}_{name}", hook.event), number);
         }
-        let said = answer.get("answer").and_then(Value::as_str).unwrap_or("");
-        eprintln!("{}: {}", hook.event, said.trim());
-        // The cost of doing nothing would be no figure.
+        let reply = answer.get("answer").and_then(Value::as_str).unwrap_or("");
+        eprintln!("{}: {}", hook.event, reply.trim());
+        // The cost of a hook that does nothing is not a useful figure.
         ensure!(
             !said.trim().is_empty(),
             "{} found nothing to do",
@@ -106,7 +106,7 @@ fn plan(side: &Side, hook: &Hook, notes: &Notes) -> Value {
     })
 }
 
-/// What Claude Code sends.
+/// The input that Claude Code sends.
 fn input(event: &str, side: &Side) -> Value {
     let mut input = json!({
         "session_id": "3f1c0a52-7a0e-4a55-9a2b-6f0f1c6f9f10",
@@ -133,7 +133,7 @@ fn input(event: &str, side: &Side) -> Value {
     input
 }
 
-/// Lines of a transcript; the script gives each an id of its own.
+/// Lines of a transcript. The script gives each line an id of its own.
 fn exchanges(notes: &Notes, from: usize, count: usize) -> Vec<Value> {
     let mut random = fastrand::Rng::with_seed(from as u64);
     (from..from + count)

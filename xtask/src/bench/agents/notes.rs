@@ -1,4 +1,5 @@
-//! Notes in natural words: lines of the peer's source texts, drawn at random, so that any number can be made.
+//! Notes in natural language, made of random lines of the peer's documentation, so there can be any
+//! number of them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,19 +11,19 @@ use serde_json::json;
 use crate::bench::mine::corpus::Corpus;
 use crate::target;
 
-/// What both sides keep as one drawer: MemPalace cuts longer texts.
+/// A text of this length is one drawer on both sides. MemPalace splits longer texts.
 const NOTE_BYTES: usize = 600;
 const ROOMS: usize = 20;
 /// The wing of all notes.
 pub(super) const WING: &str = "bench";
 
-/// Lines to make notes of.
+/// The lines that notes are made of.
 pub(super) struct Notes {
     lines: Vec<String>,
 }
 
 impl Notes {
-    /// The Markdown lines of a source tree that are sentences.
+    /// Reads the Markdown lines of a source tree that are sentences.
     pub(super) fn read(source: &Path) -> anyhow::Result<Self> {
         let folder = target().join("bench").join("agents").join("lines");
         let corpus = Corpus::notes(source, &folder)?;
@@ -40,7 +41,7 @@ impl Notes {
         Ok(Self { lines })
     }
 
-    /// Writes so many notes as records, one per line.
+    /// Writes this number of notes as records, one per line.
     pub(super) fn write(&self, file: &Path, count: usize) -> anyhow::Result<()> {
         let mut random = fastrand::Rng::with_seed(6);
         let mut output = BufWriter::new(File::create(file)?);
@@ -62,7 +63,7 @@ impl Notes {
         Ok(())
     }
 
-    /// A note unlike every other.
+    /// A note that differs from every other.
     pub(super) fn note(&self, number: usize, random: &mut fastrand::Rng) -> String {
         let mut note = format!("Note {number}.\n");
         while let Some(line) = random.choice(&self.lines) {
@@ -75,7 +76,7 @@ impl Notes {
         note
     }
 
-    /// Questions: some words that stand together in a line.
+    /// Questions, each made of a few adjacent words of a line.
     pub(super) fn questions(&self, count: usize) -> Vec<String> {
         let mut random = fastrand::Rng::with_seed(60);
         let mut question = || {

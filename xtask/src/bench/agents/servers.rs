@@ -1,4 +1,4 @@
-//! MCP servers over stdio: handshake, searches, writes, schema, memory.
+//! Measures MCP servers over stdio: handshake, searches, writes, schema, memory.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::{Figures, Side, figures_of};
 
 const SEARCHES: usize = 50;
 const ADDS: usize = 20;
-/// Clients on one palace at a time.
+/// Clients that use one palace at the same time.
 const CLIENTS: usize = 10;
 
-/// How a side's tools are called.
+/// The names of a side's tools, with functions that make their arguments.
 pub(super) struct Tools {
     search: (&'static str, fn(&str) -> Value),
     add: (&'static str, fn(&str) -> Value),
@@ -37,7 +37,7 @@ pub(super) const MEMPALACE: Tools = Tools {
     ),
 };
 
-/// One client.
+/// The figures of one client.
 pub(super) fn alone(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     let mut random = fastrand::Rng::with_seed(600);
     let added: Vec<String> = (0..ADDS)
@@ -76,7 +76,7 @@ pub(super) fn alone(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     Ok(figures)
 }
 
-/// Ten clients on one palace, each with a server of its own that has searched.
+/// The memory of ten clients on one palace, each with a server of its own that has searched.
 pub(super) fn together(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
     let answer = figures_of(
         "mcp_cost.py",

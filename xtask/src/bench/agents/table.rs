@@ -1,10 +1,10 @@
-//! The two sides beside each other, as Markdown. A ratio above 1 is in Loci's favour.
+//! Prints the figures of both sides as a Markdown table. A ratio above 1 is in Loci's favour.
 
 use super::Figures;
 use super::hooks::EVENTS;
 use crate::bench::mine::peer;
 
-/// A figure: its title, its key, what it is divided by, its unit.
+/// A figure: its title, its key, its divisor, its unit.
 const ROWS: [(&str, &str, f64, &str); 8] = [
     (
         "handshake (start, `initialize`, `tools/list`), CPU",
@@ -18,7 +18,7 @@ const ROWS: [(&str, &str, f64, &str); 8] = [
     ("resident memory after 50 searches", "rss_bytes", 1e6, "MB"),
     ("tools", "tools", 1.0, ""),
     ("schema of the tools", "schema_bytes", 1e3, "kB"),
-    ("tokens of that", "schema_tokens", 1.0, ""),
+    ("tokens of that schema", "schema_tokens", 1.0, ""),
 ];
 
 pub(super) fn print(drawers: usize, theirs: Option<&Figures>, ours: &Figures, large: &Figures) {
@@ -32,7 +32,7 @@ pub(super) fn print(drawers: usize, theirs: Option<&Figures>, ours: &Figures, la
     for event in EVENTS {
         for (what, key) in [
             ("CPU", "ms"),
-            ("CPU of what it leaves running", "background_ms"),
+            ("CPU of processes that it leaves running", "background_ms"),
         ] {
             let title = format!("hook `{event}`, {what}");
             let key = format!("{event}_{key}");
@@ -74,7 +74,7 @@ fn row(
     );
 }
 
-/// Three digits or so.
+/// About three significant digits.
 fn short(number: f64) -> String {
     if number >= 100.0 || number.fract() == 0.0 {
         format!("{number:.0}")

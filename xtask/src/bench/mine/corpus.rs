@@ -1,5 +1,5 @@
-//! What is mined: a folder given by hand, or the text files of the peer's source distribution, copied so that both
-//! sides find the same.
+//! The files that are mined: a folder that the user names, or a copy of the text files of the
+//! peer's source distribution, so that both sides read the same files.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ const TEXTS: [&str; 15] = [
     "py", "md", "json", "sh", "toml", "rs", "csv", "ts", "js", "go", "yml", "yaml", "txt", "html",
     "sql",
 ];
-/// No file of the source that a person wrote is longer.
+/// No hand-written file of the source is longer.
 const MAX_FILE: u64 = 512 * 1024;
 const SMALL_BYTES: u64 = 150_000;
 
-/// A folder of texts.
+/// A folder of text files.
 pub(crate) struct Corpus {
     pub(crate) folder: PathBuf,
     pub(crate) files: usize,
@@ -28,7 +28,7 @@ impl fmt::Display for Corpus {
 }
 
 impl Corpus {
-    /// A folder as it is.
+    /// A folder that is used in place.
     pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
         let found = files(folder)?;
         ensure!(!found.is_empty(), "no files in {}", folder.display());
@@ -46,7 +46,7 @@ impl Corpus {
         Self::copied(source, folder, files(source)?)
     }
 
-    /// The first Markdown files of a source tree, by path.
+    /// The first Markdown files of a source tree, sorted by path.
     pub(crate) fn notes(source: &Path, folder: &Path) -> anyhow::Result<Self> {
         let mut room = SMALL_BYTES;
         let mut chosen = files(source)?;
@@ -60,7 +60,7 @@ impl Corpus {
         Self::copied(source, folder, chosen)
     }
 
-    /// Its files, by path.
+    /// Its files, sorted by path.
     pub(crate) fn paths(&self) -> anyhow::Result<Vec<PathBuf>> {
         let found = files(&self.folder)?;
         Ok(found.into_iter().map(|(path, _)| path).collect())
@@ -90,7 +90,7 @@ fn is_text(path: &Path) -> bool {
         .is_some_and(|kind| TEXTS.contains(&kind))
 }
 
-/// All files that are not hidden, by path, with their sizes.
+/// All files that are not hidden, with their sizes, sorted by path.
 fn files(folder: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -114,7 +114,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<(PathBuf, u64)>> {
     Ok(found)
 }
 
-/// Bytes of all files under a folder, 0 if there is none.
+/// The bytes of all files below a folder, or 0 if it does not exist.
 pub(crate) fn size(folder: &Path) -> u64 {
     files(folder).map_or(0, |found| found.iter().map(|(_, bytes)| bytes).sum())
 }

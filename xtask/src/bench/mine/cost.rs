@@ -1,4 +1,4 @@
-//! What a process and its children cost, by `wait4`.
+//! Measures the cost of a process and its children with `wait4`.
 
 use std::process::{Command, Stdio};
 
@@ -17,15 +17,15 @@ pub(crate) struct Cost {
     status: i32,
 }
 
-/// One run of mining.
+/// The result of one mining run.
 pub(crate) struct Mined {
     pub(crate) cost: Cost,
     pub(crate) drawers: u64,
     /// Files that were read.
     pub(crate) files: u64,
-    /// What the palace takes.
+    /// The size of the palace on disk.
     pub(crate) disk_bytes: u64,
-    /// What there was to read.
+    /// The size of the corpus.
     pub(crate) text_bytes: u64,
 }
 
@@ -55,7 +55,7 @@ impl Mined {
     }
 }
 
-/// Runs a command to its end: what it cost and what it wrote to stdout.
+/// Runs a command to its end. Returns its cost and its stdout.
 pub(crate) fn measure(command: &Command) -> anyhow::Result<(Cost, Vec<u8>)> {
     let file = tempfile::NamedTempFile::new()?;
     let mut measured = Command::new("python3");

@@ -52,7 +52,7 @@ impl Peer {
         .context("writing the model")
     }
 
-    /// Mines a corpus, with its `model` or by a `hash`.
+    /// Mines a corpus. `embedder` is `model` for its own model, or `hash` for digests of the texts.
     pub(crate) fn mine(
         &self,
         embedder: &str,
@@ -68,7 +68,7 @@ impl Peer {
             .args(["--wing", "bench", "--direct"]);
         let (cost, output) = cost::measure(&command)?;
         let counted = self.script().arg("count").arg(palace).output()?;
-        ensure!(counted.status.success(), "its drawers could not be counted");
+        ensure!(counted.status.success(), "cannot count its drawers");
         let counts: Counts = serde_json::from_slice(&counted.stdout)?;
         Ok(Mined {
             cost,
@@ -85,7 +85,7 @@ impl Peer {
         command
     }
 
-    /// Its Python in its home.
+    /// The command of its Python, with its own home.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.python);
         command
@@ -98,7 +98,7 @@ impl Peer {
     }
 }
 
-/// The number after `Files processed:`; 0 if it does not say.
+/// The number after `Files processed:`, or 0 if there is none.
 fn processed(output: &str) -> u64 {
     output
         .lines()
@@ -112,7 +112,7 @@ fn processed(output: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// The unpacked source distribution.
+/// The path of the unpacked source distribution. Downloads it if it is missing.
 pub(crate) fn source() -> anyhow::Result<PathBuf> {
     let cache = cache()?;
     let directory = cache.join("mempalace-3.11.0-source");
@@ -121,7 +121,7 @@ pub(crate) fn source() -> anyhow::Result<PathBuf> {
     if tree.join("PKG-INFO").exists() {
         return Ok(tree);
     }
-    println!("fetching the source of {RELEASE}");
+    println!("downloading the source of {RELEASE}");
     std::fs::create_dir_all(&directory)?;
     run(pip(Path::new("python3"), "download")
         .args(["--no-binary", ":all:", "--no-deps", RELEASE, "--dest"])
@@ -137,7 +137,7 @@ pub(crate) fn source() -> anyhow::Result<PathBuf> {
     .context("tar")?;
     ensure!(
         tree.join("PKG-INFO").exists(),
-        "the archive holds something else"
+        "the archive does not contain the expected source"
     );
     Ok(tree)
 }

@@ -1,4 +1,4 @@
-//! The two sides beside each other, as Markdown. A ratio above 1 is in Loci's favour.
+//! Prints the figures of both sides as a Markdown table. A ratio above 1 is in Loci's favour.
 
 use super::Figures;
 use super::corpus::Corpus;
@@ -91,7 +91,7 @@ fn compare(title: &str, theirs: Option<&Mined>, ours: Option<&Mined>) {
     }
 }
 
-/// Three digits or so.
+/// About three significant digits.
 fn short(number: f64) -> String {
     if number >= 100.0 || number.fract() == 0.0 {
         format!("{number:.0}")

@@ -1,4 +1,4 @@
-//! Jumps of the clock: odd file times, odd dates, and a false clock where `faketime` is installed.
+//! Unusual times: file times, dates, and wrong clocks if `faketime` is installed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, FileTimes};
@@ -9,16 +9,17 @@ use anyhow::{Context, ensure};
 use serde_json::json;
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::home::{Home, answer};
 use crate::torture::process::{HANGS, Started};
 use crate::torture::round::Round;
-use crate::torture::seen::Seen;
 use crate::torture::texts;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "clock",
-    checks: "file times and dates far in the past and future, false clocks if faketime is installed; ids are unique, the \
-             order of writing is kept, mining notices every change, verify --deep finds nothing",
+    checks: "file times and dates far in the past and future, wrong clocks if faketime is \
+             installed; ids are unique, the order of writing is kept, mining notices every change, \
+             verify --deep finds nothing",
     weight: 1,
     round,
 };
@@ -53,7 +54,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let mut known = round.lab.fill(home.palace(), 20)?;
     let faketime = has_faketime();
     if !faketime {
-        round.skip("false clocks: `faketime` is not installed");
+        round.skip("wrong clocks: `faketime` is not installed");
     }
     let tree = home.path("tree");
     std::fs::create_dir_all(&tree)?;
@@ -63,7 +64,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         if round.is_over() {
             break;
         }
-        // A drawer with an odd date, and one whose id the palace makes.
+        // A drawer with an unusual date, and one whose id Loci generates.
         let id = format!("dated-{n}");
         let date = *round.random.choice(&DATES).unwrap_or(&"");
         let metadata = json!({"date": date}).to_string();
@@ -86,10 +87,10 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
             &["add", &text],
         )?;
         let made = answer["id"].as_str().context("no id")?.to_owned();
-        ensure!(ids.insert(made.clone()), "id `{made}` was made twice");
+        ensure!(ids.insert(made.clone()), "id `{made}` was generated twice");
         known.insert(made.clone(), text);
         written.push(made);
-        // A file changes: its size stays, its time jumps or stays.
+        // The file changes and keeps its size. Its time jumps or stays.
         let path = tree.join("f.md");
         let before = std::fs::metadata(&path).and_then(|data| data.modified());
         let version = 1_000 + n;
@@ -102,21 +103,21 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         let times = FileTimes::new().set_modified(time).set_accessed(time);
         File::options().write(true).open(&path)?.set_times(times)?;
         home.json(&["mine", &tree.display().to_string()])?;
-        let seen = Seen::of(&home)?;
+        let contents = Contents::of(&home)?;
         let expected: Vec<String> = (0..3).map(|part| texts::mark("f", version, part)).collect();
         ensure!(
-            seen.marks(&path.display().to_string()) == expected,
+            contents.marks(&path.display().to_string()) == expected,
             "mining did not notice a change of a file whose time is {time:?}"
         );
-        seen.must_hold(&known, &texts::numbered("none", 0))?;
-        let order: Vec<&String> = seen
+        contents.must_hold(&known, &texts::numbered("none", 0))?;
+        let order: Vec<&String> = contents
             .order
             .iter()
             .filter(|id| written.contains(id))
             .collect();
         ensure!(
             order.into_iter().eq(written.iter()),
-            "drawers are not listed in the order they were added"
+            "drawers are not listed in the order in which they were added"
         );
         round.tally.tries += 1;
     }
@@ -143,7 +144,7 @@ fn add(
     if !faketime {
         return home.json(arguments);
     }
-    // faketime takes a number without a sign for a date.
+    // faketime reads a number without a sign as a date.
     let jump = format!("{:+}s", jump.copied().unwrap_or(0));
     let line = "exec faketime -f \"$JUMP\" \"$@\"";
     let mut command = home.shell(line, &[arguments, &["--json"]].concat());

@@ -1,4 +1,4 @@
-//! Several processes of every kind on one palace at once; some are killed.
+//! Several processes of every kind use one palace at once. Some are killed.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,10 +6,10 @@ use std::time::Instant;
 use anyhow::ensure;
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::home::Home;
 use crate::torture::process::short;
 use crate::torture::round::Round;
-use crate::torture::seen::Seen;
 use crate::torture::texts;
 use crate::torture::workers::{self, Work};
 
@@ -81,11 +81,11 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     round.tally.tries += work.writes.len() as u64;
     let (acknowledged, possible) = work.drawers();
     known.extend(acknowledged);
-    let seen = Seen::of(&home)?;
-    seen.must_hold(&known, &possible)?;
+    let contents = Contents::of(&home)?;
+    contents.must_hold(&known, &possible)?;
     for n in 0..FILES {
         let name = format!("f{n}");
-        let marks = seen.marks(&format!("{tree}/{name}.md"));
+        let marks = contents.marks(&format!("{tree}/{name}.md"));
         let expected: Vec<String> = (0..4).map(|part| texts::mark(&name, 1, part)).collect();
         ensure!(
             marks == expected,
@@ -96,7 +96,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     home.verify(true)
 }
 
-/// Runs commands again and again; none may fail.
+/// Runs commands repeatedly. None may fail.
 fn repeat(home: &Home, until: Instant, commands: &[&[&str]]) -> Work {
     let mut work = Work::default();
     for command in commands.iter().cycle().take(2_000) {
@@ -116,7 +116,7 @@ fn run(home: &Home, command: &[&str], work: &mut Work) -> bool {
         Ok(ran) => {
             let why = format!("{} {}", short(&ran.stdout), short(&ran.stderr));
             work.problems
-                .push(format!("`loci {line}` failed beside others: {why}"));
+                .push(format!("`loci {line}` failed while others ran: {why}"));
         }
     }
     false

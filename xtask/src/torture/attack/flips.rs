@@ -1,10 +1,10 @@
-//! Damaged files of a palace at rest: flipped bytes, overwritten and zeroed pages, truncation.
+//! Damages files of a palace at rest: flipped bits, overwritten and zeroed pages, truncation.
 
 mod damage;
 mod judge;
 
 use damage::Damage;
-use judge::Healthy;
+use judge::Baseline;
 
 use super::Attack;
 use crate::torture::home::copy;
@@ -19,14 +19,14 @@ pub(super) const ATTACK: Attack = Attack {
     round,
 };
 
-/// Damages tried per round at most.
+/// The most damages per round.
 const TRIES: u32 = 40;
 
 fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let whole = round.home.with_palace(&round.home.path("whole"));
     let drawers = *round.random.choice(&[60, 2_300]).unwrap_or(&60);
     let known = round.lab.fill(whole.palace(), drawers)?;
-    let healthy = Healthy::new(&whole, known)?;
+    let baseline = Baseline::new(&whole, known)?;
     for n in 0..TRIES {
         if round.is_over() {
             break;
@@ -38,7 +38,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         let damage = Damage::random(&mut round.random, home.palace())?;
         round.tally.tries += 1;
         round.note(damage.area.name());
-        match judge::judge(round, &home, &healthy, &damage) {
+        match judge::judge(round, &home, &baseline, &damage) {
             Ok(()) => std::fs::remove_dir_all(home.palace())?,
             Err(error) => round.fail(format!("{damage}: {error:#}")),
         }

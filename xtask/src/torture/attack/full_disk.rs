@@ -1,4 +1,5 @@
-//! No room: a limit on file sizes, and a small file system where the driver may mount one.
+//! Commands run out of space: under a limit on file sizes, and on a small file system if the driver
+//! may mount one.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,10 +7,10 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::home::{Home, copy};
 use crate::torture::process::{HANGS, Ran, Started, short};
 use crate::torture::round::{Drawers, Round};
-use crate::torture::seen::Seen;
 use crate::torture::texts;
 
 pub(super) const ATTACK: Attack = Attack {
@@ -23,8 +24,8 @@ pub(super) const ATTACK: Attack = Attack {
 
 const SIGXFSZ: i32 = 25;
 
-/// The limit is inherited by the binary. An ignored signal makes a write fail; otherwise the
-/// system kills the process that writes too much.
+/// The binary inherits the limit. If the signal is ignored, a write beyond the limit fails.
+/// Otherwise the system kills the process.
 const LIMITS: [&str; 2] = [
     "trap '' XFSZ; ulimit -f \"$LIMIT\"; exec \"$@\"",
     "ulimit -f \"$LIMIT\"; exec \"$@\"",
@@ -41,7 +42,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
 /// How a command is run: arguments and stdin.
 type Run<'a> = &'a dyn Fn(&Home, &[&str], Option<&[u8]>) -> anyhow::Result<Ran>;
 
-/// What a command without room may have done.
+/// A palace, with the drawers that it holds and those that failed commands may have added.
 struct Scene {
     home: Home,
     known: Drawers,
@@ -63,7 +64,7 @@ impl Scene {
         })
     }
 
-    /// Runs a random command by `run`, and takes note of what it acknowledged.
+    /// Runs a random command with `run`, and records what it acknowledged.
     fn command(&mut self, round: &mut Round<'_>, run: Run<'_>) -> anyhow::Result<()> {
         self.next += 1;
         let id = format!("late-{}", self.next);
@@ -106,8 +107,8 @@ impl Scene {
         let _ = std::fs::remove_file(&target);
         if ran.signal == Some(SIGXFSZ) {
             round.note("killed by SIGXFSZ");
-        } else if let Some(what) = ran.misconduct() {
-            round.fail(format!("`loci {}` without room {what}", short(&line)));
+        } else if let Some(what) = ran.violation() {
+            round.fail(format!("`loci {}` without free space {what}", short(&line)));
         } else if ran.code == Some(0) {
             round.note("succeeded");
         } else {
@@ -123,7 +124,7 @@ impl Scene {
                 answer["added"]
                     .as_u64()
                     .is_none_or(|added| added == written.len() as u64),
-                "an import succeeds with other counts: {answer}"
+                "an import succeeds with wrong counts: {answer}"
             );
             self.known.extend(written);
         } else {
@@ -132,13 +133,13 @@ impl Scene {
         Ok(())
     }
 
-    /// The palace is the backup or what it was.
+    /// Decides whether the palace is the backup or still the old one.
     fn after_restore(&mut self, is_acknowledged: bool) -> anyhow::Result<()> {
         let base = texts::numbered("base", 60);
         let more = self.known.keys().find(|id| !base.contains_key(*id));
         let is_restored = is_acknowledged
             || match more {
-                Some(id) => !Seen::of(&self.home)?.drawers.contains_key(id),
+                Some(id) => !Contents::of(&self.home)?.drawers.contains_key(id),
                 None => false,
             };
         if is_restored {
@@ -148,11 +149,11 @@ impl Scene {
         Ok(())
     }
 
-    /// With room again, everything is there and works.
+    /// Checks that everything is there and works when there is free space again.
     fn check(&mut self) -> anyhow::Result<()> {
-        let seen = Seen::of(&self.home)?;
-        seen.must_hold(&self.known, &self.possible)?;
-        self.known.clone_from(&seen.drawers);
+        let contents = Contents::of(&self.home)?;
+        contents.must_hold(&self.known, &self.possible)?;
+        self.known.clone_from(&contents.drawers);
         self.home.verify(true)?;
         self.next += 1;
         let id = format!("roomy-{}", self.next);
@@ -168,7 +169,7 @@ fn limited(round: &mut Round<'_>) -> anyhow::Result<()> {
     let mut scene = Scene::new(round, round.home.clone())?;
     while !round.is_over() {
         let size = std::fs::metadata(scene.home.file("palace.sqlite3"))?.len() / 1_024;
-        // In blocks of 1 KiB; from what the answers need to a little more than the palace has now.
+        // In blocks of 1 KiB, from what the answers need to a little more than the palace has now.
         let limit = match round.random.u32(..4) {
             0 => round.random.u64(64..200),
             1 => round.random.u64(64..size.max(65)),
@@ -188,7 +189,7 @@ fn limited(round: &mut Round<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether this could be tried at all.
+/// Runs commands on a small file system. Returns whether that was possible.
 fn mounted(round: &mut Round<'_>) -> anyhow::Result<bool> {
     if !rustix::process::geteuid().is_root() {
         round.skip("a small file system needs root");
@@ -201,7 +202,7 @@ fn mounted(round: &mut Round<'_>) -> anyhow::Result<bool> {
         return Ok(false);
     }
     let outcome = on_disk(round, &disk);
-    // The palace is kept for a look at it before the file system goes.
+    // After a failure the palace is copied for inspection before the file system is unmounted.
     if outcome.is_err() {
         copy(&disk.join("palace"), &round.home.path("palace-of-the-disk"))?;
     }
@@ -227,7 +228,10 @@ fn on_disk(round: &mut Round<'_>, disk: &Path) -> anyhow::Result<()> {
                 Started::new(&mut home.command(arguments), input)?.finish(HANGS)
             })?;
         }
-        ensure!(mount(&["-o", "remount,size=64m"], disk), "no room again");
+        ensure!(
+            mount(&["-o", "remount,size=64m"], disk),
+            "the small file system cannot grow again"
+        );
         scene
             .check()
             .with_context(|| format!("after a full disk of {room} KiB"))?;

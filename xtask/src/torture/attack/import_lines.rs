@@ -1,4 +1,5 @@
-//! Mutated JSON lines: the counts add up, what was valid is there, and the palace verifies.
+//! Imports mutated JSON lines. The counts must add up, valid lines must be there, and `verify` must
+//! find nothing.
 
 use anyhow::{Context, ensure};
 use serde_json::json;
@@ -41,7 +42,7 @@ fn batch(round: &mut Round<'_>, home: &Home, file: &std::path::Path) -> anyhow::
     let mut lines = 0;
     for n in 0..LINES {
         let is_valid = round.random.u32(..3) == 0;
-        // No mutation makes the id of a valid line.
+        // No mutation produces the id of a valid line.
         let id = format!("{}-{n}", if is_valid { "valid" } else { "mutated" });
         let line = line(&mut round.random, &id);
         if is_valid {
@@ -50,7 +51,7 @@ fn batch(round: &mut Round<'_>, home: &Home, file: &std::path::Path) -> anyhow::
             lines += 1;
         } else {
             let line = mutated(&mut round.random, line.to_string().into_bytes());
-            // A mutation may break the line in two, or leave nothing of it.
+            // A mutation may split the line in two, or leave it empty.
             let parts = line.split(|byte| *byte == b'\n');
             lines += parts.filter(|part| !part.trim_ascii().is_empty()).count() as u64;
             bytes.extend(line);
@@ -61,11 +62,11 @@ fn batch(round: &mut Round<'_>, home: &Home, file: &std::path::Path) -> anyhow::
     round.tally.tries += lines;
     let name = file.display().to_string();
     let ran = home.run(&["import", "jsonl", &name, "--json"])?;
-    if let Some(what) = ran.misconduct() {
+    if let Some(what) = ran.violation() {
         anyhow::bail!("`loci import jsonl` {what}");
     }
     let Some(answer) = ran.json() else {
-        anyhow::bail!("`loci import jsonl` gave up: {}", short(&ran.stderr));
+        anyhow::bail!("`loci import jsonl` failed: {}", short(&ran.stderr));
     };
     let counts = ["added", "updated", "facts", "links", "skipped", "failed"];
     let sum: u64 = counts
@@ -74,7 +75,7 @@ fn batch(round: &mut Round<'_>, home: &Home, file: &std::path::Path) -> anyhow::
         .sum();
     ensure!(
         sum == lines,
-        "{lines} lines were given and {sum} are accounted for: {}",
+        "{lines} lines were passed, but the counts add up to {sum}: {}",
         short(&answer.to_string())
     );
     let failed = answer["failed"]
@@ -107,7 +108,7 @@ fn batch(round: &mut Round<'_>, home: &Home, file: &std::path::Path) -> anyhow::
     for (id, text) in &valid {
         ensure!(
             found.get(id) == Some(text),
-            "valid line `{id}` is not there as it was given"
+            "valid line `{id}` is missing or changed"
         );
     }
     home.verify(true)

@@ -1,5 +1,6 @@
-//! `kill -9` at a random moment of the commands in `CASES`. Afterwards everything that was acknowledged is
-//! there, the killed operation is there whole or not at all, and `verify` finds nothing.
+//! `kill -9` at a random moment of the commands in `CASES`. Afterwards everything that was
+//! acknowledged must be there, the killed operation must be there as a whole or not at all, and
+//! `verify` must find nothing.
 
 mod cases;
 mod world;
@@ -12,9 +13,9 @@ use crate::torture::round::Round;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "kill",
-    checks: "after a kill at a random moment of one of 27 commands: acknowledged drawers, files, facts \
-             and links are there, the killed operation is whole or absent, nothing forgotten is \
-             back, verify finds nothing",
+    checks: "after a kill at a random moment of one of 27 commands: acknowledged drawers, files, \
+             facts and links are there, the killed operation is whole or absent, nothing \
+             forgotten is back, verify finds nothing",
     weight: 4,
     round,
 };

@@ -4,10 +4,10 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::home::Home;
 use crate::torture::process::short;
 use crate::torture::round::Round;
-use crate::torture::seen::Seen;
 use crate::torture::texts;
 use crate::torture::workers::{self, Work};
 
@@ -49,7 +49,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
         match round.random.u32(..3) {
             0 => std::fs::hard_link(&file, &link)?,
             1 => symlink(&file, &link)?,
-            // A link to a link.
+            // A link that points to another link.
             _ => {
                 let middle = home.path(&format!("middle{n}"));
                 symlink(&file, &middle)?;
@@ -83,7 +83,7 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     work.report(round, false);
     let (acknowledged, possible) = work.drawers();
     known.extend(acknowledged);
-    Seen::of(&home)?.must_hold(&known, &possible)?;
+    Contents::of(&home)?.must_hold(&known, &possible)?;
     home.verify(true)
 }
 
@@ -106,7 +106,7 @@ fn mine(home: &Home, tree: &str, until: Instant) -> Work {
             Err(error) => work.problems.push(format!("{error:#}")),
             Ok(ran) if matches!(ran.code, Some(0)) => {}
             Ok(ran) => {
-                let why = ran.misconduct().unwrap_or_else(|| short(&ran.stderr));
+                let why = ran.violation().unwrap_or_else(|| short(&ran.stderr));
                 work.problems.push(format!("`loci mine` failed: {why}"));
             }
         }

@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, ensure};
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::home::Home;
 use crate::torture::process::short;
 use crate::torture::round::{Drawers, Round};
-use crate::torture::seen::Seen;
 use crate::torture::texts;
 use crate::torture::workers::{self, Work};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "restore",
-    checks: "restore --replace under writers and readers; no answer mixes two palaces, writes \
+    checks: "restore --replace while others write and read; no answer mixes two palaces, writes \
              that begin after the restore are kept, all processes go on, verify --deep finds \
              nothing",
     weight: 1,
@@ -77,18 +77,18 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     };
     for write in &work.writes {
         let drawer = (write.id.clone(), write.text.clone());
-        // An earlier write may have been answered before the restore and be read after it.
+        // A write that began before the end of the last restore may be there or not.
         if write.acknowledged && last.is_none_or(|last| write.began > last) {
             expected.extend([drawer]);
         } else {
             possible.extend([drawer]);
         }
     }
-    Seen::of(&home)?.must_hold(&expected, &possible)?;
+    Contents::of(&home)?.must_hold(&expected, &possible)?;
     home.verify(true)
 }
 
-/// Restores the backups in turn. Gives how often, and when the last one answered.
+/// Restores the backups in turn. Returns how often, and when the last one was acknowledged.
 fn restore(
     home: &Home,
     first: &str,
@@ -110,7 +110,7 @@ fn restore(
     Ok((count, last))
 }
 
-/// Every answer must hold one of the two backups, whole, and nothing of the other.
+/// Checks that every answer holds one of the two backups as a whole, and nothing of the other.
 fn read(home: &Home, left: &Drawers, right: &Drawers, until: Instant) -> Vec<String> {
     let mut problems = Vec::new();
     for _ in 0..2_000 {
@@ -119,11 +119,11 @@ fn read(home: &Home, left: &Drawers, right: &Drawers, until: Instant) -> Vec<Str
         }
         match home.run(&["list", "--limit", "1000000", "--json"]) {
             Err(error) => problems.push(format!("{error:#}")),
-            Ok(ran) => match ran.json().map(|answer| Seen::beside_writers(&answer)) {
-                Some(Ok(seen)) => {
+            Ok(ran) => match ran.json().map(|answer| Contents::during_writes(&answer)) {
+                Some(Ok(contents)) => {
                     let of = |base: &Drawers| {
                         base.keys()
-                            .filter(|id| seen.drawers.contains_key(*id))
+                            .filter(|id| contents.drawers.contains_key(*id))
                             .count()
                     };
                     let (l, r) = (of(left), of(right));
@@ -138,8 +138,8 @@ fn read(home: &Home, left: &Drawers, right: &Drawers, until: Instant) -> Vec<Str
                 }
                 Some(Err(error)) => problems.push(format!("{error:#}")),
                 None => {
-                    let why = ran.misconduct().unwrap_or_else(|| short(&ran.stderr));
-                    problems.push(format!("`loci list` failed under a restore: {why}"));
+                    let why = ran.violation().unwrap_or_else(|| short(&ran.stderr));
+                    problems.push(format!("`loci list` failed during a restore: {why}"));
                 }
             },
         }

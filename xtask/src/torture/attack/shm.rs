@@ -1,17 +1,17 @@
-//! `-shm` deleted, truncated or replaced, and `-wal` deleted, while processes run.
+//! `-shm` is deleted, truncated or replaced, and `-wal` is deleted, while processes run.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::round::Round;
-use crate::torture::seen::Seen;
 use crate::torture::workers::{self, Work};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "shm",
-    checks: "-shm or -wal deleted, truncated or replaced under running writers; acknowledged \
-             writes are kept, errors are clear; a SIGBUS after truncation is counted apart",
+    checks: "-shm or -wal deleted, truncated or replaced while writers run; acknowledged \
+             writes are kept, errors are clear; a SIGBUS after truncation is counted separately",
     weight: 1,
     round,
 };
@@ -20,7 +20,7 @@ const SIGBUS: i32 = 7;
 
 type Damage = fn(&Path) -> std::io::Result<()>;
 
-/// What is done to which file.
+/// The changes, each with its name and its file.
 const DAMAGES: [(&str, &str, Damage); 5] = [
     ("-shm deleted", "palace.sqlite3-shm", |path| {
         std::fs::remove_file(path)
@@ -84,8 +84,8 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     work.report(round, true);
     let (acknowledged, possible) = work.drawers();
     known.extend(acknowledged);
-    let outcome = Seen::of(&home)
-        .and_then(|seen| seen.must_hold(&known, &possible))
+    let outcome = Contents::of(&home)
+        .and_then(|contents| contents.must_hold(&known, &possible))
         .and_then(|()| home.verify(true))
         .and_then(|()| home.json(&["add", "afterwards"]).map(drop));
     outcome.map_err(|error| anyhow::anyhow!("{name}: {error:#}"))

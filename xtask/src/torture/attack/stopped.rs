@@ -1,5 +1,5 @@
-//! A stopped process (Ctrl-Z) holds a lock. Others answer or fail in time, with an error that
-//! names it.
+//! A stopped process (Ctrl-Z) holds a lock. Other processes must answer or fail in time, with an
+//! error that names it.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,10 +11,10 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::Attack;
+use crate::torture::contents::Contents;
 use crate::torture::home::Home;
 use crate::torture::process::{HANGS, Started, short};
 use crate::torture::round::{Drawers, Lab, Round, Tally};
-use crate::torture::seen::Seen;
 use crate::torture::server::{Reply, Server};
 use crate::torture::texts;
 
@@ -22,13 +22,13 @@ pub(super) const ATTACK: Attack = Attack {
     name: "stopped",
     checks: "a stopped process holds index.lock, palace.lock or restore.lock, or is stopped \
              within repair, restore, reembed or forget; others answer or fail within 35 s and \
-             name it, readers do not wait for index.lock, servers end within 5 s of SIGTERM, all \
-             goes on afterwards",
+             name it, readers do not wait for index.lock, servers end within 5 s of SIGTERM, \
+             everything works afterwards",
     weight: 1,
     round,
 };
 
-/// Every lock has a deadline of 30 s; the rest is for a slow machine.
+/// Every lock has a deadline of 30 s. The rest is a margin for a slow machine.
 const LIMIT: Duration = Duration::from_secs(35);
 const PROMPT: Duration = Duration::from_secs(10);
 const LOCKS: [&str; 3] = ["index.lock", "palace.lock", "restore.lock"];
@@ -36,12 +36,12 @@ const ACTS: [&[&str]; 4] = [
     &["repair"],
     &["restore", "BACKUP", "--replace"],
     &["reembed", "--model", "static"],
-    &["forget", MAY_GO],
+    &["forget", FORGOTTEN_ID],
 ];
 /// The drawer that is forgotten.
-const MAY_GO: &str = "base-3";
+const FORGOTTEN_ID: &str = "base-3";
 
-/// Takes the lock of a file and keeps it until it is killed.
+/// Takes the lock of a file and holds it until the process is killed.
 pub(in crate::torture) fn hold(file: &Path) -> anyhow::Result<()> {
     let file = lock_file(file)?;
     flock(&file, FlockOperation::LockExclusive)?;
@@ -63,16 +63,17 @@ fn round(round: &mut Round<'_>) -> anyhow::Result<()> {
     let lab = round.lab;
     let moments: Vec<f64> = ACTS.iter().map(|_| round.random.f64()).collect();
     let home = &round.home;
-    // All at once: most of the time is spent waiting.
+    // The cases run in parallel, because they spend most of the time waiting.
     let tallies: Vec<Tally> = std::thread::scope(|threads| {
         let mut cases = Vec::new();
         for lock in LOCKS {
-            cases.push(threads.spawn(move || tallied(|tally| held(lab, home, lock, tally))));
+            cases.push(threads.spawn(move || tallied(|tally| held_lock(lab, home, lock, tally))));
         }
         for (act, moment) in ACTS.iter().zip(moments) {
-            cases.push(
-                threads.spawn(move || tallied(|tally| caught(lab, home, act, moment, tally))),
-            );
+            cases
+                .push(threads.spawn(move || {
+                    tallied(|tally| stopped_command(lab, home, act, moment, tally))
+                }));
         }
         let tallies = cases.into_iter().map(|case| {
             let panicked = || Tally::broken(&anyhow::anyhow!("a thread of the driver panicked"));
@@ -95,14 +96,14 @@ fn tallied(case: impl FnOnce(&mut Tally) -> anyhow::Result<()>) -> Tally {
     tally
 }
 
-/// A process that only holds the lock is stopped.
-fn held(lab: &Lab, home: &Home, lock: &str, tally: &mut Tally) -> anyhow::Result<()> {
+/// Stops a process that only holds the lock.
+fn held_lock(lab: &Lab, home: &Home, lock: &str, tally: &mut Tally) -> anyhow::Result<()> {
     let home = home.with_palace(&home.path(&format!("held-{lock}")));
     let known = lab.fill(home.palace(), 2_300)?;
     let backup = home.path(&format!("{lock}.backup")).display().to_string();
     home.json(&["backup", &backup])?;
     if lock == "index.lock" {
-        // Readers want to rebuild the index.
+        // Without an index, readers try to rebuild it, which needs the lock.
         std::fs::remove_dir_all(home.file("index"))?;
     }
     let mut command = Command::new(std::env::current_exe()?);
@@ -112,12 +113,12 @@ fn held(lab: &Lab, home: &Home, lock: &str, tally: &mut Tally) -> anyhow::Result
     wait_until_held(&home.file(lock))?;
     holder.signal(Signal::STOP);
     let case = format!("{lock} is held");
-    let asked = Asked {
+    let scenario = Scenario {
         holder: Some(holder.pid()),
         backup: Some(&backup),
         readers_answer: lock == "index.lock",
     };
-    ask(&home, &case, &asked, tally)?;
+    try_commands(&home, &case, &scenario, tally)?;
     holder.signal(Signal::CONT);
     drop(holder);
     afterwards(&home, &case, &known)
@@ -133,11 +134,11 @@ fn wait_until_held(path: &Path) -> anyhow::Result<()> {
         drop(file);
         std::thread::sleep(Duration::from_millis(5));
     }
-    bail!("nobody holds `{}`", path.display())
+    bail!("no process holds `{}`", path.display())
 }
 
-/// A command is stopped in the middle of its work.
-fn caught(
+/// Stops a command in the middle of its work.
+fn stopped_command(
     lab: &Lab,
     home: &Home,
     act: &[&str],
@@ -153,7 +154,7 @@ fn caught(
         .iter()
         .map(|word| if *word == "BACKUP" { &backup } else { *word })
         .collect();
-    // The time it takes is measured on a copy.
+    // The duration of the command is measured on a copy.
     let measured = home.with_palace(&home.path(&format!("measured-{name}")));
     lab.fill(measured.palace(), 2_300)?;
     let since = Instant::now();
@@ -169,32 +170,39 @@ fn caught(
             .or_default() += 1;
     }
     let case = format!("`loci {name}` is stopped");
-    let asked = Asked {
+    let scenario = Scenario {
         holder: None,
         backup: None,
         readers_answer: false,
     };
-    ask(&home, &case, &asked, tally)?;
+    try_commands(&home, &case, &scenario, tally)?;
     stopped.signal(Signal::CONT);
     let ran = stopped.finish(LIMIT + HANGS)?;
     if ran.code != Some(0) {
-        let why = ran.misconduct().unwrap_or_else(|| short(&ran.stderr));
-        tally.failures.push(format!("{case}, and goes on: {why}"));
+        let why = ran.violation().unwrap_or_else(|| short(&ran.stderr));
+        tally
+            .failures
+            .push(format!("{case} and then continued: {why}"));
     }
     afterwards(&home, &case, &known)
 }
 
-/// What the commands meet.
-struct Asked<'a> {
-    /// Who must be named.
+/// The situation in which the commands run.
+struct Scenario<'a> {
+    /// The process that errors must name.
     holder: Option<u32>,
-    /// With a backup, commands that need every lock are tried too.
+    /// If there is a backup, commands that need every lock are tried too.
     backup: Option<&'a str>,
     readers_answer: bool,
 }
 
-/// Every command must answer or fail in time; a server must end.
-fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow::Result<()> {
+/// Runs commands and a server. Every command must answer or fail in time, and the server must end.
+fn try_commands(
+    home: &Home,
+    case: &str,
+    scenario: &Scenario<'_>,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
     let added = texts::text("added");
     let add = ["add", &added, "--id", "added"];
     let mut commands: Vec<&[&str]> = vec![
@@ -204,9 +212,9 @@ fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow:
         &["list", "--limit", "3"],
         &add,
     ];
-    let restore = ["restore", asked.backup.unwrap_or_default(), "--replace"];
-    if asked.backup.is_some() {
-        commands.extend([&["forget", MAY_GO][..], &["repair"], &restore]);
+    let restore = ["restore", scenario.backup.unwrap_or_default(), "--replace"];
+    if scenario.backup.is_some() {
+        commands.extend([&["forget", FORGOTTEN_ID][..], &["repair"], &restore]);
     }
     let mut server = Server::start(home, "core")?;
     let call = json!({"drawers": [{"id": "served", "text": texts::text("served")}]});
@@ -215,7 +223,7 @@ fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow:
     for command in commands {
         running.push((command, home.start(&[command, &["--json"]].concat())?));
     }
-    // The server gets time to wait for something before it is asked to end.
+    // The server gets time to reach the lock before it gets the signal.
     let (_, reply) = server.next(Duration::from_secs(2));
     let is_waiting = matches!(reply, Reply::Silent);
     server.signal(Signal::TERM);
@@ -230,20 +238,20 @@ fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow:
         tally.failures.push(failure);
     }
     drop(server);
-    // One command may have to wait for another that waits.
+    // A command may wait for another command that waits, so its error may name that one.
     let mut pids: Vec<u32> = running.iter().map(|(_, started)| started.pid()).collect();
-    pids.extend(asked.holder);
+    pids.extend(scenario.holder);
     for (command, started) in running {
         let name = command.first().copied().unwrap_or_default();
         let ran = started.finish(LIMIT)?;
         tally.tries += 1;
-        if let Some(what) = ran.misconduct() {
+        if let Some(what) = ran.violation() {
             tally.failures.push(format!("{case}: `loci {name}` {what}"));
             continue;
         }
         let is_reader = ["search", "get", "status", "list"].contains(&name);
         let is_late = ran.took > PROMPT || ran.code != Some(0);
-        if asked.readers_answer && is_reader && is_late {
+        if scenario.readers_answer && is_reader && is_late {
             let (took, why) = (ran.took.as_secs(), short(&ran.stderr));
             tally.failures.push(format!(
                 "{case}: `loci {name}` waited {took} s for a lock of writers: {why}"
@@ -254,7 +262,7 @@ fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow:
         } else {
             let names_one = pids.iter().any(|pid| ran.stderr.contains(&pid.to_string()));
             *tally.notes.entry("failed in time".into()).or_default() += 1;
-            if asked.holder.is_some() && !names_one {
+            if scenario.holder.is_some() && !names_one {
                 let why = short(&ran.stderr);
                 tally.failures.push(format!(
                     "{case}: the error of `loci {name}` does not name the process: {why}"
@@ -265,24 +273,24 @@ fn ask(home: &Home, case: &str, asked: &Asked<'_>, tally: &mut Tally) -> anyhow:
     Ok(())
 }
 
-/// When the lock is free again, everything works.
+/// Checks that everything works when the lock is free again.
 fn afterwards(home: &Home, case: &str, known: &Drawers) -> anyhow::Result<()> {
     let check = || {
         home.json(&["add", &texts::text("after"), "--id", "after"])?;
         home.json(&["search", "harbour"])?;
         let mut possible = texts::numbered("none", 0);
         let mut known = known.clone();
-        known.remove(MAY_GO);
-        for id in ["added", "served", "after", MAY_GO] {
+        known.remove(FORGOTTEN_ID);
+        for id in ["added", "served", "after", FORGOTTEN_ID] {
             possible.insert(id.into(), texts::text(id));
         }
-        let seen = Seen::of(home)?;
-        seen.must_hold(&known, &possible)?;
+        let contents = Contents::of(home)?;
+        contents.must_hold(&known, &possible)?;
         ensure!(
-            seen.drawers.contains_key("after"),
+            contents.drawers.contains_key("after"),
             "an acknowledged drawer is lost"
         );
         home.verify(true)
     };
-    check().with_context(|| format!("{case}, then goes on"))
+    check().with_context(|| format!("{case}, then released"))
 }

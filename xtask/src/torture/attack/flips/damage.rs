@@ -1,4 +1,4 @@
-//! One damage: which file, where and how.
+//! One damage of a file: which file, where and how.
 
 use std::fmt::{Display, Formatter};
 use std::os::unix::fs::FileExt;
@@ -9,14 +9,14 @@ use anyhow::Context;
 /// The size of a page of the database.
 const PAGE: u64 = 8_192;
 
-/// What a file is for.
+/// The role of a file in a palace.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Area {
     Database,
     /// The newest commits.
     Log,
     Settings,
-    /// Everything that can be made again.
+    /// Files that can be rebuilt.
     Derived,
 }
 
@@ -97,7 +97,7 @@ fn index_file(palace: &Path) -> Option<PathBuf> {
     entries.flatten().map(|entry| entry.path()).next()
 }
 
-/// Damages the file; gives where the first damaged byte is.
+/// Damages the file, and returns the offset of the first damaged byte.
 fn apply(random: &mut fastrand::Rng, path: &Path, way: Way) -> anyhow::Result<u64> {
     let file = std::fs::File::options()
         .read(true)
@@ -107,7 +107,7 @@ fn apply(random: &mut fastrand::Rng, path: &Path, way: Way) -> anyhow::Result<u6
         .open(path)?;
     let length = file.metadata()?.len();
     if length == 0 {
-        // An empty file gets bytes that do not belong there.
+        // An empty file gets arbitrary bytes.
         let bytes: Vec<u8> = (0..random.usize(1..9_000)).map(|_| random.u8(..)).collect();
         file.write_all_at(&bytes, 0)?;
         return Ok(0);

@@ -1,19 +1,19 @@
-//! What a damaged palace may and may not answer.
+//! Decides whether the answers of a damaged palace are acceptable.
 
 use anyhow::{Context, bail, ensure};
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::damage::{Area, Damage};
+use crate::torture::contents::Contents;
 use crate::torture::home::Home;
 use crate::torture::process::{Ran, short};
 use crate::torture::round::{Drawers, Round};
-use crate::torture::seen::Seen;
 use crate::torture::server::{Reply, Server};
 use crate::torture::texts;
 
 /// The answers of the palace before the damage.
-pub(super) struct Healthy {
+pub(super) struct Baseline {
     drawers: Drawers,
     question: String,
     hits: Vec<String>,
@@ -21,13 +21,13 @@ pub(super) struct Healthy {
     commits: Vec<u64>,
 }
 
-impl Healthy {
-    /// Adds some commits that stay in the log, and asks.
+impl Baseline {
+    /// Adds some commits that stay in the log, and records the answers.
     pub(super) fn new(home: &Home, mut drawers: Drawers) -> anyhow::Result<Self> {
         let mut server = Server::start(home, "core")?;
         for (id, text) in texts::numbered("logged", 6) {
             let Reply::Done(_) = server.add(&id, &text) else {
-                bail!("a server does not add");
+                bail!("the server did not add a drawer");
             };
             drawers.insert(id, text);
         }
@@ -40,7 +40,7 @@ impl Healthy {
         let question = texts::text("base-7");
         let hits = hits(&whole.run(&["search", &question, "--json"])?)?;
         ensure!(!hits.is_empty(), "a search of a whole palace finds nothing");
-        Seen::of(&whole)?.must_hold(&drawers, &Drawers::new())?;
+        Contents::of(&whole)?.must_hold(&drawers, &Drawers::new())?;
         std::fs::remove_dir_all(whole.palace())?;
         Ok(Self {
             drawers,
@@ -51,8 +51,8 @@ impl Healthy {
     }
 }
 
-/// Where the commits of a log end: a header of 32 bytes, then frames of 24 bytes and a page; a
-/// frame that ends a commit holds the size of the database in its bytes 4 to 7.
+/// The offsets at which the commits of a log end. A log has a header of 32 bytes, then frames of 24
+/// bytes and a page. A frame that ends a commit holds the size of the database in its bytes 4 to 7.
 fn commits(log: &[u8]) -> Vec<u64> {
     let frames = log.get(32..).unwrap_or_default().chunks_exact(24 + 8_192);
     let ends = |(n, frame): (usize, &[u8])| {
@@ -65,7 +65,7 @@ fn commits(log: &[u8]) -> Vec<u64> {
 }
 
 fn hits(ran: &Ran) -> anyhow::Result<Vec<String>> {
-    let answer = ran.json().context("a search answered nothing")?;
+    let answer = ran.json().context("a search printed no JSON")?;
     let hits = answer["hits"].as_array().context("no hits")?;
     Ok(hits.iter().map(|hit| hit["id"].to_string()).collect())
 }
@@ -73,31 +73,37 @@ fn hits(ran: &Ran) -> anyhow::Result<Vec<String>> {
 pub(super) fn judge(
     round: &mut Round<'_>,
     home: &Home,
-    healthy: &Healthy,
+    baseline: &Baseline,
     damage: &Damage,
 ) -> anyhow::Result<()> {
-    let search = polite(home, &["search", &healthy.question])?;
-    let list = polite(home, &["list", "--limit", "1000000"])?;
-    let seen = list.json().map(|answer| Seen::from(&answer)).transpose()?;
-    if let Some(seen) = &seen {
-        for (id, text) in &seen.drawers {
-            let expected = healthy.drawers.get(id);
+    let search = run_checked(home, &["search", &baseline.question])?;
+    let list = run_checked(home, &["list", "--limit", "1000000"])?;
+    let contents = list
+        .json()
+        .map(|answer| Contents::from(&answer))
+        .transpose()?;
+    if let Some(contents) = &contents {
+        for (id, text) in &contents.drawers {
+            let expected = baseline.drawers.get(id);
             ensure!(
                 expected == Some(text),
-                "drawer `{id}` is answered wrongly: {text}"
+                "an answer has a wrong text for drawer `{id}`: {text}"
             );
         }
     }
-    let missing = match &seen {
-        Some(seen) => healthy.drawers.len() - seen.drawers.len(),
-        None => healthy.drawers.len(),
+    let missing = match &contents {
+        Some(contents) => baseline.drawers.len() - contents.drawers.len(),
+        None => baseline.drawers.len(),
     };
-    let verify = polite(home, &["verify", "--deep"])?;
+    let verify = run_checked(home, &["verify", "--deep"])?;
     match damage.area {
         Area::Derived => {
             ensure!(missing == 0, "{missing} drawers are missing");
             let hits = hits(&search)?;
-            ensure!(hits == healthy.hits, "a search has other hits");
+            ensure!(
+                hits == baseline.hits,
+                "a search has other hits than before the damage"
+            );
         }
         Area::Settings => {}
         Area::Database => {
@@ -109,20 +115,21 @@ pub(super) fn judge(
                 search.code
             );
         }
-        Area::Log => log(round, healthy, damage, missing, &verify)?,
+        Area::Log => log(round, baseline, damage, missing, &verify)?,
     }
     if damage.area == Area::Settings {
         return Ok(());
     }
-    let before = healthy.drawers.len() - if damage.area == Area::Log { missing } else { 0 };
+    let before = baseline.drawers.len() - if damage.area == Area::Log { missing } else { 0 };
     repaired(round, home, before, damage)
 }
 
-/// SQLite cannot tell the end of a damaged log from its end; only what follows shows that commits
-/// are missing.
+/// Checks that lost commits of a damaged log are reported, if they can be detected. SQLite cannot
+/// distinguish damage from the end of the log. Only valid commits after the damage show that
+/// commits are missing.
 fn log(
     round: &mut Round<'_>,
-    healthy: &Healthy,
+    baseline: &Baseline,
     damage: &Damage,
     missing: usize,
     verify: &Ran,
@@ -134,27 +141,27 @@ fn log(
         round.note("lost commits of a damaged log that were reported");
         return Ok(());
     }
-    let whole_after = healthy
+    let whole_after = baseline
         .commits
         .iter()
         .filter(|end| **end > damage.at)
         .count();
     let is_in_header = damage.at < 32;
     if damage.is_truncation || is_in_header || whole_after < 2 {
-        round.note("lost commits at the end of a damaged log, which nothing can show");
+        round.note("lost commits at the end of a damaged log, which cannot be detected");
         return Ok(());
     }
-    bail!("{missing} drawers of a damaged log are missing and verify --deep finds nothing")
+    bail!("{missing} drawers of a damaged log are missing, and verify --deep finds nothing")
 }
 
-/// Repairs, and compares what is left with what is reported as lost.
+/// Repairs the palace, and compares the remaining drawers with those that are reported as lost.
 fn repaired(
     round: &mut Round<'_>,
     home: &Home,
     before: usize,
     damage: &Damage,
 ) -> anyhow::Result<()> {
-    let repair = polite(home, &["repair"])?;
+    let repair = run_checked(home, &["repair"])?;
     let Some(answer) = repair.json() else {
         ensure!(repair.code != Some(0), "repair answered no JSON");
         round.note("repair refused with an error");
@@ -165,8 +172,12 @@ fn repaired(
         Some(path) => home.with_palace(std::path::Path::new(path)),
         None => home.clone(),
     };
-    let list = polite(&result, &["list", "--limit", "1000000"])?;
-    let Some(left) = list.json().map(|answer| Seen::from(&answer)).transpose()? else {
+    let list = run_checked(&result, &["list", "--limit", "1000000"])?;
+    let Some(left) = list
+        .json()
+        .map(|answer| Contents::from(&answer))
+        .transpose()?
+    else {
         ensure!(
             repair.code != Some(0),
             "repair succeeds, but the palace cannot be read"
@@ -184,7 +195,7 @@ fn repaired(
             "repair left {left} of {before} drawers and reports {reported} as lost: {}",
             short(&answer.to_string())
         );
-        round.note("repairs that lost drawers and said so");
+        round.note("repairs that lost drawers and reported it");
     }
     ensure!(
         damage.area != Area::Derived || left == before,
@@ -193,15 +204,15 @@ fn repaired(
     Ok(())
 }
 
-/// How many lost or damaged drawers an answer of repair gives: as a difference, in a field, or in
-/// words.
+/// How many lost or damaged drawers an answer of repair reports, as a difference, in a field, or in
+/// a sentence.
 fn reported(answer: &Value) -> u64 {
     let count = |name: &str| answer[name].as_u64().unwrap_or(0);
     let difference = count("drawers_before").saturating_sub(count("drawers_after"));
     difference.max(largest(answer, false))
 }
 
-/// The largest number of lost drawers in fields whose names tell of loss, and in sentences.
+/// The largest number of lost drawers in fields whose names mean a loss, and in sentences.
 fn largest(value: &Value, names_loss: bool) -> u64 {
     let is_loss = |text: &str| {
         let words = ["lost", "damaged", "missing"];
@@ -233,10 +244,10 @@ fn largest(value: &Value, names_loss: bool) -> u64 {
     }
 }
 
-/// Runs a command that may fail, but not badly.
-fn polite(home: &Home, arguments: &[&str]) -> anyhow::Result<Ran> {
+/// Runs a command that may fail, but must not panic, hang or fail without a message.
+fn run_checked(home: &Home, arguments: &[&str]) -> anyhow::Result<Ran> {
     let ran = home.run(&[arguments, &["--json"]].concat())?;
-    if let Some(what) = ran.misconduct() {
+    if let Some(what) = ran.violation() {
         let name = arguments.first().unwrap_or(&"");
         bail!("`loci {name}` {what}");
     }

@@ -10,7 +10,7 @@ use super::world::World;
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) weight: u32,
-    /// Runs the command once and kills it, perhaps several times until it is done.
+    /// Runs the command and kills it, for some commands several times until it completes.
     pub(super) run: fn(&mut World<'_, '_>) -> anyhow::Result<()>,
 }
 

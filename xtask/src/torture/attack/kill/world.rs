@@ -1,4 +1,4 @@
-//! What the driver of the kills knows: which drawers, files, facts and links were acknowledged.
+//! The state of the kill attack: which drawers, files, facts and links were acknowledged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
+use crate::torture::contents::Contents;
 use crate::torture::home::{Home, answer};
 use crate::torture::process::{HANGS, Started};
 use crate::torture::round::{Drawers, Round};
-use crate::torture::seen::Seen;
 use crate::torture::server::Server;
 use crate::torture::texts;
 
@@ -19,20 +19,20 @@ pub(super) struct World<'w, 'l> {
     pub(super) home: Home,
     kind: &'static str,
     pub(super) state: State,
-    /// A backup with the state it holds.
+    /// A backup and the state that it holds.
     pub(super) backup: Option<(PathBuf, State)>,
     next: u32,
-    /// A server that has the palace open during the whole round, in some rounds.
+    /// In some rounds, a server that has the palace open during the whole round.
     _resident: Option<Server>,
 }
 
-/// What the palace holds.
+/// The expected contents of the palace.
 #[derive(Clone, Default)]
 pub(super) struct State {
     pub(super) drawers: Drawers,
-    /// Texts that came without an id of ours, such as diary entries.
+    /// Texts whose id Loci generates, such as diary entries.
     pub(super) texts: BTreeSet<String>,
-    /// Mined files by path: versions that the palace may hold. Version 0 is no drawer.
+    /// Mined files by path, with the versions that the palace may hold. Version 0 means no drawers.
     pub(super) files: BTreeMap<String, BTreeSet<u32>>,
     pub(super) facts: BTreeSet<String>,
     /// Labels and ends of links.
@@ -40,19 +40,19 @@ pub(super) struct State {
     pub(super) forgotten: Vec<(String, String)>,
 }
 
-/// What the killed command may have done.
+/// The changes that the killed command may have made.
 #[derive(Default)]
 pub(super) struct Possible {
     pub(super) come: Drawers,
     pub(super) change: Drawers,
     pub(super) go: BTreeSet<String>,
     pub(super) text: Option<String>,
-    /// All of it or nothing.
+    /// Whether it must have made all of them or none.
     pub(super) whole: bool,
 }
 
-/// How a command ended that was to be killed.
-pub(super) enum Blow {
+/// How a command ended that was supposed to be killed.
+pub(super) enum KillOutcome {
     Killed,
     Done(Value),
 }
@@ -113,28 +113,28 @@ impl<'w, 'l> World<'w, 'l> {
         self.home.json(arguments)
     }
 
-    /// Starts a command and kills it at a moment that is spread over the time it usually takes, or
-    /// when it writes to the log. The first run of a command is left alone to measure it.
-    pub(super) fn strike(
+    /// Starts a command and kills it at a random moment of its usual duration, or when it writes to
+    /// the log. The first run of a command is not killed, to measure its duration.
+    pub(super) fn run_and_kill(
         &mut self,
         case: &'static str,
         arguments: &[&str],
-    ) -> anyhow::Result<Blow> {
-        self.strike_with(case, arguments, None)
+    ) -> anyhow::Result<KillOutcome> {
+        self.run_and_kill_with(case, arguments, None)
     }
 
-    pub(super) fn strike_with(
+    pub(super) fn run_and_kill_with(
         &mut self,
         case: &'static str,
         arguments: &[&str],
         input: Option<&[u8]>,
-    ) -> anyhow::Result<Blow> {
+    ) -> anyhow::Result<KillOutcome> {
         let mut command = self.home.command(&[arguments, &["--json"]].concat());
         let moment = self.moment(case);
         let log = self.home.file("palace.sqlite3-wal");
         let before = stamp(&log);
         let started = Started::new(&mut command, input)?;
-        // Half of the kills come while a commit is written or just after.
+        // Half of the kills happen while a commit is written or just after.
         let ran = if self.round.random.bool() && self.round.lab.duration(&self.key(case)).is_some()
         {
             let delay = Duration::from_micros(self.round.random.u64(..6_000));
@@ -144,17 +144,17 @@ impl<'w, 'l> World<'w, 'l> {
         };
         if ran.signal == Some(9) {
             self.killed(case);
-            return Ok(Blow::Killed);
+            return Ok(KillOutcome::Killed);
         }
         self.took(case, ran.took);
-        // Hooks answer nothing when there is nothing to say.
+        // Hooks print nothing when there is nothing to report.
         if ran.code == Some(0) && ran.stdout.trim().is_empty() {
-            return Ok(Blow::Done(Value::Null));
+            return Ok(KillOutcome::Done(Value::Null));
         }
-        answer(arguments, &ran).map(Blow::Done)
+        answer(arguments, &ran).map(KillOutcome::Done)
     }
 
-    /// When to kill, counted from the start.
+    /// When to kill the command, counted from its start.
     pub(super) fn moment(&mut self, case: &str) -> Duration {
         match self.round.lab.duration(&self.key(case)) {
             None => Duration::from_secs(60),
@@ -175,19 +175,20 @@ impl<'w, 'l> World<'w, 'l> {
         self.round.note(case);
     }
 
-    /// Compares the palace with what is known, after a command that may have done `possible`.
-    pub(super) fn settle(&mut self, possible: &Possible) -> anyhow::Result<()> {
-        let seen = Seen::of(&self.home)?;
-        self.settle_drawers(&seen, possible)?;
-        self.settle_files(&seen)?;
+    /// Compares the palace with the expected state after a command that may have made the
+    /// `possible` changes, and updates the state with those that it made.
+    pub(super) fn check(&mut self, possible: &Possible) -> anyhow::Result<()> {
+        let contents = Contents::of(&self.home)?;
+        self.check_drawers(&contents, possible)?;
+        self.check_files(&contents)?;
         let deep = self.round.random.u32(..12) == 0;
         self.home.verify(deep)
     }
 
-    fn settle_drawers(&mut self, seen: &Seen, possible: &Possible) -> anyhow::Result<()> {
-        let mut drawers = seen.drawers.clone();
+    fn check_drawers(&mut self, contents: &Contents, possible: &Possible) -> anyhow::Result<()> {
+        let mut drawers = contents.drawers.clone();
         let known: BTreeSet<String> = self.state.drawers.keys().cloned().collect();
-        // Texts with ids that the palace made: as many as were acknowledged, and no others.
+        // Texts with generated ids: each acknowledged one must be there once, and no others.
         let mut texts = BTreeSet::new();
         drawers.retain(|id, text| {
             let ours = known.contains(id) || possible.come.contains_key(id);
@@ -202,7 +203,7 @@ impl<'w, 'l> World<'w, 'l> {
             self.state.texts.insert(text.clone());
         }
         if let Some(text) = texts.first() {
-            bail!("a text is there that nobody wrote, or that was forgotten: {text}");
+            bail!("a text is there that was not written, or that was forgotten: {text}");
         }
         let mut expected = self.state.drawers.clone();
         for id in &possible.go {
@@ -219,7 +220,10 @@ impl<'w, 'l> World<'w, 'l> {
             let is_right = expected.get(id) == Some(text)
                 || allowed.get(id) == Some(text)
                 || before.get(id) == Some(text);
-            ensure!(is_right, "drawer `{id}` holds what nobody wrote: {text}");
+            ensure!(
+                is_right,
+                "drawer `{id}` has a text that was not written: {text}"
+            );
         }
         for id in expected.keys().chain(possible.change.keys()) {
             ensure!(
@@ -231,31 +235,35 @@ impl<'w, 'l> World<'w, 'l> {
             let come = possible.come.keys().filter(|id| drawers.contains_key(*id));
             let come = come.count();
             let is_whole = come == 0 || come == possible.come.len();
-            ensure!(is_whole, "{come} of {} drawers came", possible.come.len());
+            ensure!(
+                is_whole,
+                "only {come} of {} drawers are there",
+                possible.come.len()
+            );
         }
         for (id, text) in &self.state.forgotten {
             ensure!(
-                !seen.drawers.contains_key(id),
+                !contents.drawers.contains_key(id),
                 "forgotten drawer `{id}` is back"
             );
-            let is_back = seen.drawers.values().any(|seen| seen == text);
+            let is_back = contents.drawers.values().any(|other| other == text);
             ensure!(!is_back, "the text of forgotten drawer `{id}` is back");
         }
         self.state.drawers = drawers;
         Ok(())
     }
 
-    /// Each mined file must be there in one version, whole, of those that it may have.
-    fn settle_files(&mut self, seen: &Seen) -> anyhow::Result<()> {
-        for source in seen.mined.keys() {
+    /// Checks that each mined file is there as a whole, in one of the versions that it may have.
+    fn check_files(&mut self, contents: &Contents) -> anyhow::Result<()> {
+        for source in contents.mined.keys() {
             let is_known = self.state.files.contains_key(source);
             ensure!(
                 is_known,
-                "drawers of `{source}`, which is not mined any more"
+                "there are drawers of `{source}`, which was not mined or was removed"
             );
         }
         for (source, versions) in &mut self.state.files {
-            let found = seen.marks(source);
+            let found = contents.marks(source);
             let version = versions
                 .iter()
                 .copied()
@@ -263,7 +271,7 @@ impl<'w, 'l> World<'w, 'l> {
             match version {
                 Some(version) => *versions = BTreeSet::from([version]),
                 None => bail!(
-                    "`{source}` has {} marks, which is none of its versions {versions:?}: {:?} …",
+                    "`{source}` has {} marks, which match none of its versions {versions:?}: {:?} …",
                     found.len(),
                     found.iter().take(4).collect::<Vec<_>>()
                 ),
@@ -272,13 +280,16 @@ impl<'w, 'l> World<'w, 'l> {
         Ok(())
     }
 
-    pub(super) fn settle_relations(&mut self) -> anyhow::Result<()> {
+    pub(super) fn check_relations(&mut self) -> anyhow::Result<()> {
         let facts = self.json(&["facts", "query", "--ended", "--limit", "10000"])?;
         let found: BTreeSet<String> = strings(&facts["facts"], |fact| fact["object"].as_str());
         let lost = self.state.facts.difference(&found).next();
         ensure!(lost.is_none(), "acknowledged fact about {lost:?} is lost");
         let more = found.difference(&self.state.facts).next();
-        ensure!(more.is_none(), "a fact about {more:?} that nobody added");
+        ensure!(
+            more.is_none(),
+            "there is a fact about {more:?} that was not added"
+        );
         let links = self.json(&["links", "list"])?;
         let found: BTreeSet<String> = strings(&links["links"], |link| link["label"].as_str());
         for (label, _) in &self.state.links {
@@ -287,7 +298,7 @@ impl<'w, 'l> World<'w, 'l> {
         Ok(())
     }
 
-    /// The text must be in no file of the palace.
+    /// Checks that the text is in no file of the palace.
     pub(super) fn is_nowhere(&self, text: &str) -> anyhow::Result<()> {
         let mut files = Vec::new();
         files_below(self.home.palace(), &mut files)?;
@@ -301,13 +312,13 @@ impl<'w, 'l> World<'w, 'l> {
     }
 
     pub(super) fn final_check(&mut self) -> anyhow::Result<()> {
-        self.settle(&Possible::default())?;
-        self.settle_relations()?;
+        self.check(&Possible::default())?;
+        self.check_relations()?;
         self.home.verify(true)
     }
 }
 
-/// Changes when the file is written.
+/// A value that changes when the file is written.
 fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
     let metadata = std::fs::metadata(file).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))

@@ -1,4 +1,4 @@
-//! Mining and what undoes it.
+//! Mining, and the commands that undo it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -9,15 +9,15 @@ use anyhow::Context;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::super::world::{BIG_SECTIONS, Blow, Possible, SECTIONS, World};
+use super::super::world::{BIG_SECTIONS, KillOutcome, Possible, SECTIONS, World};
 use crate::torture::process::Started;
 use crate::torture::texts;
 use crate::torture::watchdog;
 
-/// Files of the tree.
+/// The number of files in the tree.
 const FILES: u32 = 6;
 
-/// Writes a new version of a document; gives its path and version.
+/// Writes a new version of a document, and returns its path and version.
 fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)> {
     let version = version(world);
     let (folder, sections, words) = if name.starts_with("big") {
@@ -27,7 +27,7 @@ fn write(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(String, u32)>
     };
     std::fs::create_dir_all(world.home.path(folder))?;
     let path = world.home.path(&format!("{folder}/{name}.md"));
-    // In one step: a watcher must not meet the file while it is empty.
+    // The rename replaces the file in one step. A watcher must not read the file while it is empty.
     let new = world.home.path("new.md");
     std::fs::write(&new, texts::document(name, version, sections, words))?;
     std::fs::rename(&new, &path)?;
@@ -43,7 +43,7 @@ fn version(world: &mut World<'_, '_>) -> u32 {
         .unwrap_or(1)
 }
 
-/// Whether the file may have this version from now on, besides those it may have.
+/// Records that the palace may hold this version of the file, besides the versions recorded before.
 fn may_have(world: &mut World<'_, '_>, path: &str, version: u32) {
     let versions = world.state.files.entry(path.to_owned());
     versions
@@ -56,8 +56,8 @@ fn has(world: &mut World<'_, '_>, path: &str, version: u32) {
     world.state.files.insert(path.to_owned(), versions);
 }
 
-/// Changes some files of the tree. Gives all files of the tree with their versions; the palace may
-/// hold them from now on.
+/// Changes some files of the tree, and records that the palace may hold the new versions. Returns
+/// all files of the tree with their versions.
 fn change(world: &mut World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
     for n in 0..FILES {
         let is_new = !world.home.path(&format!("tree/f{n}.md")).exists();
@@ -87,7 +87,7 @@ fn on_disk(world: &World<'_, '_>) -> anyhow::Result<Vec<(String, u32)>> {
     Ok(files)
 }
 
-/// The palace holds what the disk holds.
+/// Records that the palace holds exactly these versions.
 fn has_all(world: &mut World<'_, '_>, files: &[(String, u32)]) {
     for (path, version) in files {
         has(world, path, *version);
@@ -97,35 +97,36 @@ fn has_all(world: &mut World<'_, '_>, files: &[(String, u32)]) {
 pub(super) fn mine(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let files = change(world)?;
     let tree = world.home.path("tree").display().to_string();
-    if let Blow::Done(_) = world.strike("mine", &["mine", &tree])? {
+    if let KillOutcome::Done(_) = world.run_and_kill("mine", &["mine", &tree])? {
         has_all(world, &files);
     }
-    world.settle(&Possible::default())?;
+    world.check(&Possible::default())?;
     if world.round.random.u32(..3) == 0 {
-        // The next run completes what the killed one left.
+        // The next run completes the work of the killed one.
         world.json(&["mine", &tree])?;
         has_all(world, &files);
-        world.settle(&Possible::default())?;
+        world.check(&Possible::default())?;
     }
     Ok(())
 }
 
-/// A file that is filed in sections: a kill may leave some of them, the next run completes them.
+/// Mines a file that is filed in sections. A kill may leave some of them; the next run completes
+/// them.
 pub(super) fn mine_big(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let (path, version) = write(world, "big")?;
     let case = "mine of a file over 4 MiB";
     for _ in 0..3 {
-        if let Blow::Done(_) = world.strike(case, &["mine", &path])? {
+        if let KillOutcome::Done(_) = world.run_and_kill(case, &["mine", &path])? {
             break;
         }
         world.home.verify(false)?;
     }
     world.json(&["mine", &path])?;
     has(world, &path, version);
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
-/// A transcript that has grown; gives its path and its length.
+/// Appends to a transcript, and returns its path and its length.
 fn grow(world: &mut World<'_, '_>, name: &str) -> anyhow::Result<(PathBuf, u32)> {
     let path = world.home.path(&format!("talks/{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -152,10 +153,10 @@ pub(super) fn mine_talk(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let (path, length) = grow(world, "talk_mined")?;
     let source = path.display().to_string();
     let case = "mine of a growing transcript";
-    if let Blow::Done(_) = world.strike(case, &["mine", &source])? {
+    if let KillOutcome::Done(_) = world.run_and_kill(case, &["mine", &source])? {
         has(world, &source, length);
     }
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
 pub(super) fn hook(world: &mut World<'_, '_>) -> anyhow::Result<()> {
@@ -164,13 +165,13 @@ pub(super) fn hook(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let input = json!({"session_id": "s", "transcript_path": path, "cwd": world.home.path("home")});
     let input = input.to_string();
     let arguments = ["hook", "Stop", "--harness", "claude-code"];
-    world.strike_with("hook Stop", &arguments, Some(input.as_bytes()))?;
-    // A save may go on in the background. It is killed too.
+    world.run_and_kill_with("hook Stop", &arguments, Some(input.as_bytes()))?;
+    // The hook may still be saving in the background. That process is killed too.
     watchdog::sweep(&world.home.path(""));
-    world.settle(&Possible::default())?;
+    world.check(&Possible::default())?;
     world.json(&["mine", &source])?;
     has(world, &source, length);
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
 pub(super) fn watch(world: &mut World<'_, '_>) -> anyhow::Result<()> {
@@ -178,44 +179,44 @@ pub(super) fn watch(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let started = Started::new(&mut world.home.command(&["watch", &tree]), None)?;
     let moment = Duration::from_millis(world.round.random.u64(10..1_500));
     let since = Instant::now();
-    // The first files change while it begins, others while it watches.
+    // The first files change while `loci watch` starts, others while it watches.
     change(world)?;
     std::thread::sleep(moment.mul_f64(0.4).saturating_sub(since.elapsed()));
-    // What it may have filed in between is a version, too.
+    // It may have filed the files in between, so both versions are possible.
     change(world)?;
     std::thread::sleep(moment.saturating_sub(since.elapsed()));
     started.signal(Signal::KILL);
     let ran = started.finish(Duration::from_secs(10))?;
     anyhow::ensure!(ran.signal == Some(9), "`loci watch` ended: {}", ran.stderr);
     world.killed("watch");
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
-/// One file is deleted and its drawers are removed.
+/// Deletes one file, and removes its drawers with `sync`.
 pub(super) fn sync(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let tree = world.home.path("tree").display().to_string();
     let files = change(world)?;
     world.json(&["mine", &tree])?;
     has_all(world, &files);
-    world.settle(&Possible::default())?;
+    world.check(&Possible::default())?;
     let gone = format!("{tree}/f{}.md", world.round.random.u32(..FILES));
     std::fs::remove_file(&gone)?;
     may_have(world, &gone, 0);
-    if let Blow::Done(_) = world.strike("sync --apply", &["sync", &tree, "--apply"])? {
+    if let KillOutcome::Done(_) = world.run_and_kill("sync --apply", &["sync", &tree, "--apply"])? {
         has(world, &gone, 0);
     }
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
-/// A run is taken back: each of its files is as before or as after.
+/// Undoes a run. Each of its files must be in the state before or after the run.
 pub(super) fn undo(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let tree = world.home.path("tree").display().to_string();
-    world.settle(&Possible::default())?;
+    world.check(&Possible::default())?;
     let before = world.state.files.clone();
     let files = change(world)?;
     let answer = world.json(&["mine", &tree])?;
     has_all(world, &files);
-    world.settle(&Possible::default())?;
+    world.check(&Possible::default())?;
     let Some(run) = answer["run"].as_u64() else {
         return Ok(());
     };
@@ -230,8 +231,8 @@ pub(super) fn undo(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     for (path, version) in &old {
         may_have(world, path, *version);
     }
-    if let Blow::Done(_) = world.strike("undo", &["undo", &run.to_string()])? {
+    if let KillOutcome::Done(_) = world.run_and_kill("undo", &["undo", &run.to_string()])? {
         has_all(world, &old);
     }
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }

@@ -2,12 +2,12 @@
 
 use anyhow::Context;
 
-use super::super::world::{Blow, Possible, World};
+use super::super::world::{KillOutcome, Possible, World};
 
 pub(super) fn add_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let object = world.fresh("object");
-    let blow = world.strike("facts add", &["facts", "add", "Ana", "keeps", &object])?;
-    fact_came(world, &blow, object)
+    let outcome = world.run_and_kill("facts add", &["facts", "add", "Ana", "keeps", &object])?;
+    fact_came(world, &outcome, object)
 }
 
 pub(super) fn supersede_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
@@ -16,9 +16,9 @@ pub(super) fn supersede_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.state.facts.insert(old.clone());
     let new = world.fresh("object");
     let arguments = ["facts", "supersede", "Bo", "owns", &old, &new];
-    let blow = world.strike("facts supersede", &arguments)?;
-    fact_came(world, &blow, new.clone())?;
-    // Of the two, exactly one holds.
+    let outcome = world.run_and_kill("facts supersede", &arguments)?;
+    fact_came(world, &outcome, new.clone())?;
+    // Exactly one of the two facts is valid.
     let both = world.json(&["facts", "query", "Bo", "--limit", "10000"])?;
     let facts = both["facts"].as_array().context("no facts listed")?;
     let holding = facts
@@ -27,15 +27,19 @@ pub(super) fn supersede_fact(world: &mut World<'_, '_>) -> anyhow::Result<()> {
         .count();
     anyhow::ensure!(
         holding == 1,
-        "{holding} of two facts hold after a supersede"
+        "{holding} of two facts are valid after a supersede"
     );
     Ok(())
 }
 
-fn fact_came(world: &mut World<'_, '_>, blow: &Blow, object: String) -> anyhow::Result<()> {
-    let is_there = match blow {
-        Blow::Done(_) => true,
-        Blow::Killed => {
+fn fact_came(
+    world: &mut World<'_, '_>,
+    outcome: &KillOutcome,
+    object: String,
+) -> anyhow::Result<()> {
+    let is_there = match outcome {
+        KillOutcome::Done(_) => true,
+        KillOutcome::Killed => {
             let arguments = ["facts", "query", &object, "--ended"];
             let ran = world.home.run(&[&arguments[..], &["--json"]].concat())?;
             ran.json().is_some_and(|answer| answer["total"] == 1)
@@ -44,7 +48,7 @@ fn fact_came(world: &mut World<'_, '_>, blow: &Blow, object: String) -> anyhow::
     if is_there {
         world.state.facts.insert(object);
     }
-    world.settle_relations()?;
+    world.check_relations()?;
     world.home.verify(false)
 }
 
@@ -55,10 +59,10 @@ pub(super) fn add_link(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     if from == to {
         return Ok(());
     }
-    if let Blow::Done(_) = world.strike("links add", &arguments)? {
-        // The link goes with either of its drawers.
+    if let KillOutcome::Done(_) = world.run_and_kill("links add", &arguments)? {
+        // The link is removed with either of its drawers.
         world.state.links.insert((label, [from, to]));
     }
-    world.settle(&Possible::default())?;
-    world.settle_relations()
+    world.check(&Possible::default())?;
+    world.check_relations()
 }

@@ -2,16 +2,16 @@
 
 use anyhow::{Context, bail, ensure};
 
-use super::super::world::{Blow, Possible, World};
+use super::super::world::{KillOutcome, Possible, World};
 use crate::root;
-use crate::torture::seen::Seen;
+use crate::torture::contents::Contents;
 use crate::torture::texts;
 
-/// The target is there complete or not at all.
+/// The target must be complete or absent.
 pub(super) fn export(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let file = world.fresh_path("export");
     let name = file.display().to_string();
-    let blow = world.strike("export", &["export", &name])?;
+    let outcome = world.run_and_kill("export", &["export", &name])?;
     match std::fs::read_to_string(&file) {
         Ok(text) => {
             let lines = text.lines().filter(|line| line.contains("\"document\""));
@@ -21,33 +21,36 @@ pub(super) fn export(world: &mut World<'_, '_>) -> anyhow::Result<()> {
                 "an export holds {lines} of {drawers} drawers"
             );
         }
-        Err(_) if matches!(blow, Blow::Killed) => {}
+        Err(_) if matches!(outcome, KillOutcome::Killed) => {}
         Err(error) => bail!("an acknowledged export cannot be read: {error}"),
     }
     remove_beside(world, "export")?;
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
 pub(super) fn backup(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let file = world.fresh_path("backup");
     let name = file.display().to_string();
-    let blow = world.strike("backup", &["backup", &name])?;
+    let outcome = world.run_and_kill("backup", &["backup", &name])?;
     if file.exists() {
         let copy = world.home.with_palace(&world.home.path("copy"));
         copy.json(&["restore", &name])?;
-        let seen = Seen::of(&copy)?;
+        let contents = Contents::of(&copy)?;
         for (id, text) in &world.state.drawers {
-            ensure!(seen.drawers.get(id) == Some(text), "a backup lacks `{id}`");
+            ensure!(
+                contents.drawers.get(id) == Some(text),
+                "a backup lacks `{id}`"
+            );
         }
         std::fs::remove_dir_all(copy.palace())?;
-    } else if let Blow::Done(_) = blow {
+    } else if let KillOutcome::Done(_) = outcome {
         bail!("an acknowledged backup is not there");
     }
     remove_beside(world, "backup")?;
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
-/// Everything whose name begins so goes, temporary files too.
+/// Removes every file whose name begins with the prefix, including temporary files.
 fn remove_beside(world: &World<'_, '_>, prefix: &str) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(world.home.path(""))? {
         let entry = entry?;
@@ -60,7 +63,7 @@ fn remove_beside(world: &World<'_, '_>, prefix: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The palace is the old one or the backup, never a mixture.
+/// The palace must be the old one or the backup, never a mixture.
 pub(super) fn restore(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     if world.backup.is_none() || world.round.random.u32(..4) == 0 {
         let file = world.fresh_path("kept");
@@ -74,17 +77,17 @@ pub(super) fn restore(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     world.state.drawers.insert(id.clone(), text);
     let name = file.display().to_string();
     let arguments = ["restore", &name, "--replace"];
-    match world.strike("restore --replace", &arguments)? {
-        Blow::Done(_) => world.state = state,
-        Blow::Killed => {
-            if !Seen::of(&world.home)?.drawers.contains_key(&id) {
+    match world.run_and_kill("restore --replace", &arguments)? {
+        KillOutcome::Done(_) => world.state = state,
+        KillOutcome::Killed => {
+            if !Contents::of(&world.home)?.drawers.contains_key(&id) {
                 world.state = state;
             }
         }
     }
-    world.settle(&Possible::default())?;
-    world.settle_relations()?;
-    // What was replaced is kept for people; here it would only fill the disk.
+    world.check(&Possible::default())?;
+    world.check_relations()?;
+    // `restore` keeps the replaced database for the user. Here it would only fill the disk.
     for entry in std::fs::read_dir(world.home.palace())? {
         let path = entry?.path();
         if path.to_string_lossy().contains(".replaced-") {
@@ -95,21 +98,21 @@ pub(super) fn restore(world: &mut World<'_, '_>) -> anyhow::Result<()> {
 }
 
 pub(super) fn verify(world: &mut World<'_, '_>) -> anyhow::Result<()> {
-    world.strike("verify --deep", &["verify", "--deep"])?;
-    world.settle(&Possible::default())
+    world.run_and_kill("verify --deep", &["verify", "--deep"])?;
+    world.check(&Possible::default())
 }
 
 pub(super) fn repair(world: &mut World<'_, '_>) -> anyhow::Result<()> {
-    world.strike("repair", &["repair"])?;
-    world.settle(&Possible::default())
+    world.run_and_kill("repair", &["repair"])?;
+    world.check(&Possible::default())
 }
 
 pub(super) fn reembed(world: &mut World<'_, '_>) -> anyhow::Result<()> {
-    world.strike("reembed", &["reembed", "--model", "static"])?;
-    world.settle(&Possible::default())
+    world.run_and_kill("reembed", &["reembed", "--model", "static"])?;
+    world.check(&Possible::default())
 }
 
-/// A ChromaDB directory of the test data; a second run completes what a killed one began.
+/// Imports a ChromaDB directory of the test data. A second run must complete a killed one.
 pub(super) fn import_chroma(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let fixture = root().join("crates/loci-chroma/tests/fixtures/chroma-0.5-flushed/now");
     if !fixture.is_dir() {
@@ -122,9 +125,9 @@ pub(super) fn import_chroma(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let fixture = fixture.display().to_string();
     let home = world.home.clone();
     world.home = home.with_palace(&palace);
-    let blow = world.strike("import chroma", &["import", "chroma", &fixture]);
+    let outcome = world.run_and_kill("import chroma", &["import", "chroma", &fixture]);
     let rescued = std::mem::replace(&mut world.home, home);
-    blow?;
+    outcome?;
     let answer = rescued.json(&["import", "chroma", &fixture])?;
     let records = answer["collections"][0]["records"].as_u64();
     rescued.verify(true)?;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::super::world::{Blow, Possible, World};
+use super::super::world::{KillOutcome, Possible, World};
 use crate::torture::process::HANGS;
 use crate::torture::server::{Reply, Server, batch, drawer};
 use crate::torture::texts;
@@ -18,9 +18,9 @@ pub(super) fn add_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     add_with(world, "add --durability full", &["--durability", "full"])
 }
 
-/// Several adds are killed one after the other before anybody else opens the palace, so that each
-/// finds the log that the one before left. Their sizes differ: a short one overwrites only a part
-/// of what a long one left behind.
+/// Kills several adds one after the other before another process opens the palace, so that each
+/// finds the log that the previous one left. Their sizes differ, because a short one overwrites
+/// only a part of the frames that a long one left.
 fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> anyhow::Result<()> {
     let mut possible = Possible::default();
     for _ in 0..=world.round.random.u32(..6) {
@@ -30,39 +30,39 @@ fn add_with(world: &mut World<'_, '_>, case: &'static str, more: &[&str]) -> any
             text.push_str(&texts::sentence(world.round.random.u64(..), 1_500));
         }
         let arguments = [&["add", &text, "--id", &id], more].concat();
-        match world.strike(case, &arguments)? {
-            Blow::Done(_) => {
+        match world.run_and_kill(case, &arguments)? {
+            KillOutcome::Done(_) => {
                 world.state.drawers.insert(id, text);
             }
-            Blow::Killed => {
+            KillOutcome::Killed => {
                 possible.come.insert(id, text);
             }
         }
     }
-    world.settle(&possible)
+    world.check(&possible)
 }
 
 pub(super) fn update(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let id = world.any_drawer()?;
     let text = texts::text(&world.fresh("updated"));
     let mut possible = Possible::default();
-    match world.strike("update", &["update", &id, &text])? {
-        Blow::Done(_) => {
+    match world.run_and_kill("update", &["update", &id, &text])? {
+        KillOutcome::Done(_) => {
             world.state.drawers.insert(id, text);
         }
-        Blow::Killed => {
+        KillOutcome::Killed => {
             possible.change.insert(id, text);
         }
     }
-    world.settle(&possible)
+    world.check(&possible)
 }
 
 pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let id = world.any_drawer()?;
     let text = world.state.drawers.get(&id).cloned().unwrap_or_default();
     let mut possible = Possible::default();
-    match world.strike("forget", &["forget", &id])? {
-        Blow::Done(answer) => {
+    match world.run_and_kill("forget", &["forget", &id])? {
+        KillOutcome::Done(answer) => {
             world.state.drawers.remove(&id);
             world.state.links.retain(|(_, ends)| !ends.contains(&id));
             world.state.forgotten.push((id, text.clone()));
@@ -70,16 +70,16 @@ pub(super) fn forget(world: &mut World<'_, '_>) -> anyhow::Result<()> {
                 world.is_nowhere(&text)?;
             }
         }
-        Blow::Killed => {
+        KillOutcome::Killed => {
             possible.go.insert(id.clone());
-            world.settle(&possible)?;
+            world.check(&possible)?;
             if !world.state.drawers.contains_key(&id) {
                 world.state.links.retain(|(_, ends)| !ends.contains(&id));
                 world.state.forgotten.push((id, text));
             }
         }
     }
-    world.settle(&Possible::default())
+    world.check(&Possible::default())
 }
 
 pub(super) fn import(world: &mut World<'_, '_>) -> anyhow::Result<()> {
@@ -93,31 +93,31 @@ pub(super) fn import(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let lines = texts::lines(&drawers);
     let mut possible = Possible::default();
     let arguments = ["import", "jsonl", "-"];
-    match world.strike_with(case, &arguments, Some(lines.as_bytes()))? {
-        Blow::Done(_) => world.state.drawers.extend(drawers),
-        Blow::Killed => possible.come = drawers,
+    match world.run_and_kill_with(case, &arguments, Some(lines.as_bytes()))? {
+        KillOutcome::Done(_) => world.state.drawers.extend(drawers),
+        KillOutcome::Killed => possible.come = drawers,
     }
-    world.settle(&possible)
+    world.check(&possible)
 }
 
 pub(super) fn diary(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let text = texts::text(&world.fresh("entry"));
     let mut possible = Possible::default();
     let arguments = ["diary", "write", &text, "--agent", "torture"];
-    match world.strike("diary write", &arguments)? {
-        Blow::Done(_) => {
+    match world.run_and_kill("diary write", &arguments)? {
+        KillOutcome::Done(_) => {
             world.state.texts.insert(text);
         }
-        Blow::Killed => possible.text = Some(text),
+        KillOutcome::Killed => possible.text = Some(text),
     }
-    world.settle(&possible)
+    world.check(&possible)
 }
 
 pub(super) fn search(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let id = world.any_drawer()?;
     let text = world.state.drawers.get(&id).cloned().unwrap_or_default();
-    world.strike("search", &["search", &text])?;
-    world.settle(&Possible::default())
+    world.run_and_kill("search", &["search", &text])?;
+    world.check(&Possible::default())
 }
 
 pub(super) fn server(world: &mut World<'_, '_>) -> anyhow::Result<()> {
@@ -128,19 +128,19 @@ pub(super) fn server_full(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     killed_server(world, "mcp --durability full", &["--durability", "full"])
 }
 
-/// A server with several calls under way is killed.
+/// Kills a server while it handles several calls.
 fn killed_server(
     world: &mut World<'_, '_>,
     case: &'static str,
     more: &[&str],
 ) -> anyhow::Result<()> {
     let mut server = Server::start_with(&world.home, "core", more)?;
-    // The log of a server that wrote much begins again and overwrites its old frames.
+    // After many writes the log restarts at its beginning and overwrites old frames.
     for _ in 0..world.round.random.u32(..12) {
         let drawers = texts::numbered(&world.fresh("batch"), 25);
         match server.call("loci_add", &batch(&drawers), HANGS) {
             Reply::Done(answer) if answer["added"] == 25 => world.state.drawers.extend(drawers),
-            Reply::Done(answer) => anyhow::bail!("25 drawers were given: {answer}"),
+            Reply::Done(answer) => anyhow::bail!("25 drawers were passed: {answer}"),
             Reply::Refused(why) => anyhow::bail!("`loci_add` was refused: {why}"),
             Reply::Gone | Reply::Silent => anyhow::bail!("the server did not answer"),
         }
@@ -190,18 +190,18 @@ fn killed_server(
         world.took(case, since.elapsed());
     }
     drop(server);
-    world.settle(&possible)
+    world.check(&possible)
 }
 
-/// A palace is created; the one who comes after a kill finds it usable.
+/// Creates a palace. After a kill, the next process must find it usable.
 pub(super) fn init(world: &mut World<'_, '_>) -> anyhow::Result<()> {
     let palace = world.fresh_path("new");
     let home = world.home.clone();
     world.home = home.with_palace(&palace);
-    let blow = world.strike("init", &["init"]);
+    let outcome = world.run_and_kill("init", &["init"]);
     let created = world.home.clone();
     world.home = home;
-    blow?;
+    outcome?;
     created.json(&["add", "the first drawer", "--id", "first"])?;
     created.verify(true)?;
     let answer = created.json(&["get", "first"])?;

@@ -1,4 +1,4 @@
-//! What a palace answers, and the comparison with what was acknowledged.
+//! The contents of a palace, and the comparison with the acknowledged writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,23 +12,23 @@ use super::texts;
 
 /// All drawers of a palace.
 #[derive(Default)]
-pub(super) struct Seen {
-    /// Drawers that were not mined, in the order of the answer.
+pub(super) struct Contents {
+    /// Ids of drawers that were not mined, in the order of the answer.
     pub(super) order: Vec<String>,
     pub(super) drawers: Drawers,
     /// Texts of mined drawers by source.
     pub(super) mined: BTreeMap<String, Vec<String>>,
 }
 
-impl Seen {
-    /// Asks the palace. An id that comes twice is an error.
+impl Contents {
+    /// Lists the drawers of the palace. A duplicate id is an error.
     pub(super) fn of(home: &Home) -> anyhow::Result<Self> {
         Self::from(&home.json(&["list", "--limit", "1000000"])?)
     }
 
-    /// An answer of a palace to which nobody writes.
+    /// Reads an answer of `loci list` that was given while nobody wrote.
     pub(super) fn from(answer: &Value) -> anyhow::Result<Self> {
-        let seen = Self::beside_writers(answer)?;
+        let contents = Self::during_writes(answer)?;
         // Drawers that cannot be read are left out with a warning.
         let is_warned = answer["warnings"]
             .as_array()
@@ -36,14 +36,15 @@ impl Seen {
         let listed = answer["drawers"].as_array().map_or(0, Vec::len);
         if !is_warned && answer["total"].as_u64() != Some(listed as u64) {
             let total = &answer["total"];
-            bail!("an answer lists {listed} drawers, warns of nothing, and says `total` {total}");
+            bail!("an answer lists {listed} drawers without a warning, but its `total` is {total}");
         }
-        Ok(seen)
+        Ok(contents)
     }
 
-    /// An answer beside writers: `total` may be of another moment than the page.
-    pub(super) fn beside_writers(answer: &Value) -> anyhow::Result<Self> {
-        let mut seen = Self::default();
+    /// Reads an answer of `loci list` that was given while others wrote. Its `total` may be from
+    /// another moment than the page, so it is not checked.
+    pub(super) fn during_writes(answer: &Value) -> anyhow::Result<Self> {
+        let mut contents = Self::default();
         let mut ids = BTreeSet::new();
         let drawers = answer["drawers"].as_array().context("no drawers listed")?;
         for drawer in drawers {
@@ -53,14 +54,18 @@ impl Seen {
                 bail!("drawer `{id}` is listed twice");
             }
             match drawer["metadata"]["source_file"].as_str() {
-                Some(source) => seen.mined.entry(source.to_owned()).or_default().push(text),
+                Some(source) => contents
+                    .mined
+                    .entry(source.to_owned())
+                    .or_default()
+                    .push(text),
                 None => {
-                    seen.order.push(id.clone());
-                    seen.drawers.insert(id, text);
+                    contents.order.push(id.clone());
+                    contents.drawers.insert(id, text);
                 }
             }
         }
-        Ok(seen)
+        Ok(contents)
     }
 
     /// Marks in the drawers of a source, sorted.
@@ -78,8 +83,8 @@ impl Seen {
         marks
     }
 
-    /// Every acknowledged drawer must be there, word for word; what is there besides must be in
-    /// `possible`.
+    /// Checks that every acknowledged drawer is there, word for word, and that all other drawers
+    /// are in `possible`.
     pub(super) fn must_hold(
         &self,
         acknowledged: &Drawers,
@@ -119,19 +124,19 @@ mod tests {
 
     use super::*;
 
-    fn seen(drawers: &[(&str, &str)]) -> anyhow::Result<Seen> {
+    fn contents(drawers: &[(&str, &str)]) -> anyhow::Result<Contents> {
         let drawers: Vec<Value> = drawers
             .iter()
             .map(|(id, text)| json!({"id": id, "text": text, "metadata": {}}))
             .collect();
-        Seen::from(&json!({"total": drawers.len(), "drawers": drawers, "warnings": []}))
+        Contents::from(&json!({"total": drawers.len(), "drawers": drawers, "warnings": []}))
     }
 
     #[test]
     fn a_lost_a_changed_and_an_unknown_drawer_are_found_and_a_possible_one_is_allowed() {
         let known = Drawers::from([("a".into(), "one".into())]);
         let possible = Drawers::from([("b".into(), "two".into())]);
-        let check = |drawers| seen(drawers).unwrap().must_hold(&known, &possible);
+        let check = |drawers| contents(drawers).unwrap().must_hold(&known, &possible);
         assert!(check(&[("a", "one")]).is_ok());
         assert!(check(&[("a", "one"), ("b", "two")]).is_ok());
         assert!(check(&[]).is_err());
@@ -142,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_id_that_comes_twice_is_an_error() {
-        assert!(seen(&[("a", "one"), ("a", "one")]).is_err());
+        assert!(contents(&[("a", "one"), ("a", "one")]).is_err());
     }
 
     #[test]
