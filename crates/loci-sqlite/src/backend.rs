@@ -266,6 +266,7 @@ fn purge_slice(db: &Db, collection: i64) -> Attempt<bool> {
         "snapshots",
         "index_failures",
         "removed_duplicates",
+        "damaged_drawers",
         "sources",
         "kept_drawers",
         "forgotten",

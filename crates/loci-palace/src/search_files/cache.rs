@@ -33,7 +33,7 @@ pub(super) struct Key<'a> {
 pub(super) struct Entry {
     directory: PathBuf,
     /// Set if there is no cache: the directory is removed after the search.
-    _temporary: Option<TempDir>,
+    temporary: Option<TempDir>,
 }
 
 impl Entry {
@@ -54,7 +54,7 @@ impl Entry {
             if note_use(&entry, &paths).is_ok() {
                 return Ok(Self {
                     directory: entry,
-                    _temporary: None,
+                    temporary: None,
                 });
             }
         }
@@ -64,7 +64,7 @@ impl Entry {
             .map_err(|error| Error::io("cannot create", std::env::temp_dir(), error))?;
         Ok(Self {
             directory: temporary.path().to_owned(),
-            _temporary: Some(temporary),
+            temporary: Some(temporary),
         })
     }
 
@@ -75,7 +75,12 @@ impl Entry {
 
     /// Removes the palace.
     pub(super) fn discard(&self) -> Result<()> {
-        remove(&self.palace(), &self.directory)
+        // Beside the entries, where the clean-up finds what a kill leaves.
+        let beside = match self.temporary {
+            Some(_) => &self.directory,
+            None => self.directory.parent().unwrap_or(&self.directory),
+        };
+        remove(&self.palace(), beside)
             .map_err(|error| Error::io("cannot remove", self.palace(), error))
     }
 }

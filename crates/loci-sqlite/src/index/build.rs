@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use loci_core::{Error, MaintenanceKind, MaintenanceResult, MaintenanceStatus, Result};
 use loci_index::{BuildSpec, Builder, Identity};
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::registry;
 use crate::collection::meta::CollectionRow;
@@ -26,6 +26,8 @@ const SAMPLE_PLACES: u64 = 32;
 const SAMPLE_ROWS: i64 = 64;
 /// Tombstones of this many last sequence numbers are kept for readers of the change feed.
 const TOMBSTONES_KEPT: u64 = 100_000;
+/// Tombstones that one transaction removes at most.
+const TRIMMED_AT_ONCE: i64 = 20_000;
 
 /// A process that continues to write builds when the tail is this many times the limit.
 pub(crate) const PATIENCE_WHILE_RUNNING: u64 = 5;
@@ -270,10 +272,23 @@ pub(crate) fn trim_tombstones(db: &Db, head: &Head, kept: u64) -> Attempt<u64> {
     if floor <= head.tombstone_floor {
         return Ok(0);
     }
-    let removed = db.sql.execute("DELETE FROM tombstones WHERE seq IN (SELECT seq FROM tombstones WHERE seq <= ?1 LIMIT 20000)", [floor as i64])?;
+    // A slice at a time keeps the write lock short. The floor rises only to the last tombstone of the
+    // slice: everything below it is gone, and the next call goes on behind it.
+    let last: Option<i64> = db
+        .sql
+        .query_row(
+            "SELECT seq FROM tombstones WHERE seq <= ?1 ORDER BY seq LIMIT 1 OFFSET ?2",
+            [floor as i64, TRIMMED_AT_ONCE - 1],
+            |row| row.get(0),
+        )
+        .optional()?;
+    let floor = last.unwrap_or(floor as i64);
+    let removed = db
+        .sql
+        .execute("DELETE FROM tombstones WHERE seq <= ?1", [floor])?;
     db.sql.execute(
         "UPDATE palace SET tombstone_floor = ?1 WHERE id = 1",
-        [floor as i64],
+        [floor],
     )?;
     Ok(removed as u64)
 }

@@ -316,6 +316,9 @@ fn swap(place: &PalaceFiles, staged: &Path) -> Result<()> {
     // The database goes first. Without it, a later opener finds an interrupted swap and completes
     // it. If the log went first, a kill would leave the old database without its newest commits.
     rename(&place.database, &aside)?;
+    // A file system may write two renames in any order. The log must not lose its name before the
+    // database has lost its own, or a power cut leaves the old database without its newest commits.
+    sync_directory(&place.directory)?;
     for (companion, suffix) in place.companions().iter().zip(["-wal", "-shm"]) {
         let mut name = aside.clone().into_os_string();
         name.push(suffix);

@@ -11,4 +11,5 @@
 )]
 
 mod contract;
+mod removing;
 mod same_hits;

@@ -81,7 +81,7 @@ pub(super) fn measure(side: &Side, notes: &Notes) -> anyhow::Result<Figures> {
         eprintln!("{}: {}", hook.event, reply.trim());
         // The cost of a hook that does nothing is not a useful figure.
         ensure!(
-            !said.trim().is_empty(),
+            !reply.trim().is_empty(),
             "{} found nothing to do",
             hook.event
         );
