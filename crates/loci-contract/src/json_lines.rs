@@ -138,7 +138,8 @@ fn load(directory: &Path, listed: Listed) -> Result<SourceCollection> {
     })
 }
 
-/// A line as a row. `parse_json` refuses keys that stand twice and integers that would become floats.
+/// A line as a row. `parse_json` refuses keys that stand twice and integers that would become
+/// floats.
 fn row(line: &str) -> Result<Row> {
     let value = parse_json("line", line)?;
     let line: Line = serde_json::from_value(value)

@@ -67,7 +67,8 @@ macro_rules! contract_tests {
 
 /// Writes one `#[test]` per sentence of the read half and of read-only backends.
 ///
-/// The argument is an expression that makes a [`Through`](crate::Through); every test makes its own.
+/// The argument is an expression that makes a [`Through`](crate::Through); every test makes its
+/// own.
 #[macro_export]
 macro_rules! read_contract_tests {
     ($fixture:expr) => {
@@ -148,7 +149,8 @@ macro_rules! __read_only_sentences {
     };
 }
 
-/// Calls the macro in brackets with the other arguments and the list of sentences. `read` marks those of the read half.
+/// Calls the macro in brackets with the other arguments and the list of sentences. `read` marks
+/// those of the read half.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __sentences {

@@ -22,8 +22,8 @@ use scribe::Scribe;
 
 /// A fixture for a read-only backend.
 ///
-/// `write_out` writes everything in a palace into a directory of the foreign format; `make` makes the
-/// backend that reads it.
+/// `write_out` writes everything in a palace into a directory of the foreign format; `make` makes
+/// the backend that reads it.
 pub struct Through {
     make: Box<dyn Fn() -> Arc<dyn Backend>>,
     scribe: Arc<Scribe>,

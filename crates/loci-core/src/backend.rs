@@ -103,8 +103,9 @@ impl CollectionInfo {
 /// Something that stores palaces and their collections. After `close`, every call but `health` is
 /// `BackendClosed`.
 ///
-/// The first part is what every backend does. The second part is maintenance: a backend implements what
-/// it can and lists it in `capabilities`. By default, these calls return `UnsupportedCapability`.
+/// The first part is what every backend does. The second part is maintenance: a backend implements
+/// what it can and lists it in `capabilities`. By default, these calls return
+/// `UnsupportedCapability`.
 pub trait Backend: Send + Sync {
     /// Its name in the registry.
     fn name(&self) -> &'static str;
@@ -173,8 +174,8 @@ pub trait Backend: Send + Sync {
         let _ = palace;
         Ok(0)
     }
-    /// The warning for readers of a palace that this process cannot write. Checks permissions only and
-    /// opens nothing.
+    /// The warning for readers of a palace that this process cannot write. Checks permissions only
+    /// and opens nothing.
     fn read_only(&self, palace: &PalaceRef) -> Result<Option<Warning>> {
         let _ = palace;
         Ok(None)
@@ -184,9 +185,9 @@ pub trait Backend: Send + Sync {
         let _ = palace;
         Err(self.lacks(Capability::Status))
     }
-    /// Removes the selected drawers of a collection and every trace of their text, with the facts taken
-    /// from them and the links that end at them. If a drawer is already gone, the facts of its id are
-    /// still removed.
+    /// Removes the selected drawers of a collection and every trace of their text, with the facts
+    /// taken from them and the links that end at them. If a drawer is already gone, the facts of
+    /// its id are still removed.
     fn forget(
         &self,
         palace: &PalaceRef,
@@ -196,8 +197,8 @@ pub trait Backend: Send + Sync {
         let _ = (palace, collection, selection);
         Err(self.lacks(Capability::Forgetting))
     }
-    /// Compares everything derived with the truth; with `deep`, recomputes it. Data that cannot be read
-    /// is a finding, not an error.
+    /// Compares everything derived with the truth; with `deep`, recomputes it. Data that cannot be
+    /// read is a finding, not an error.
     fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
         let _ = (palace, deep);
         Err(self.lacks(Capability::Verification))
@@ -207,20 +208,20 @@ pub trait Backend: Send + Sync {
         let _ = (palace, options);
         Err(self.lacks(Capability::Repair))
     }
-    /// Writes a copy of the palace as of one moment to `target`, which must not exist, and returns its
-    /// size in bytes. Readers and writers continue in the meantime.
+    /// Writes a copy of the palace as of one moment to `target`, which must not exist, and returns
+    /// its size in bytes. Readers and writers continue in the meantime.
     fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
         let _ = (palace, target);
         Err(self.lacks(Capability::Backups))
     }
-    /// Replaces the palace by the state in a backup. With `replace`, an existing palace is kept beside
-    /// it; without, an existing palace is a `Conflict`.
+    /// Replaces the palace by the state in a backup. With `replace`, an existing palace is kept
+    /// beside it; without, an existing palace is a `Conflict`.
     fn restore(&self, palace: &PalaceRef, backup: &Path, replace: bool) -> Result<Restored> {
         let _ = (palace, backup, replace);
         Err(self.lacks(Capability::Backups))
     }
-    /// Recomputes all vectors of a collection. Searches use the old vectors until all new ones exist. A
-    /// run that was interrupted is resumed by the next one.
+    /// Recomputes all vectors of a collection. Searches use the old vectors until all new ones
+    /// exist. A run that was interrupted is resumed by the next one.
     fn reembed(
         &self,
         palace: &PalaceRef,
@@ -231,8 +232,8 @@ pub trait Backend: Send + Sync {
         let _ = (palace, collection, embedder, progress);
         Err(self.lacks(Capability::Reembedding))
     }
-    /// Writes, reads, finds and forgets a drawer, and leaves no trace. No other drawer should have its
-    /// text.
+    /// Writes, reads, finds and forgets a drawer, and leaves no trace. No other drawer should have
+    /// its text.
     fn self_test(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<SelfTest> {
         let _ = (palace, text, vector);
         Err(self.lacks(Capability::SelfTest))

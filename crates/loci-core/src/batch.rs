@@ -45,8 +45,8 @@ pub struct Batch {
     pub metadatas: Option<Vec<MetadataPatch>>,
     /// The vectors.
     pub embeddings: Option<Vec<Option<Vec<f32>>>>,
-    /// Vectors that an embedder made of the documents beforehand. If the collection is open with that
-    /// embedder, a backend may use them and need not call it again.
+    /// Vectors that an embedder made of the documents beforehand. If the collection is open with
+    /// that embedder, a backend may use them and need not call it again.
     pub embedded: Option<EmbeddedTexts>,
 }
 

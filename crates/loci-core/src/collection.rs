@@ -1,4 +1,5 @@
-//! The contract of a collection. docs/contract.md numbers its sentences; `loci-contract` tests them.
+//! The contract of a collection. docs/contract.md numbers its sentences; `loci-contract` tests
+//! them.
 
 use std::sync::Arc;
 
@@ -123,7 +124,8 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Only drawers whose text matches.
     pub document: Option<DocumentFilter>,
-    /// Only drawers whose date lies in it: [`crate::Metadata::authored_at`], else when they were added.
+    /// Only drawers whose date lies in it: [`crate::Metadata::authored_at`], else when they were
+    /// added.
     pub period: Option<Period>,
 }
 
@@ -252,26 +254,26 @@ impl Get {
 /// Every call sees the last commit of any process. Every write is one transaction: all of it or
 /// nothing. A write that returned is committed.
 ///
-/// By default, writes and what a [`crate::Capability`] names are refused. A handle that is closed, or
-/// whose collection is gone, says that instead: the defaults ask `count` first. A wrapper around another
-/// collection forwards every call, those with a default too.
+/// By default, writes and what a [`crate::Capability`] names are refused. A handle that is closed,
+/// or whose collection is gone, says that instead: the defaults ask `count` first. A wrapper around
+/// another collection forwards every call, those with a default too.
 pub trait Collection: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
     /// Its metric.
     fn metric(&self) -> Metric;
-    /// What was known of it when this handle was opened. Reads nothing: counts may have changed since,
-    /// and another process may have set dimension and embedder.
+    /// What was known of it when this handle was opened. Reads nothing: counts may have changed
+    /// since, and another process may have set dimension and embedder.
     fn info(&self) -> &CollectionInfo;
-    /// The same collection with an embedder for texts that come without a vector. Reads nothing; fails
-    /// if the embedder does not fit what [`Collection::info`] says.
+    /// The same collection with an embedder for texts that come without a vector. Reads nothing;
+    /// fails if the embedder does not fit what [`Collection::info`] says.
     fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>>;
     /// Its dimension, once the first vector was written.
     fn dimension(&self) -> Result<Option<usize>>;
     /// The embedder pinned in it.
     fn embedder(&self) -> Result<Option<EmbedderIdentity>>;
-    /// Pins the embedder that made the vectors which the collection is about to get. Does nothing if one is pinned, or if
-    /// there are vectors.
+    /// Pins the embedder that made the vectors which the collection is about to get. Does nothing
+    /// if one is pinned, or if there are vectors.
     fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
         let _ = identity;
         self.count()?;
@@ -284,8 +286,9 @@ pub trait Collection: Send + Sync {
         self.count()?;
         Err(self.lacks(Capability::Writing))
     }
-    /// [`Collection::add`], with facts and links written in the same transaction. A fact or link that names a record of the
-    /// batch which turned out to be the duplicate of another drawer names that drawer instead.
+    /// [`Collection::add`], with facts and links written in the same transaction. A fact or link
+    /// that names a record of the batch which turned out to be the duplicate of another drawer
+    /// names that drawer instead.
     fn add_with(
         &self,
         batch: &Batch,
@@ -345,8 +348,8 @@ pub trait Collection: Send + Sync {
         self.count()?;
         Err(self.lacks(Capability::Recall))
     }
-    /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written later, and what was not
-    /// yet written when a process is killed is lost.
+    /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written
+    /// later, and what was not yet written when a process is killed is lost.
     fn note_access(&self, records: &[u64]) {
         let _ = records;
     }
@@ -355,13 +358,14 @@ pub trait Collection: Send + Sync {
         Ok(vec![0; ids.len()])
     }
 
-    /// The histories of drawers, by id; empty ones for unknown ids and where the backend keeps none.
+    /// The histories of drawers, by id; empty ones for unknown ids and where the backend keeps
+    /// none.
     fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
         Ok(vec![History::default(); ids.len()])
     }
     /// [`Collection::add`] or [`Collection::upsert`] of records that were drawers before, each with
-    /// its history. An unknown ledger row of an `origin` is created; [`Ledger::adopt_sources`] fills
-    /// it. A drawer never joins a row that this palace filed itself. A backend that keeps no
+    /// its history. An unknown ledger row of an `origin` is created; [`Ledger::adopt_sources`]
+    /// fills it. A drawer never joins a row that this palace filed itself. A backend that keeps no
     /// histories writes the records alone.
     fn import_records(
         &self,
@@ -405,8 +409,8 @@ pub trait Collection: Send + Sync {
         Err(self.lacks(Capability::ChangeFeed))
     }
 
-    /// What was mined into it; nothing where the backend keeps no ledger. It has no default, so that
-    /// a wrapper cannot leave it out.
+    /// What was mined into it; nothing where the backend keeps no ledger. It has no default, so
+    /// that a wrapper cannot leave it out.
     fn ledger(&self) -> Option<&dyn Ledger>;
 
     /// The projects that its wings belong to; nothing where the backend keeps none.

@@ -33,7 +33,8 @@ impl fmt::Display for EmbedderIdentity {
 pub enum Compatibility {
     /// The same vectors for the same text.
     Same,
-    /// Its query vectors find the other's vectors, less well; its own vectors must not be mixed with them.
+    /// Its query vectors find the other's vectors, less well; its own vectors must not be mixed
+    /// with them.
     Compatible,
     /// Comparing the two means nothing.
     Foreign,

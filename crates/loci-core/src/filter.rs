@@ -1,7 +1,8 @@
 //! Filters: a typed tree parsed from the JSON language of Chroma and MemPalace.
 //!
 //! Parsing refuses every operator it does not know, at any depth; nothing is dropped. The meaning
-//! of a filter is [`Filter::matches`]; a backend may evaluate it any way that gives the same answer.
+//! of a filter is [`Filter::matches`]; a backend may evaluate it any way that gives the same
+//! answer.
 
 mod eval;
 mod parse;

@@ -36,7 +36,8 @@ pub struct History {
 }
 
 impl History {
-    /// Of a drawer that was added at this moment and not changed since. A moment that no calendar has counts as unknown.
+    /// Of a drawer that was added at this moment and not changed since. A moment that no calendar
+    /// has counts as unknown.
     pub fn added(moment: Option<i64>) -> Self {
         let moment = moment.filter(|moment| (0..=LAST_MOMENT).contains(moment));
         Self {

@@ -1,5 +1,5 @@
-//! JSON in which nothing is lost silently: no key stands twice, of which the usual reading keeps only
-//! the last, and no integer becomes a float with fewer digits.
+//! JSON in which nothing is lost silently: no key stands twice, of which the usual reading keeps
+//! only the last, and no integer becomes a float with fewer digits.
 
 mod integers;
 

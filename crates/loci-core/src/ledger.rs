@@ -1,5 +1,5 @@
-//! The ledger of mined sources: what was read from where, in which run, and what became of it. A collection that can be
-//! mined into gives one through [`crate::Collection::ledger`].
+//! The ledger of mined sources: what was read from where, in which run, and what became of it. A
+//! collection that can be mined into gives one through [`crate::Collection::ledger`].
 
 pub mod forgotten;
 pub mod marks;
@@ -19,7 +19,8 @@ use crate::metadata::Metadata;
 /// Hash of a source's bytes: the first half of BLAKE3.
 pub type SourceHash = [u8; 16];
 
-/// Section of drawers whose text no section of a large source holds any more. They go when the whole is filed.
+/// Section of drawers whose text no section of a large source holds any more. They go when the
+/// whole is filed.
 pub const LEFTOVERS: u32 = i32::MAX as u32;
 
 /// Length of a source's name.
@@ -36,7 +37,8 @@ pub struct Stat {
     pub modified_ns: i64,
     /// Last change of its name, mode or bytes; what the system has.
     pub changed_ns: i64,
-    /// When it was looked at. A change within the clock's step after that would not show in the others.
+    /// When it was looked at. A change within the clock's step after that would not show in the
+    /// others.
     pub read_ns: i64,
 }
 
@@ -81,7 +83,8 @@ impl std::fmt::Debug for MachineSource {
     }
 }
 
-/// One row of the ledger. A large source has a head (section 0) and sections of its text, each filed by itself.
+/// One row of the ledger. A large source has a head (section 0) and sections of its text, each
+/// filed by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// Path of the file, or another name that is the same in every run.
@@ -109,7 +112,8 @@ pub struct SourceRecord {
     pub mark: String,
     /// False while only some of its sections are filed.
     pub complete: bool,
-    /// Changes whenever the row or its drawers are changed by a run; 0 for one that is not there yet.
+    /// Changes whenever the row or its drawers are changed by a run; 0 for one that is not there
+    /// yet.
     pub revision: u64,
 }
 
@@ -189,7 +193,8 @@ pub struct Piece {
     pub text: String,
     /// Where it stands and what it is.
     pub metadata: Metadata,
-    /// Which part of the thing that begins at its line; with the line it names an exchange that grows.
+    /// Which part of the thing that begins at its line; with the line it names an exchange that
+    /// grows.
     pub part: u32,
 }
 
@@ -403,11 +408,12 @@ pub struct Undone {
     pub sources: u64,
 }
 
-/// The ledger of one collection. Calls may come from several threads, processes and machines at once.
+/// The ledger of one collection. Calls may come from several threads, processes and machines at
+/// once.
 ///
-/// A call that names a source takes the machine that asks, and finds only sources that belong to it:
-/// those it mined, and those of no known machine. Filing a source of no known machine gives it to the
-/// machine that files it.
+/// A call that names a source takes the machine that asks, and finds only sources that belong to
+/// it: those it mined, and those of no known machine. Filing a source of no known machine gives it
+/// to the machine that files it.
 pub trait Ledger: Send + Sync {
     /// All rows of all machines, by name, section and machine, in one read.
     fn each_source(&self, each: &mut dyn FnMut(SourceRecord) -> Result<()>) -> Result<()>;
@@ -420,9 +426,9 @@ pub trait Ledger: Send + Sync {
     /// The rows of all machines with up to `limit` names that follow this one, by name and machine;
     /// of each source first its sections, then its head. [`LEFTOVERS`] are left out.
     fn sources_after(&self, name: Option<&str>, limit: usize) -> Result<Vec<CountedSource>>;
-    /// Takes rows over from another palace, in one transaction, after their drawers were imported; of
-    /// each source first its sections, then its head. A source that this palace filed itself is never
-    /// changed. A row is whole only if as many drawers belong to it as there did.
+    /// Takes rows over from another palace, in one transaction, after their drawers were imported;
+    /// of each source first its sections, then its head. A source that this palace filed itself is
+    /// never changed. A row is whole only if as many drawers belong to it as there did.
     fn adopt_sources(&self, sources: &[CountedSource]) -> Result<Vec<Adopted>>;
     /// Number of drawers of a source, all sections together.
     fn drawers_of(&self, machine: &Machine, name: &str) -> Result<u64>;
@@ -436,21 +442,21 @@ pub trait Ledger: Send + Sync {
     fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()>;
     /// The last runs, newest first.
     fn runs(&self, limit: usize) -> Result<Vec<RunRecord>>;
-    /// Takes back what a run did to drawers, on whichever machine it ran. Refused if a later run changed
-    /// one of its sources.
+    /// Takes back what a run did to drawers, on whichever machine it ran. Refused if a later run
+    /// changed one of its sources.
     fn undo(&self, run: u64) -> Result<Undone>;
 
-    /// Files changes, each whole or not at all, several in one transaction. Ids of drawers whose text is still there stay;
-    /// new texts are embedded before the transaction begins.
+    /// Files changes, each whole or not at all, several in one transaction. Ids of drawers whose
+    /// text is still there stay; new texts are embedded before the transaction begins.
     ///
-    /// A text that several machines file at the same place is one drawer, of the machine that filed it
-    /// first. When that machine removes or changes drawers of the source, the sources of this name on
-    /// other machines count as incomplete, so that their next mine reads them again.
+    /// A text that several machines file at the same place is one drawer, of the machine that filed
+    /// it first. When that machine removes or changes drawers of the source, the sources of this
+    /// name on other machines count as incomplete, so that their next mine reads them again.
     fn file(&self, run: u64, changes: &[SourceChange]) -> Result<Vec<Filed>>;
     /// Notes that sources are as they were though the file system's figures are new.
     fn touch(&self, records: &[SourceRecord]) -> Result<()>;
-    /// Gives a source of the machine of `to` and its drawers another name; false if it is not there any
-    /// more or `to` is.
+    /// Gives a source of the machine of `to` and its drawers another name; false if it is not there
+    /// any more or `to` is.
     fn rename(&self, run: u64, from: &str, to: &SourceRecord) -> Result<bool>;
 
     /// Lines of a text that were forgotten, as ranges from 1, both ends included.

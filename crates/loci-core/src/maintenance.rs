@@ -1,4 +1,5 @@
-//! Housekeeping that a backend offers, the state that says whether it is due, and what the care of a palace reports.
+//! Housekeeping that a backend offers, the state that says whether it is due, and what the care of
+//! a palace reports.
 
 mod forget;
 mod reembed;

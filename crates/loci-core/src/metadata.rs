@@ -117,12 +117,13 @@ impl MetaValue {
 /// Keys that tell when a drawer was said or written, the first that is there counts.
 const DATE_KEYS: [&str; 3] = ["authored_at", "date", "timestamp"];
 
-/// Keys under which MemPalace and others note when a record was added, the first that is there counts.
+/// Keys under which MemPalace and others note when a record was added, the first that is there
+/// counts.
 const ADDED_KEYS: [&str; 2] = ["filed_at", "created_at"];
 
 impl Metadata {
-    /// When it was said or written, in milliseconds since 1970: the first readable date among `authored_at`, `date`
-    /// and `timestamp`.
+    /// When it was said or written, in milliseconds since 1970: the first readable date among
+    /// `authored_at`, `date` and `timestamp`.
     pub fn authored_at(&self) -> Option<i64> {
         DATE_KEYS.iter().find_map(|key| self.moment(key))
     }

@@ -120,8 +120,8 @@ impl fmt::Display for PalaceRef {
     }
 }
 
-/// A URL that names a palace. Only [`PalaceUrl::expose`] gives the whole: everything else leaves out
-/// what may be a secret.
+/// A URL that names a palace. Only [`PalaceUrl::expose`] gives the whole: everything else leaves
+/// out what may be a secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PalaceUrl {
     whole: String,
@@ -131,8 +131,8 @@ pub struct PalaceUrl {
 impl PalaceUrl {
     /// Reads anything of the form `scheme:/…`. A single letter is a drive of Windows, not a scheme.
     ///
-    /// What is nearly a URL counts as one too (a blank before it, one slash, `jdbc:` before the scheme):
-    /// its password must not become the name of a directory.
+    /// What is nearly a URL counts as one too (a blank before it, one slash, `jdbc:` before the
+    /// scheme): its password must not become the name of a directory.
     pub fn parse(written: &Path) -> Option<Self> {
         let whole = written.to_string_lossy();
         let whole = whole.trim_start();

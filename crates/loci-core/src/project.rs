@@ -1,5 +1,6 @@
-//! Projects and their wings: who a project is, which wing it has, and how two projects of one name are kept apart. A
-//! collection that can keep projects gives them through [`crate::Collection::projects`].
+//! Projects and their wings: who a project is, which wing it has, and how two projects of one name
+//! are kept apart. A collection that can keep projects gives them through
+//! [`crate::Collection::projects`].
 
 mod choice;
 
@@ -27,10 +28,11 @@ pub struct Project {
     pub first_commit: Option<String>,
     /// The top folder of its main working tree, or the folder itself where there is no repository.
     pub path: String,
-    /// Further folders that are this project: another working tree, the local repository that it is a clone of.
+    /// Further folders that are this project: another working tree, the local repository that it is
+    /// a clone of.
     pub folders: Vec<String>,
-    /// The folders above a folder that no longer exists, nearest first. A repository that is recorded at one of them is
-    /// this project.
+    /// The folders above a folder that no longer exists, nearest first. A repository that is
+    /// recorded at one of them is this project.
     pub above: Vec<String>,
     /// Whether it is a repository.
     pub is_repository: bool,
@@ -108,8 +110,8 @@ pub struct PlacedProject {
     pub wing: String,
     /// Its folder was not recorded with this wing before.
     pub is_new: bool,
-    /// Remote or folder of another project that has the wing of the other palace here; nothing if there is none, or if
-    /// the wing is the same.
+    /// Remote or folder of another project that has the wing of the other palace here; nothing if
+    /// there is none, or if the wing is the same.
     pub holder: Option<String>,
 }
 
@@ -120,9 +122,11 @@ pub struct WingClaim {
     pub wing: String,
     /// The project was not recorded before.
     pub is_new: bool,
-    /// The record of this folder says everything that is known of the project: a claim writes nothing.
+    /// The record of this folder says everything that is known of the project: a claim writes
+    /// nothing.
     pub is_complete: bool,
-    /// The first commit that is recorded for this folder. A project whose repository has it is the recorded one.
+    /// The first commit that is recorded for this folder. A project whose repository has it is the
+    /// recorded one.
     pub recorded_commit: Option<String>,
     /// The wing of the project's own name, where another project has that.
     pub instead_of: Option<TakenWing>,
@@ -162,10 +166,11 @@ pub struct Leaving<'a> {
 pub struct Moved {
     /// Drawers that are in the other wing now.
     pub moved: u64,
-    /// Drawers that are gone, because the other wing has the same text of the same place and nothing names them.
+    /// Drawers that are gone, because the other wing has the same text of the same place and
+    /// nothing names them.
     pub removed: u64,
-    /// Drawers that stay, because the other wing has the same text of the same place, and a fact or a link names them or
-    /// they have metadata of their own.
+    /// Drawers that stay, because the other wing has the same text of the same place, and a fact or
+    /// a link names them or they have metadata of their own.
     pub left: u64,
 }
 
@@ -173,27 +178,30 @@ pub struct Moved {
 pub trait Projects: Send + Sync {
     /// The wing of a project: the recorded one, else what a claim would give. Writes nothing.
     fn wing_of(&self, project: &Project) -> Result<WingClaim>;
-    /// The wing of a project, which is recorded with it. Of several projects that claim one name at the same time each
-    /// gets a wing of its own.
+    /// The wing of a project, which is recorded with it. Of several projects that claim one name at
+    /// the same time each gets a wing of its own.
     fn claim_wing(&self, project: &Project) -> Result<WingClaim>;
-    /// Claims for several projects in one transaction, in this order. With a wing to leave, a project gets another wing
-    /// and is recorded there; one that has another already keeps that. Without `apply` nothing is written, and the answer
-    /// is what it would be.
+    /// Claims for several projects in one transaction, in this order. With a wing to leave, a
+    /// project gets another wing and is recorded there; one that has another already keeps that.
+    /// Without `apply` nothing is written, and the answer is what it would be.
     fn claim_wings(&self, claims: &[Leaving<'_>], apply: bool) -> Result<Vec<WingClaim>>;
     /// All records, oldest first.
     fn projects(&self) -> Result<Vec<ProjectRecord>>;
-    /// Takes records over from another palace. A project that is recorded here keeps its wing. Gives how many were added.
+    /// Takes records over from another palace. A project that is recorded here keeps its wing.
+    /// Gives how many were added.
     fn adopt_projects(&self, records: &[ProjectRecord]) -> Result<u64>;
-    /// Records projects of another palace whose drawers are going to be imported, and gives the wing that each has here: the
-    /// recorded one, else the one of the other palace if no other project has it here, else what a claim gives. All
-    /// or nothing. The answers are in the order of the projects.
+    /// Records projects of another palace whose drawers are going to be imported, and gives the
+    /// wing that each has here: the recorded one, else the one of the other palace if no other
+    /// project has it here, else what a claim gives. All or nothing. The answers are in the order
+    /// of the projects.
     fn place_projects(&self, incoming: &[IncomingProject]) -> Result<Vec<PlacedProject>>;
 
     /// The mined drawers of a wing by file and folder, in order.
     fn mined_groups(&self, wing: &str) -> Result<Vec<MinedGroup>>;
-    /// Moves the drawers of a group to another wing, several hundred in a transaction. Id, text, dates and everything but
-    /// the wing stay. A drawer that the other wing has already (same text, same place) is removed, unless a fact or a link
-    /// names it or it has metadata that the other one lacks. Doing it again goes on where it ended.
+    /// Moves the drawers of a group to another wing, several hundred in a transaction. Id, text,
+    /// dates and everything but the wing stay. A drawer that the other wing has already (same text,
+    /// same place) is removed, unless a fact or a link names it or it has metadata that the other
+    /// one lacks. Doing it again goes on where it ended.
     fn move_group(&self, group: &MinedGroup, from: &str, to: &str) -> Result<Moved>;
     /// What [`Self::move_group`] would do. Writes nothing.
     fn plan_move(&self, group: &MinedGroup, from: &str, to: &str) -> Result<Moved>;

@@ -75,9 +75,9 @@ impl Registry {
             })
     }
 
-    /// Explicit value, then scheme of the URL, then palace configuration, then environment, then what
-    /// is on disk, then [`DEFAULT_BACKEND`]. A name or a scheme that is not registered is an error,
-    /// never skipped.
+    /// Explicit value, then scheme of the URL, then palace configuration, then environment, then
+    /// what is on disk, then [`DEFAULT_BACKEND`]. A name or a scheme that is not registered is an
+    /// error, never skipped.
     pub fn resolve(
         &self,
         choice: BackendChoice<'_>,

@@ -1,8 +1,9 @@
-//! What a palace keeps besides drawers: facts with the time in which they hold, and labelled links. A backend that keeps them
-//! gives [`Relations`] through [`crate::Backend::relations`].
+//! What a palace keeps besides drawers: facts with the time in which they hold, and labelled links.
+//! A backend that keeps them gives [`Relations`] through [`crate::Backend::relations`].
 //!
-//! Both name drawers by collection and id. What they name need not exist: a link goes with its drawer, a fact stays when the
-//! drawer it was taken from is deleted, and only `forget` removes it too.
+//! Both name drawers by collection and id. What they name need not exist: a link goes with its
+//! drawer, a fact stays when the drawer it was taken from is deleted, and only `forget` removes it
+//! too.
 
 mod check;
 mod names;
@@ -37,8 +38,8 @@ use crate::quote::quoted;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// Its name in the palace. Where it is empty, [`Fact::key`] derives one: the same statement from the same source has the
-    /// same name.
+    /// Its name in the palace. Where it is empty, [`Fact::key`] derives one: the same statement
+    /// from the same source has the same name.
     #[serde(default)]
     pub id: String,
     /// Who or what it is about.
@@ -161,8 +162,8 @@ pub struct FactQuery {
     pub predicate: Option<String>,
     /// With this object.
     pub object: Option<String>,
-    /// Whether names are the same whatever their letter case and surrounding space; otherwise they are compared byte by byte.
-    /// An id is always compared byte by byte.
+    /// Whether names are the same whatever their letter case and surrounding space; otherwise they
+    /// are compared byte by byte. An id is always compared byte by byte.
     pub any_case: bool,
 }
 
@@ -191,45 +192,52 @@ pub struct Related {
     pub known: u64,
 }
 
-/// Facts and links of one palace. Every call is one transaction, in the same store as the drawers. A call of which one part
-/// is refused writes nothing.
+/// Facts and links of one palace. Every call is one transaction, in the same store as the drawers.
+/// A call of which one part is refused writes nothing.
 pub trait Relations: Send + Sync {
-    /// Adds facts; one whose id is there stays as it is. Sources need not exist. Each new fact draws a number.
+    /// Adds facts; one whose id is there stays as it is. Sources need not exist. Each new fact
+    /// draws a number.
     fn add_facts(&self, facts: &[Fact]) -> Result<Related>;
-    /// Facts in the order added, `limit` at most from `offset` on. Damaged ones are left out; see [`Relations::damaged`].
+    /// Facts in the order added, `limit` at most from `offset` on. Damaged ones are left out; see
+    /// [`Relations::damaged`].
     fn facts(&self, query: &FactQuery, limit: usize, offset: usize) -> Result<Vec<Fact>>;
-    /// Adds links; one that is there stays as it is. Ends need not exist. Each new link draws a number.
+    /// Adds links; one that is there stays as it is. Ends need not exist. Each new link draws a
+    /// number.
     fn add_links(&self, links: &[Link]) -> Result<Related>;
-    /// Links that start or end at `end`, or all of them, in the order added, `limit` at most from `offset` on. Damaged ones
-    /// are left out; see [`Relations::damaged`].
+    /// Links that start or end at `end`, or all of them, in the order added, `limit` at most from
+    /// `offset` on. Damaged ones are left out; see [`Relations::damaged`].
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>>;
     /// How many facts and how many links there are, damaged ones included.
     fn counts(&self) -> Result<(u64, u64)>;
-    /// Names of the facts and links whose bytes are not those that were written, a hundred at most. Answers leave them out.
+    /// Names of the facts and links whose bytes are not those that were written, a hundred at most.
+    /// Answers leave them out.
     fn damaged(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
-    /// Gives all facts that a query asks for to `visit`, as of one commit, in the order added, without holding them in memory.
+    /// Gives all facts that a query asks for to `visit`, as of one commit, in the order added,
+    /// without holding them in memory.
     fn each_fact(&self, query: &FactQuery, visit: &mut dyn FnMut(Fact)) -> Result<()> {
         self.facts(query, usize::MAX, 0)?
             .into_iter()
             .for_each(visit);
         Ok(())
     }
-    /// Ends the facts of these ids at `valid_to`, a date; gives those that were ended, as they are now, in the order of the
-    /// ids. An id that is not there is left out, and so is a fact that has ended already or begins later; see
-    /// [`Fact::can_end`]. Each ended fact draws a number.
+    /// Ends the facts of these ids at `valid_to`, a date; gives those that were ended, as they are
+    /// now, in the order of the ids. An id that is not there is left out, and so is a fact that has
+    /// ended already or begins later; see [`Fact::can_end`]. Each ended fact draws a number.
     fn end_facts(&self, ids: &[String], valid_to: &str) -> Result<Vec<Fact>> {
         let _ = (ids, valid_to);
         Err(unsupported("ending facts"))
     }
-    /// [`Relations::end_facts`] and [`Relations::add_facts`] of `new` in one transaction. If none was ended, or a fact of
-    /// the new one's id is there and has an end, it is a conflict that names what holds, and nothing is written.
+    /// [`Relations::end_facts`] and [`Relations::add_facts`] of `new` in one transaction. If none
+    /// was ended, or a fact of the new one's id is there and has an end, it is a conflict that
+    /// names what holds, and nothing is written.
     fn supersede(&self, ids: &[String], valid_to: &str, new: &Fact) -> Result<Vec<Fact>> {
         let _ = (ids, valid_to, new);
         Err(unsupported("superseding facts"))
     }
-    /// Subjects and objects that equal `name` but for case and surrounding space, in order; none where nothing is like it.
+    /// Subjects and objects that equal `name` but for case and surrounding space, in order; none
+    /// where nothing is like it.
     fn spellings(&self, name: &str) -> Result<Vec<String>> {
         let _ = name;
         Err(unsupported("spellings of names"))
@@ -239,7 +247,8 @@ pub trait Relations: Send + Sync {
         let _ = (beginning, limit);
         Ok(Vec::new())
     }
-    /// Removes links by ends and label, whatever their metadata; gives how many there were. Each draws a number.
+    /// Removes links by ends and label, whatever their metadata; gives how many there were. Each
+    /// draws a number.
     fn remove_links(&self, links: &[Link]) -> Result<u64> {
         let _ = links;
         Err(unsupported("removing links"))
@@ -256,7 +265,8 @@ pub fn validate_end(valid_to: &str) -> Result<DateSpan> {
     })
 }
 
-/// Why a supersession is refused: nothing was ended. `holding` are facts of the same subject and predicate that hold.
+/// Why a supersession is refused: nothing was ended. `holding` are facts of the same subject and
+/// predicate that hold.
 pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
     let old = match old {
         None => "the fact to supersede is not there".to_owned(),

@@ -56,15 +56,15 @@ pub struct Row {
     pub created_at: i64,
     /// When it was last changed, in milliseconds since 1970.
     pub updated_at: i64,
-    /// The number of its last change, if the format has such numbers. [`Rows::get_recent`] orders by
-    /// it, then by `updated_at`, then by `record`.
+    /// The number of its last change, if the format has such numbers. [`Rows::get_recent`] orders
+    /// by it, then by `updated_at`, then by `record`.
     pub seq: u64,
 }
 
 /// The drawers of one collection.
 ///
-/// What a search needs is derived when the first view is opened, and kept: hold on to the value for as
-/// long as the rows do not change.
+/// What a search needs is derived when the first view is opened, and kept: hold on to the value for
+/// as long as the rows do not change.
 #[derive(Debug)]
 pub struct Rows {
     name: String,
@@ -107,8 +107,8 @@ impl Rows {
         self
     }
 
-    /// Beside the rows of the other collections of its palace. How rare a word is counts over the whole
-    /// palace.
+    /// Beside the rows of the other collections of its palace. How rare a word is counts over the
+    /// whole palace.
     #[must_use]
     pub fn beside(mut self, others: Vec<Row>) -> Self {
         self.beside = vec![Arc::new(others)];
@@ -144,13 +144,14 @@ impl Rows {
         fields(&selected, include)
     }
 
-    /// [`crate::Collection::facet_counts`]. Values that are equally frequent are in the order of their
-    /// JSON texts.
+    /// [`crate::Collection::facet_counts`]. Values that are equally frequent are in the order of
+    /// their JSON texts.
     pub fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> FacetCounts {
         facets(&self.select(selection), key, limit)
     }
 
-    /// [`crate::Collection::histories`]: when drawers were added and changed. A time of 0 is unknown.
+    /// [`crate::Collection::histories`]: when drawers were added and changed. A time of 0 is
+    /// unknown.
     pub fn histories(&self, ids: &[String]) -> Vec<History> {
         let by_id: HashMap<&str, &Row> = self.own.iter().map(|row| (&*row.id, row)).collect();
         let known = |moment: i64| History::added(Some(moment).filter(|moment| *moment != 0));

@@ -1,15 +1,15 @@
-//! What a search reads of a collection: counts, postings, near vectors, passages and drawers, all as
-//! of one commit.
+//! What a search reads of a collection: counts, postings, near vectors, passages and drawers, all
+//! as of one commit.
 //!
 //! A backend supplies rows; it ranks nothing. `loci-recall` decides which terms are searched, what
 //! they weigh and which drawers are hits.
 //!
-//! Every call takes a batch, so that a backend behind a network needs few round trips. A search makes
-//! its calls in the order of the trait. Such a backend reads ahead: `lengths` and `created_at` come
-//! with the postings and passages that were read before, and tokens with the distances
-//! ([`SearchView::expect_tokens`]). Then opening, candidates, surroundings, distances and drawers are
-//! five round trips, and six if only common words were asked for. Facets, which only a search that
-//! finds too little asks for, are one more.
+//! Every call takes a batch, so that a backend behind a network needs few round trips. A search
+//! makes its calls in the order of the trait. Such a backend reads ahead: `lengths` and
+//! `created_at` come with the postings and passages that were read before, and tokens with the
+//! distances ([`SearchView::expect_tokens`]). Then opening, candidates, surroundings, distances and
+//! drawers are five round trips, and six if only common words were asked for. Facets, which only a
+//! search that finds too little asks for, are one more.
 
 use crate::collection::{Metric, Selection};
 use crate::embedder::EmbedderIdentity;
@@ -94,8 +94,8 @@ pub struct CandidateQuery<'a> {
 pub struct Candidates {
     /// One for each term.
     pub postings: Vec<Postings>,
-    /// One list for each vector: the nearest drawers of the selection with their exact distances, the
-    /// nearest first, equal ones by record.
+    /// One list for each vector: the nearest drawers of the selection with their exact distances,
+    /// the nearest first, equal ones by record.
     pub nearest: Vec<Vec<(f32, u64)>>,
 }
 
@@ -194,13 +194,13 @@ pub trait SearchView {
     fn surroundings(&mut self, records: &[u64], limits: SourceLimits) -> Result<Surroundings>;
     /// When drawers were added, in milliseconds since 1970.
     fn created_at(&mut self, records: &[u64]) -> Result<Vec<Option<i64>>>;
-    /// Announces records of which some are soon passed to [`SearchView::tokens`]. A backend that pays
-    /// for each round trip reads their tokens with the next call.
+    /// Announces records of which some are soon passed to [`SearchView::tokens`]. A backend that
+    /// pays for each round trip reads their tokens with the next call.
     fn expect_tokens(&mut self, records: &[u64]) {
         let _ = records;
     }
-    /// Distances of drawers, each with the position of the first vector in whose space the drawer has
-    /// one. Nothing for a drawer that cannot be compared.
+    /// Distances of drawers, each with the position of the first vector in whose space the drawer
+    /// has one. Nothing for a drawer that cannot be compared.
     fn distances(
         &mut self,
         vectors: &[SpaceVector],
@@ -208,8 +208,8 @@ pub trait SearchView {
     ) -> Result<Vec<Option<(usize, f32)>>>;
     /// The different WordPiece tokens of drawers, ascending; empty where there are none.
     fn tokens(&mut self, records: &[u64]) -> Result<Vec<Vec<u16>>>;
-    /// Drawers in the order asked for. A damaged one is left out, and the warnings of the view report
-    /// it.
+    /// Drawers in the order asked for. A damaged one is left out, and the warnings of the view
+    /// report it.
     fn fetch(&mut self, records: &[u64]) -> Result<Vec<Recalled>>;
     /// Drawers of the selection per value of each of these metadata keys, as
     /// [`crate::Collection::facet_counts`] counts them. Only asked if a search found too little.
@@ -232,8 +232,8 @@ pub struct OutsideQuery<'a> {
 /// The answer to an [`OutsideQuery`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outside {
-    /// Drawers of the collection per value of each key, as [`crate::Collection::facet_counts`] counts
-    /// them.
+    /// Drawers of the collection per value of each key, as [`crate::Collection::facet_counts`]
+    /// counts them.
     pub facets: Vec<FacetCounts>,
     /// Drawers that each selection admits, as [`crate::Collection::count_selected`] counts them.
     pub counts: Vec<u64>,

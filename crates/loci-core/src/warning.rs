@@ -917,8 +917,8 @@ impl JsonSchema for Warning {
     }
 }
 
-/// Adds one field, a list cut to the first [`MAX_LISTED`]. A value that JSON cannot hold, such as a path that is not Unicode, is `null`;
-/// the sentence shows it.
+/// Adds one field, a list cut to the first [`MAX_LISTED`]. A value that JSON cannot hold, such as a
+/// path that is not Unicode, is `null`; the sentence shows it.
 fn insert(data: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
     let mut value = serde_json::to_value(value).unwrap_or_default();
     if let Value::Array(list) = &mut value {

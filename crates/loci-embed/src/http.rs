@@ -1,5 +1,5 @@
-//! What downloads and remote embedders share: how a client is set up, what is tried again and when, and how a URL is
-//! named without the secrets in it.
+//! What downloads and remote embedders share: how a client is set up, what is tried again and when,
+//! and how a URL is named without the secrets in it.
 
 use std::time::Duration;
 
@@ -91,7 +91,8 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     value.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// How long to wait after so many failures: what the server asked for, or twice as long each time, with jitter.
+/// How long to wait after so many failures: what the server asked for, or twice as long each time,
+/// with jitter.
 pub(crate) fn pause(first: Duration, failures: u32, asked: Option<Duration>) -> Duration {
     let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(16));
     let own = doubled

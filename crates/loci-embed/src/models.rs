@@ -1,7 +1,8 @@
 //! Models that the user keeps: one directory each, with `model.safetensors` and `manifest.json`.
 //!
-//! A model is written beside its place, forced to disk and moved in whole. A kill at any moment leaves the old
-//! model or the new one; what else it leaves begins with a dot and is removed by the next call that writes.
+//! A model is written beside its place, forced to disk and moved in whole. A kill at any moment
+//! leaves the old model or the new one; what else it leaves begins with a dot and is removed by the
+//! next call that writes.
 
 #[cfg(feature = "http")]
 mod known;
@@ -74,8 +75,8 @@ impl ModelStore {
         &self.directory
     }
 
-    /// Stores the model at `path`, in any form that [`MiniLm::open`] reads, after checking it. It replaces a stored
-    /// model of the same name in one step, unless the weights are the same.
+    /// Stores the model at `path`, in any form that [`MiniLm::open`] reads, after checking it. It
+    /// replaces a stored model of the same name in one step, unless the weights are the same.
     pub fn add(&self, path: impl AsRef<Path>) -> Result<Added> {
         let path = path.as_ref();
         let source = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
@@ -204,7 +205,8 @@ impl ModelStore {
         (model.identity().digest == digest).then_some(stored)
     }
 
-    /// Where a model is: in its place, or beside it if a replacement was killed between two renames.
+    /// Where a model is: in its place, or beside it if a replacement was killed between two
+    /// renames.
     fn place(&self, name: &str) -> Result<PathBuf> {
         if !is_name(name) {
             let problem = "use lower-case letters, digits, `-` and `_`";

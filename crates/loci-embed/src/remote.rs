@@ -1,7 +1,7 @@
 //! Vectors from a server that speaks the OpenAI protocol: Ollama, llama.cpp, vLLM, OpenAI itself.
 //!
-//! Texts leave the machine only through this module, and only to the URL that was given: redirects are not
-//! followed. The key is in no message.
+//! Texts leave the machine only through this module, and only to the URL that was given: redirects
+//! are not followed. The key is in no message.
 
 mod answer;
 mod options;
@@ -82,7 +82,8 @@ impl RemoteEmbedder {
         Ok(embedder)
     }
 
-    /// The key for a URL: `LOCI_EMBEDDER_KEY`, else `OPENAI_API_KEY`, which is only ever given for `https://api.openai.com`.
+    /// The key for a URL: `LOCI_EMBEDDER_KEY`, else `OPENAI_API_KEY`, which is only ever given for
+    /// `https://api.openai.com`.
     pub fn key_from_environment(url: &str) -> Option<Secret> {
         options::key(url, |name| std::env::var(name).ok())
     }

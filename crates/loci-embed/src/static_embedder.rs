@@ -1,8 +1,9 @@
-//! The default embedder: a table of token vectors in the binary, averaged over the tokens of a text.
+//! The default embedder: a table of token vectors in the binary, averaged over the tokens of a
+//! text.
 //!
-//! The table lives in the space of all-MiniLM-L6-v2, from which it was distilled. The mean of all rows is kept apart:
-//! with it two static vectors compare best, without it a static query finds stored MiniLM vectors.
-//! Nothing is read from disk, and the table is never copied.
+//! The table lives in the space of all-MiniLM-L6-v2, from which it was distilled. The mean of all
+//! rows is kept apart: with it two static vectors compare best, without it a static query finds
+//! stored MiniLM vectors. Nothing is read from disk, and the table is never copied.
 
 use std::sync::OnceLock;
 
@@ -80,7 +81,8 @@ impl StaticEmbedder {
         self.average(&self.tokens(text), true)
     }
 
-    /// The vector of a text with which to search stored MiniLM vectors: the mean of the table is left out.
+    /// The vector of a text with which to search stored MiniLM vectors: the mean of the table is
+    /// left out.
     pub fn embed_centred(&self, text: &str) -> Vec<f32> {
         self.average(&self.tokens(text), false)
     }
@@ -90,7 +92,8 @@ impl StaticEmbedder {
         self.average(tokens, true)
     }
 
-    /// The vector of one token, of unit length, the mean left out; zero when the table has no such row.
+    /// The vector of one token, of unit length, the mean left out; zero when the table has no such
+    /// row.
     pub fn token_vector(&self, token: TokenId) -> Vec<f32> {
         let mut vector = vec![0.0; self.table.dimension()];
         kernels::add_scaled(

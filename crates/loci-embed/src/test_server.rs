@@ -1,4 +1,5 @@
-//! A web server for tests: it takes one request per connection, keeps it, and answers as it is told.
+//! A web server for tests: it takes one request per connection, keeps it, and answers as it is
+//! told.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

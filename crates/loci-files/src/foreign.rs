@@ -34,8 +34,9 @@ pub struct ForeignFile {
 const WRITER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens a file that does not belong to a palace. A file of a palace that this process has open is
-/// refused with [`io::ErrorKind::PermissionDenied`] and stays as it is, locks included. Pipes, devices
-/// and sockets are refused with [`io::ErrorKind::InvalidInput`]: some have no end, and some block.
+/// refused with [`io::ErrorKind::PermissionDenied`] and stays as it is, locks included. Pipes,
+/// devices and sockets are refused with [`io::ErrorKind::InvalidInput`]: some have no end, and some
+/// block.
 pub fn open(path: &Path) -> io::Result<ForeignFile> {
     let (file, metadata) = open_anything(path)?;
     if metadata.is_file() || metadata.is_dir() {
@@ -45,7 +46,8 @@ pub fn open(path: &Path) -> io::Result<ForeignFile> {
 }
 
 /// The same for input that is read once from its beginning to its end: a pipe is accepted, too, and
-/// `/dev/null`, which is empty. A named pipe into which nobody writes is an error after ten seconds.
+/// `/dev/null`, which is empty. A named pipe into which nobody writes is an error after ten
+/// seconds.
 pub fn open_stream(path: &Path) -> io::Result<ForeignFile> {
     let (file, metadata) = open_anything(path)?;
     let kind = metadata.file_type();
@@ -59,8 +61,8 @@ pub fn open_stream(path: &Path) -> io::Result<ForeignFile> {
     Ok(file)
 }
 
-/// Opens whatever is at `path` without waiting: the open of a named pipe would block until a program
-/// writes into it. Of regular files the flag says nothing.
+/// Opens whatever is at `path` without waiting: the open of a named pipe would block until a
+/// program writes into it. Of regular files the flag says nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the function that others must use"

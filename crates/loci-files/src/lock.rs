@@ -1,4 +1,5 @@
-//! Advisory locks (`flock`) on files that are never removed. The kernel drops them with the process.
+//! Advisory locks (`flock`) on files that are never removed. The kernel drops them with the
+//! process.
 //!
 //! Every wait has a deadline. After it, the error names the process that holds the lock: a stopped
 //! process must not stop all others.
@@ -74,8 +75,8 @@ impl FileLock {
     }
 
     /// [`FileLock::exclusive_within`] on a lock file that this process may only read. `None` where
-    /// there is none, where it may not be read, or where the file system needs the right to write for
-    /// an exclusive lock.
+    /// there is none, where it may not be read, or where the file system needs the right to write
+    /// for an exclusive lock.
     pub fn exclusive_if_present(path: &Path, limit: Duration) -> Result<Option<Self>> {
         match take(path, Mode::Exclusive, limit, &open_existing) {
             Ok(file) => Ok(Some(Self { file })),

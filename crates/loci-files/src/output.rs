@@ -41,8 +41,8 @@ enum Kind {
 }
 
 impl Target {
-    /// Looks at the path. What must not be written to is an error: [`Error::Conflict`] for a file that
-    /// is there and may not be replaced, [`Error::InvalidInput`] for everything else.
+    /// Looks at the path. What must not be written to is an error: [`Error::Conflict`] for a file
+    /// that is there and may not be replaced, [`Error::InvalidInput`] for everything else.
     pub fn of(path: &Path, replace: bool) -> Result<Self> {
         let refused = |problem: &str| Err(Error::invalid(format!("`{}`", path.display()), problem));
         let look = |source| Error::io("cannot write", path, source);
@@ -127,7 +127,8 @@ impl Target {
 }
 
 /// Refuses a new path in the directory of any palace, open or not: it could take the name of a file
-/// of the palace, and `forget` would not know it. The nearest folder on the way that exists decides.
+/// of the palace, and `forget` would not know it. The nearest folder on the way that exists
+/// decides.
 pub fn refuse_inside_a_palace(target: &Path) -> Result<()> {
     let absolute = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
     let above = absolute.parent().unwrap_or(&absolute);
@@ -144,7 +145,8 @@ pub fn refuse_inside_a_palace(target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Output that is being written. Dropping it without [`Output::finish`] leaves the target as it was.
+/// Output that is being written. Dropping it without [`Output::finish`] leaves the target as it
+/// was.
 #[derive(Debug)]
 pub struct Output {
     file: File,
@@ -164,8 +166,8 @@ impl Output {
             self.file.set_permissions(old.permissions()).map_err(fail)?;
         }
         self.file.sync_all().map_err(fail)?;
-        // Complete and durable under another name. A crash before the rename leaves the target as it
-        // was and the temporary file; after it the target is the new file.
+        // Complete and durable under another name. A crash before the rename leaves the target as
+        // it was and the temporary file; after it the target is the new file.
         match &self.target.kind {
             Kind::Replaced(_) => {
                 // Another program may have put something else there meanwhile.

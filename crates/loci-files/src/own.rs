@@ -19,8 +19,8 @@ fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What is read whole must be a regular file: a pipe would wait for a writer, and a device may have no
-/// end. Files in `/proc` are regular.
+/// What is read whole must be a regular file: a pipe would wait for a writer, and a device may have
+/// no end. Files in `/proc` are regular.
 fn check_regular(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {

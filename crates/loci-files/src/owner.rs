@@ -1,12 +1,12 @@
 //! Who owns a new file.
 //!
 //! A process that runs as root in another user's directory must not leave files there that the user
-//! cannot open. So as root a new file or directory gets the owner and group of the directory that it
-//! is made in. For every other user the system decides, as always.
+//! cannot open. So as root a new file or directory gets the owner and group of the directory that
+//! it is made in. For every other user the system decides, as always.
 //!
 //! Only what this process has created itself is handed over, through its open descriptor and before
-//! anything is written to it. A path that leads to an existing file, a link among them, never changes
-//! its owner.
+//! anything is written to it. A path that leads to an existing file, a link among them, never
+//! changes its owner.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -133,8 +133,8 @@ fn give(file: &File, directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     match fchown(file, Some(directory.uid()), Some(directory.gid())) {
-        // In a container the owner may be a user that does not exist there. Then root is the user who
-        // started the container, and may do what that user may.
+        // In a container the owner may be a user that does not exist there. Then root is the user
+        // who started the container, and may do what that user may.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         Err(error) => {
             let owner = named(directory.uid());

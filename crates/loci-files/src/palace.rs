@@ -2,9 +2,9 @@
 //!
 //! Two things are registered: the directory of each open palace ([`OpenPalace`]), and the identity
 //! of each file that a connection holds ([`HeldFiles`]). The second stays right when a directory is
-//! moved or a file is renamed: an inode number is not used again while a descriptor is open. Between
-//! the close of a connection and the end of its registration another file may get the number; so the
-//! close is announced, and who asks about such a number waits until it is done.
+//! moved or a file is renamed: an inode number is not used again while a descriptor is open.
+//! Between the close of a connection and the end of its registration another file may get the
+//! number; so the close is announced, and who asks about such a number waits until it is done.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -162,7 +162,8 @@ impl Drop for OpenPalace {
     }
 }
 
-/// The right to read the files of a palace without SQLite: nothing else in this process has it open.
+/// The right to read the files of a palace without SQLite: nothing else in this process has it
+/// open.
 #[derive(Debug)]
 pub struct RawAccess {
     directory: PathBuf,
@@ -280,8 +281,8 @@ pub(crate) fn is_held(id: FileId) -> bool {
     holding(id).held.contains_key(&id)
 }
 
-/// The registry, when no connection is just giving up this file: its number may be that of a new file
-/// by then.
+/// The registry, when no connection is just giving up this file: its number may be that of a new
+/// file by then.
 fn holding(id: FileId) -> MutexGuard<'static, Registry> {
     let is_going = |registry: &mut Registry| {
         let held = registry.held.get(&id);

@@ -1,8 +1,8 @@
 //! Directories that must not outlive the process, such as a private copy of another user's palace.
 //!
 //! Their owner removes them when it is dropped. A program that a signal ends drops nothing: so a
-//! front end that handles signals calls [`remove_all`] before it ends. What a kill leaves is removed
-//! by the next process.
+//! front end that handles signals calls [`remove_all`] before it ends. What a kill leaves is
+//! removed by the next process.
 
 use std::fs;
 use std::path::{Path, PathBuf};

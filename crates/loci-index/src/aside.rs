@@ -13,9 +13,10 @@ use crate::build::sync_directory;
 
 const MARK: &str = ".drift-";
 
-/// Renames `directory/name` to `name.drift-YYYYMMDD-HHMMSS` (UTC; `-2`, `-3`, … if taken) and answers
-/// with the new name; `None` if nothing is there. Whatever stands there is moved: file, directory,
-/// symlink, FIFO. The caller holds the lock that builders hold, and has checked again under it.
+/// Renames `directory/name` to `name.drift-YYYYMMDD-HHMMSS` (UTC; `-2`, `-3`, … if taken) and
+/// answers with the new name; `None` if nothing is there. Whatever stands there is moved: file,
+/// directory, symlink, FIFO. The caller holds the lock that builders hold, and has checked again
+/// under it.
 pub fn set_aside(directory: &Path, name: &str) -> Result<Option<String>> {
     set_aside_at(directory, name, clock::now(), rename_without_replacing)
 }
@@ -91,7 +92,8 @@ fn rename_without_replacing(from: &Path, to: &Path) -> rustix::io::Result<()> {
     }
 }
 
-/// For file systems without a no-replace rename; the caller's lock closes the gap between the two steps.
+/// For file systems without a no-replace rename; the caller's lock closes the gap between the two
+/// steps.
 fn look_then_rename(from: &Path, to: &Path) -> rustix::io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(_) => Err(Errno::EXIST),

@@ -50,8 +50,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Starts a file in `directory`, under a temporary name and readable by the owner only. `sample`
-    /// is any number of vectors, flattened (a few thousand are enough; none costs recall): the codes are relative to their mean.
+    /// Starts a file in `directory`, under a temporary name and readable by the owner only.
+    /// `sample` is any number of vectors, flattened (a few thousand are enough; none costs recall):
+    /// the codes are relative to their mean.
     pub fn create(directory: &Path, spec: BuildSpec, sample: &[f32]) -> Result<Self> {
         if spec.dimension == 0 || spec.dimension > MAX_DIMENSION {
             return Err(Error::invalid(

@@ -1,7 +1,7 @@
-//! From a vector to its codes. Everything is relative to the centre of the data: with `x` the vector
-//! (normalised for cosine), `c` the centre and `x' = x - c`, every metric ranks by
-//! `<x', q'> + addend`, where the addend is `<x, c>`, or `-|x'|² / 2` for l2. What is stored is the
-//! addend and two approximations of `x'`: 8 bits per dimension, and 1 bit per rotated dimension.
+//! From a vector to its codes. Everything is relative to the centre of the data: with `x` the
+//! vector (normalised for cosine), `c` the centre and `x' = x - c`, every metric ranks by `<x', q'>
+//! + addend`, where the addend is `<x, c>`, or `-|x'|² / 2` for l2. What is stored is the addend
+//! and two approximations of `x'`: 8 bits per dimension, and 1 bit per rotated dimension.
 
 use loci_core::Metric;
 
@@ -119,7 +119,8 @@ impl Encoder {
         *vector = relative;
     }
 
-    /// Prepares a vector and takes the centre off; the answer is its product with the centre before that.
+    /// Prepares a vector and takes the centre off; the answer is its product with the centre before
+    /// that.
     pub(crate) fn centred(&self, vector: &mut Vec<f32>) -> f64 {
         let given = vector.clone();
         prepare(self.metric, &given, vector);

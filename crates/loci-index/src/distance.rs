@@ -13,7 +13,8 @@ pub struct QueryVector {
     square: f32,
 }
 
-/// Squares within this range neither overflow nor lose digits in f32; outside of it cosine is taken in f64.
+/// Squares within this range neither overflow nor lose digits in f32; outside of it cosine is taken
+/// in f64.
 const SAFE_SQUARES: std::ops::Range<f32> = 1e-24..1e30;
 
 impl QueryVector {

@@ -1,5 +1,6 @@
-//! The `flat` kind: every query looks at every allowed row, first through 1-bit codes, then the best of
-//! those through 8-bit codes. No structure that could be wrong: it is exact up to the codes' precision.
+//! The `flat` kind: every query looks at every allowed row, first through 1-bit codes, then the
+//! best of those through 8-bit codes. No structure that could be wrong: it is exact up to the
+//! codes' precision.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -73,10 +74,11 @@ impl Flat {
         bit_dimension(self.registration.dimension) > 0
     }
 
-    /// How many rows the 1-bit scan hands to the 8-bit codes. Measured (`examples/measure.rs`): 1,000 keep
-    /// recall at 0.998 or more on every kind of data tried at 100,000 rows; the share matters where a
-    /// cluster has more rows than that, as in a million rows around 100 centres. A filter that leaves
-    /// few rows of a cluster makes the last neighbours far and alike, so it gets twice as many.
+    /// How many rows the 1-bit scan hands to the 8-bit codes. Measured (`examples/measure.rs`):
+    /// 1,000 keep recall at 0.998 or more on every kind of data tried at 100,000 rows; the share
+    /// matters where a cluster has more rows than that, as in a million rows around 100 centres. A
+    /// filter that leaves few rows of a cluster makes the last neighbours far and alike, so it gets
+    /// twice as many.
     fn shortlist_length(&self, eligible: usize, wanted: usize) -> usize {
         let least = if eligible < self.rows.len() / 2 {
             2_000

@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::layout::{Header, Layout};
 use crate::registration::{Identity, Registration, new_name};
 
-/// A file whose sections hold these bytes, repeated as often as needed, and its registration. `None`
-/// if no file can have this many rows of this dimension.
+/// A file whose sections hold these bytes, repeated as often as needed, and its registration.
+/// `None` if no file can have this many rows of this dimension.
 pub fn forge(
     count: u64,
     dimension: usize,

@@ -1,4 +1,5 @@
-//! What every kind of index answers. `flat` is the only kind; a graph would be another implementation.
+//! What every kind of index answers. `flat` is the only kind; a graph would be another
+//! implementation.
 
 use std::fmt;
 
@@ -27,8 +28,8 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
     /// The slot of a row.
     fn slot(&self, row: u64) -> Option<usize>;
 
-    /// At most `wanted` rows that are probably nearest; exactly `wanted` if so many are allowed and not
-    /// masked. A query of another dimension or metric gets none.
+    /// At most `wanted` rows that are probably nearest; exactly `wanted` if so many are allowed and
+    /// not masked. A query of another dimension or metric gets none.
     fn candidates(
         &self,
         query: &QueryVector,
@@ -37,15 +38,16 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
         masked: &SlotSet,
     ) -> Candidates;
 
-    /// Loads and checks what was not needed for the first query; false if that was done before. Until
-    /// then candidates are coarser, so a caller should want more of them: for a top 10, about 1,000 or
-    /// a hundredth of the rows, whichever is more.
+    /// Loads and checks what was not needed for the first query; false if that was done before.
+    /// Until then candidates are coarser, so a caller should want more of them: for a top 10, about
+    /// 1,000 or a hundredth of the rows, whichever is more.
     fn warm(&self) -> Result<bool, Damage>;
 
     /// Whether [`warm`](Self::warm) has nothing left to do.
     fn is_warm(&self) -> bool;
 
     /// Whether the codes of this row are those of this vector (little-endian f32); `None` for a row
-    /// that the snapshot does not hold. Before [`warm`](Self::warm), only what is loaded is compared.
+    /// that the snapshot does not hold. Before [`warm`](Self::warm), only what is loaded is
+    /// compared.
     fn agrees(&self, row: u64, vector_bytes: &[u8]) -> Option<bool>;
 }

@@ -1,8 +1,8 @@
-//! The inner loops: each has a portable body in `scalar` and, where the processor has AVX2, a faster
-//! twin in `x86` with bit-identical results. The only module with unsafe code.
+//! The inner loops: each has a portable body in `scalar` and, where the processor has AVX2, a
+//! faster twin in `x86` with bit-identical results. The only module with unsafe code.
 //!
-//! Sums of floats run over a fixed number of lanes in a fixed order and without fused multiply-add, so
-//! that a distance or a code does not depend on the machine.
+//! Sums of floats run over a fixed number of lanes in a fixed order and without fused multiply-add,
+//! so that a distance or a code does not depend on the machine.
 #![expect(unsafe_code, reason = "calls into functions compiled for AVX2")]
 
 mod scalar;
@@ -20,8 +20,8 @@ const ENTRIES_PER_BYTE: usize = 4;
 /// Largest entry of a lookup table.
 pub(crate) const MAX_TABLE_ENTRY: u8 = 63;
 
-/// Largest magnitude of a query number as integer: with it, 8,192 products with an 8-bit code, spread
-/// over 8 lanes, cannot overflow 32 bits.
+/// Largest magnitude of a query number as integer: with it, 8,192 products with an 8-bit code,
+/// spread over 8 lanes, cannot overflow 32 bits.
 pub(crate) const MAX_QUERY_INTEGER: f32 = 16_383.0;
 
 /// A number of a vector, in memory or as stored.

@@ -1,5 +1,6 @@
-//! The header of a snapshot file. It is written and compared as a whole: what the fields say is encoded
-//! again and must give the same 4,096 bytes, so no offset, length or reserved byte in a file is ever used.
+//! The header of a snapshot file. It is written and compared as a whole: what the fields say is
+//! encoded again and must give the same 4,096 bytes, so no offset, length or reserved byte in a
+//! file is ever used.
 
 use loci_core::{MAX_DIMENSION, Metric};
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,5 +1,5 @@
-//! Removes what builders left behind: unfinished files, and finished ones that were never registered or
-//! whose registration was replaced.
+//! Removes what builders left behind: unfinished files, and finished ones that were never
+//! registered or whose registration was replaced.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,8 @@ use loci_core::{Error, Result};
 use crate::registration::{is_snapshot_name, is_temporary_name};
 
 /// Removes temporary files and snapshot files that are not in `keep`, and says how many. Only names
-/// that a builder makes are touched; drift files stay. The caller holds the lock that builders hold.
+/// that a builder makes are touched; drift files stay. The caller holds the lock that builders
+/// hold.
 pub fn remove_leftovers(directory: &Path, keep: &[String]) -> Result<usize> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

@@ -1,4 +1,5 @@
-//! Opens a snapshot file: nothing in it is believed until it has been compared with the registration.
+//! Opens a snapshot file: nothing in it is believed until it has been compared with the
+//! registration.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,8 +18,9 @@ use crate::kernels::BLOCK_ROWS;
 use crate::layout::{HEADER_BYTES, Header, Layout, SECTION_NAMES};
 use crate::registration::{Identity, Registration, is_snapshot_name};
 
-/// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at 384
-/// dimensions) into memory. Never blocks on what may stand in its place, never follows a symlink.
+/// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at
+/// 384 dimensions) into memory. Never blocks on what may stand in its place, never follows a
+/// symlink.
 pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn VectorIndex>, Damage> {
     if !is_snapshot_name(&registration.name) {
         return Err(Damage::Name(registration.name.clone()));
@@ -92,8 +94,8 @@ pub struct SnapshotRows {
     pub rows: Vec<u64>,
 }
 
-/// Reads which rows a snapshot file holds; for a palace whose registrations are lost. Header and rows
-/// must match their checksums.
+/// Reads which rows a snapshot file holds; for a palace whose registrations are lost. Header and
+/// rows must match their checksums.
 pub fn snapshot_rows(path: &Path) -> Result<SnapshotRows, Damage> {
     let mut file = open_file(path)?;
     let metadata = file.metadata().map_err(Damage::Unreadable)?;

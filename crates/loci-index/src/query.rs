@@ -38,8 +38,8 @@ impl QueryCodes {
     }
 }
 
-/// For every group of four dimensions, the product of the query with each pattern of four signs, shifted
-/// to start at 0 and divided into steps that fit the sums of the scan.
+/// For every group of four dimensions, the product of the query with each pattern of four signs,
+/// shifted to start at 0 and divided into steps that fit the sums of the scan.
 fn sign_table(rotated: &[f32]) -> SignTable {
     let (groups, _) = rotated.as_chunks::<4>();
     let reach = |group: &[f32; 4]| group.iter().map(|number| number.abs()).sum::<f32>();

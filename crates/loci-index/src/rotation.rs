@@ -1,6 +1,7 @@
-//! A fixed pseudo-random rotation, so that 1-bit codes are equally good for any data: without it, sparse
-//! vectors or a few dominant dimensions leave most signs meaningless. Random sign flips and Hadamard
-//! transforms over the first and the last power-of-two stretch in turn; n log n, no matrix.
+//! A fixed pseudo-random rotation, so that 1-bit codes are equally good for any data: without it,
+//! sparse vectors or a few dominant dimensions leave most signs meaningless. Random sign flips and
+//! Hadamard transforms over the first and the last power-of-two stretch in turn; n log n, no
+//! matrix.
 
 /// Rotation of vectors whose padded length is a multiple of 64.
 #[derive(Debug, Clone)]

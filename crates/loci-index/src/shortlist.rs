@@ -1,5 +1,5 @@
-//! The best slots of a scan, with a rising threshold instead of a sort: most rows are dropped by one
-//! comparison.
+//! The best slots of a scan, with a rising threshold instead of a sort: most rows are dropped by
+//! one comparison.
 
 use crate::top::{ascending_key, from_ascending_key};
 

@@ -134,8 +134,9 @@ impl SlotSet {
     }
 }
 
-/// Finds `row` in strictly ascending `rows`. Row numbers are integers, so a row cannot stand further
-/// from either end than the numbers differ: that narrows the search to nothing where no number is missing.
+/// Finds `row` in strictly ascending `rows`. Row numbers are integers, so a row cannot stand
+/// further from either end than the numbers differ: that narrows the search to nothing where no
+/// number is missing.
 pub(crate) fn find_row(rows: &[u64], row: u64) -> Result<usize, usize> {
     let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
         return Err(0);

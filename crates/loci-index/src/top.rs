@@ -50,7 +50,8 @@ impl TopK {
     }
 }
 
-/// Maps a float to an integer of the same order. Both zeros are one value, every NaN is the largest.
+/// Maps a float to an integer of the same order. Both zeros are one value, every NaN is the
+/// largest.
 pub(crate) fn ascending_key(value: f32) -> u32 {
     if value.is_nan() {
         return u32::MAX;

@@ -17,7 +17,8 @@ const ROLES: [&str; 9] = [
     "agent",
 ];
 
-/// The name before the first colon, if the text opens with one: `Caroline: I went to…`. A role such as `User` is no name.
+/// The name before the first colon, if the text opens with one: `Caroline: I went to…`. A role such
+/// as `User` is no name.
 ///
 /// ```
 /// assert_eq!(loci_text::opening_label("Ann Lee: hello"), Some("Ann Lee"));

@@ -1,8 +1,8 @@
 //! The terms that postings are made of.
 //!
-//! A text becomes a string of terms joined by single spaces. A term has ASCII lower-case letters, ASCII digits and characters
-//! outside ASCII only, and at most 64 bytes. Postings hold these terms, so their form is a file format: the table in
-//! `tests/it/terms.rs` pins it.
+//! A text becomes a string of terms joined by single spaces. A term has ASCII lower-case letters,
+//! ASCII digits and characters outside ASCII only, and at most 64 bytes. Postings hold these terms,
+//! so their form is a file format: the table in `tests/it/terms.rs` pins it.
 
 mod class;
 mod fold;

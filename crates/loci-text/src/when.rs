@@ -1,7 +1,7 @@
 //! Time in a question, and the dates that metadata holds.
 //!
-//! English only. What is not surely a time is not one: a question without a time loses nothing, a wrong time hides
-//! the answer.
+//! English only. What is not surely a time is not one: a question without a time loses nothing, a
+//! wrong time hides the answer.
 
 mod authored;
 mod calendar;

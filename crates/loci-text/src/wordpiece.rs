@@ -1,8 +1,8 @@
 //! BERT's uncased WordPiece, as all-MiniLM-L6-v2 was trained with it.
 //!
-//! Text is cleaned, lower-cased and stripped of accents, split at white space and punctuation, and each word
-//! becomes the longest pieces that the vocabulary holds, from left to right. Any text gives tokens;
-//! nothing here fails.
+//! Text is cleaned, lower-cased and stripped of accents, split at white space and punctuation, and
+//! each word becomes the longest pieces that the vocabulary holds, from left to right. Any text
+//! gives tokens; nothing here fails.
 
 mod normalise;
 mod vocabulary;
@@ -107,8 +107,8 @@ impl Tokenizer {
     }
 }
 
-/// The text before the first special token, and that token. Special tokens are recognised in text only as
-/// they are written, which is what the reference does.
+/// The text before the first special token, and that token. Special tokens are recognised in text
+/// only as they are written, which is what the reference does.
 fn next_special(text: &str) -> (&str, Option<(&'static str, TokenId)>) {
     for (place, _) in text.match_indices('[') {
         let (plain, rest) = text.split_at(place);

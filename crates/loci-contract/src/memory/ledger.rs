@@ -1,5 +1,5 @@
-//! The ledger: rows of sources, runs and their steps. What is matched, recognised and patched is decided
-//! by [`loci_core::ledger`], as in every backend.
+//! The ledger: rows of sources, runs and their steps. What is matched, recognised and patched is
+//! decided by [`loci_core::ledger`], as in every backend.
 
 mod adopting;
 mod filing;

@@ -1,4 +1,5 @@
-//! Chapter 18: projects and their wings. Its sentences bind a backend whose collections give `projects`.
+//! Chapter 18: projects and their wings. Its sentences bind a backend whose collections give
+//! `projects`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -378,7 +379,8 @@ pub fn s18_13_moving_a_group_changes_the_wing_and_nothing_else(fixture: &dyn Fix
     assert_eq!(crate::scene::ids(&*drawers, there), ["a", "c"]);
     let here = crate::scene::matching(&json!({"wing": "api"}));
     assert_eq!(crate::scene::ids(&*drawers, here), ["b", "d", "e"]);
-    // The other wing has the same text of the same place: what is named, or says more, stays; a mere copy goes.
+    // The other wing has the same text of the same place: what is named, or says more, stays; a
+    // mere copy goes.
     let there = json!({"wing": "x/api", "source_file": "/x/b", "start_line": 1});
     drawers.add(&drawer("b2", "b", &there)).unwrap();
     let left = Moved {

@@ -1,4 +1,5 @@
-//! Chapter 17: facts and links, and what its sentences start from. They bind a backend whose `relations` gives something.
+//! Chapter 17: facts and links, and what its sentences start from. They bind a backend whose
+//! `relations` gives something.
 
 mod calls;
 mod ending;

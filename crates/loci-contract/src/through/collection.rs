@@ -27,7 +27,8 @@ impl ThroughCollection {
         &*self.reader
     }
 
-    /// Who takes a write. Once the backend is closed that is the reader, which must refuse by itself.
+    /// Who takes a write. Once the backend is closed that is the reader, which must refuse by
+    /// itself.
     fn writer(&self) -> &dyn Collection {
         if self.closed.load(Ordering::Acquire) {
             return &*self.reader;

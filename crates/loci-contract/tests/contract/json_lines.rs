@@ -1,4 +1,5 @@
-//! The example backend keeps the read half of the contract, and reports what is wrong with its files.
+//! The example backend keeps the read half of the contract, and reports what is wrong with its
+//! files.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -14,8 +14,8 @@ use crate::quote::quoted;
 const MAX_DEPTH: usize = 64;
 /// Longest list of `$in`, `$nin`, `$and`, `$or`.
 const MAX_OPERANDS: usize = 10_000;
-/// Most regular expressions in one filter, and most bytes that one compiles to. A few characters such
-/// as `\pL{100}` compile to megabytes.
+/// Most regular expressions in one filter, and most bytes that one compiles to. A few characters
+/// such as `\pL{100}` compile to megabytes.
 const MAX_REGEXES: usize = 16;
 const MAX_REGEX_BYTES: usize = 4 << 20;
 

@@ -1,5 +1,5 @@
-//! Integers that fit no 64 bits. serde_json reads them as floats and loses digits: an id of 30 digits
-//! would come back as another number. So the text is looked through before it is parsed.
+//! Integers that fit no 64 bits. serde_json reads them as floats and loses digits: an id of 30
+//! digits would come back as another number. So the text is looked through before it is parsed.
 
 use crate::error::{Error, Result};
 
@@ -27,9 +27,9 @@ impl LargeInteger {
     }
 }
 
-/// Refuses JSON text with an integer that does not fit into 64 bits, signed or unsigned; `what` names
-/// the text in the error. Numbers directly under the key `floats` are left alone: they are read as
-/// floats anyway.
+/// Refuses JSON text with an integer that does not fit into 64 bits, signed or unsigned; `what`
+/// names the text in the error. Numbers directly under the key `floats` are left alone: they are
+/// read as floats anyway.
 pub fn refuse_large_integers(what: &str, json: &str, floats: Option<&str>) -> Result<()> {
     match large_integer(json.as_bytes(), floats) {
         Some(integer) => Err(Error::invalid(what, integer.problem())),

@@ -55,7 +55,8 @@ pub struct TextPosition {
     pub source: u64,
     /// Number of its exchange, 0 if it stood in no conversation.
     pub exchange: u32,
-    /// The nearest line with content before it in its source, or 1 at the beginning; 0 if not known.
+    /// The nearest line with content before it in its source, or 1 at the beginning; 0 if not
+    /// known.
     pub before: u64,
     /// The nearest line with content behind it; 0 if not known. The end of a source is no such
     /// line, since sources grow.
@@ -198,7 +199,8 @@ impl Book {
         &self.key
     }
 
-    /// Adds a stored record: the hash of its text, the lines that are known in any source, the rest.
+    /// Adds a stored record: the hash of its text, the lines that are known in any source, the
+    /// rest.
     pub fn add(&mut self, hash: Vec<u8>, lines: &[u64], record: Record) {
         self.texts.insert(hash);
         let at = self.records.len();
@@ -336,8 +338,8 @@ impl Book {
     }
 }
 
-/// Stretches of lines that are a forgotten text, with the record's place in the book. Some other lines may have been put
-/// between its lines; they are not part of a stretch.
+/// Stretches of lines that are a forgotten text, with the record's place in the book. Some other
+/// lines may have been put between its lines; they are not part of a stretch.
 fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
     let mut open: HashMap<usize, Open> = HashMap::new();
     let mut found = Vec::new();
@@ -371,8 +373,8 @@ fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
             }
         }
         for record in records {
-            // A line that was met already, and comes again behind other lines, is not part of what was
-            // met: another text ends with the same words. It may begin a second copy.
+            // A line that was met already, and comes again behind other lines, is not part of what
+            // was met: another text ends with the same words. It may begin a second copy.
             let repeated = open
                 .get(record)
                 .is_some_and(|seen| seen.others >= REPEATED_AFTER && seen.hashes.contains(&hash));

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::metadata::Metadata;
 
-/// The mark without text; nothing if it stays as it is. `keys` are the metadata of a drawer of the source
-/// that stays: keys of frontmatter are those of all its drawers.
+/// The mark without text; nothing if it stays as it is. `keys` are the metadata of a drawer of the
+/// source that stays: keys of frontmatter are those of all its drawers.
 pub fn cleaned(mark: &str, keys: &Metadata) -> Option<String> {
     let mut value: Value = serde_json::from_str(mark).ok()?;
     let members = value.as_object_mut()?;

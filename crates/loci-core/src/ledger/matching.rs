@@ -1,6 +1,6 @@
-//! Which of the drawers of a source are still there, and what changes in them. A drawer is known again
-//! by text and line, by text alone, and, for what grows, by line and part. Pure, so that every backend
-//! decides the same.
+//! Which of the drawers of a source are still there, and what changes in them. A drawer is known
+//! again by text and line, by text alone, and, for what grows, by line and part. Pure, so that
+//! every backend decides the same.
 
 use std::collections::{HashMap, VecDeque};
 

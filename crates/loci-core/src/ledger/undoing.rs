@@ -1,5 +1,5 @@
-//! What an undo decides. A backend looks things up and changes them; these rules say whether a run can
-//! be undone, what becomes of each drawer, and what the ledger knows of a source afterwards.
+//! What an undo decides. A backend looks things up and changes them; these rules say whether a run
+//! can be undone, what becomes of each drawer, and what the ledger knows of a source afterwards.
 
 use crate::{Advice, Error, Outcome, Result, RunState, SourceRecord, Undone};
 
@@ -96,8 +96,8 @@ pub enum WayBack {
 }
 
 /// How a drawer becomes what it was. `is_forgotten` tells whether its text must not come back, and
-/// `origin_now` the origin of the drawer that has its number and its id now, if there is one. Each is
-/// asked only where it decides.
+/// `origin_now` the origin of the drawer that has its number and its id now, if there is one. Each
+/// is asked only where it decides.
 pub fn way_back<E>(
     kept: KeptDrawer,
     is_forgotten: impl FnOnce() -> std::result::Result<bool, E>,

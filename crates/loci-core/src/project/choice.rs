@@ -1,5 +1,5 @@
-//! The rule by which a project gets its wing. Backends give it what they know and write what it answers, both in one
-//! transaction, so that the rule is the same everywhere.
+//! The rule by which a project gets its wing. Backends give it what they know and write what it
+//! answers, both in one transaction, so that the rule is the same everywhere.
 
 use super::{IncomingProject, PlacedProject, Project, ProjectRecord, TakenWing, WingClaim};
 
@@ -21,12 +21,14 @@ pub enum Mined {
 pub trait ProjectView {
     /// How reading fails.
     type Error;
-    /// The records that share the remote, the first commit or one of the folders with a project, oldest first.
+    /// The records that share the remote, the first commit or one of the folders with a project,
+    /// oldest first.
     fn related(&self, project: &Project) -> Result<Vec<ProjectRecord>, Self::Error>;
     /// The records of a wing, oldest first.
     fn holders(&self, wing: &str) -> Result<Vec<ProjectRecord>, Self::Error>;
-    /// What mined drawers a wing holds. A drawer is of a folder if its `source_file` lies below it, or its `folder` is it
-    /// or lies below it. What lies below one of `except` does not make a wing `Own`.
+    /// What mined drawers a wing holds. A drawer is of a folder if its `source_file` lies below it,
+    /// or its `folder` is it or lies below it. What lies below one of `except` does not make a wing
+    /// `Own`.
     fn mined(&self, wing: &str, folders: &[&str], except: &[&str]) -> Result<Mined, Self::Error>;
 }
 
@@ -159,7 +161,8 @@ fn contradicts(record: &ProjectRecord, project: &Project) -> bool {
     match (&record.remote, &project.remote) {
         (Some(_), Some(_)) => true,
         (None, None) => false,
-        // A remote came or went. The first commit would tell whether it is the same repository, and nobody looked.
+        // A remote came or went. The first commit would tell whether it is the same repository, and
+        // nobody looked.
         _ => project.is_repository && record.first_commit.is_some(),
     }
 }
@@ -246,8 +249,8 @@ pub fn is_below(path: &str, folder: &str) -> bool {
         .is_some_and(|rest| rest.len() > 1 && rest.starts_with(['/', '\\']))
 }
 
-/// The record that is written for one which comes from another palace; nothing if the project is recorded here. A further
-/// folder of a project that has a wing here gets that wing.
+/// The record that is written for one which comes from another palace; nothing if the project is
+/// recorded here. A further folder of a project that has a wing here gets that wing.
 pub fn adopted<V: ProjectView>(
     view: &V,
     record: &ProjectRecord,
@@ -261,15 +264,17 @@ pub fn adopted<V: ProjectView>(
     unless_recorded(view, record, wing)
 }
 
-/// Whether a project that is not recorded here may have the wing that it has in another palace. This is asked for all
-/// projects of that palace before the first is recorded, so that those which share a wing there share it here.
+/// Whether a project that is not recorded here may have the wing that it has in another palace.
+/// This is asked for all projects of that palace before the first is recorded, so that those which
+/// share a wing there share it here.
 pub fn keeps_wing<V: ProjectView>(view: &V, incoming: &IncomingProject) -> Result<bool, V::Error> {
     let record = &incoming.record;
     may_have(view, &[record.path.as_str()], &record.wing)
 }
 
-/// Which wing a project of another palace has here, and the record that is to be written: the recorded wing, else its own
-/// if it keeps that, else the one that a claim gives. Those that keep their wings come first: what they have is taken.
+/// Which wing a project of another palace has here, and the record that is to be written: the
+/// recorded wing, else its own if it keeps that, else the one that a claim gives. Those that keep
+/// their wings come first: what they have is taken.
 pub fn place<V: ProjectView>(
     view: &V,
     incoming: &IncomingProject,

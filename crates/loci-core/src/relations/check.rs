@@ -1,4 +1,5 @@
-//! What every backend refuses of facts and links before it touches its store, and the name of a fact that has none.
+//! What every backend refuses of facts and links before it touches its store, and the name of a
+//! fact that has none.
 
 use std::borrow::Cow;
 
@@ -16,8 +17,9 @@ pub const MAX_ENTITY_BYTES: usize = 16 << 10;
 pub const MAX_VALIDITY_BYTES: usize = 256;
 
 impl Fact {
-    /// The id it is kept under: its own, or one that subject, predicate, object, `valid_from` and source give. The derived one
-    /// is 32 hexadecimal digits: the first half of a BLAKE3 hash, so it is the same in every palace.
+    /// The id it is kept under: its own, or one that subject, predicate, object, `valid_from` and
+    /// source give. The derived one is 32 hexadecimal digits: the first half of a BLAKE3 hash, so
+    /// it is the same in every palace.
     pub fn key(&self) -> Cow<'_, str> {
         if !self.id.is_empty() {
             return Cow::Borrowed(&self.id);

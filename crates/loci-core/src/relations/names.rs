@@ -1,7 +1,7 @@
 //! When two names are the same: letter case and surrounding space do not count.
 //!
-//! Every character folds to one character, so that a sorted index can be walked for all spellings of a name without
-//! reading the names between them; [`Spellings`] tells where to look next.
+//! Every character folds to one character, so that a sorted index can be walked for all spellings
+//! of a name without reading the names between them; [`Spellings`] tells where to look next.
 
 /// Letters with a second capital or a second small form.
 const MORE_FORMS: &[(char, &[char])] = &[
@@ -41,7 +41,8 @@ pub fn same_name(one: &str, other: &str) -> bool {
     one.map(folded).eq(other.map(folded))
 }
 
-/// One character for one character: a capital whose small form is longer, or does not lead back to it, stays as it is.
+/// One character for one character: a capital whose small form is longer, or does not lead back to
+/// it, stays as it is.
 fn folded(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
@@ -107,8 +108,9 @@ impl Spellings {
         }
     }
 
-    /// The first text from `bound` on that is a spelling. A walk that looks up the first stored name from there on, and goes
-    /// on from that one, meets every stored spelling that no space precedes.
+    /// The first text from `bound` on that is a spelling. A walk that looks up the first stored
+    /// name from there on, and goes on from that one, meets every stored spelling that no space
+    /// precedes.
     pub fn next_from(&self, bound: &str) -> Option<String> {
         let bound: Vec<char> = bound.chars().collect();
         let checked = if self.open {

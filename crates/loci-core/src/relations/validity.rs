@@ -1,7 +1,8 @@
-//! When a fact holds: from the first moment of `valid_from` until before the first moment of `valid_to`.
+//! When a fact holds: from the first moment of `valid_from` until before the first moment of
+//! `valid_to`.
 //!
-//! A date is a year, a month, a day or a moment. `2026` as an end means that the fact does not hold in 2026. A fact that
-//! begins and ends in the same day or year holds at no moment.
+//! A date is a year, a month, a day or a moment. `2026` as an end means that the fact does not hold
+//! in 2026. A fact that begins and ends in the same day or year holds at no moment.
 
 use crate::quote::quoted;
 use loci_text::when::authored;
@@ -22,7 +23,8 @@ pub struct DateSpan {
 }
 
 impl DateSpan {
-    /// Reads a year, month, day or moment (RFC 3339, in UTC where no offset is given); nothing if it is none of them.
+    /// Reads a year, month, day or moment (RFC 3339, in UTC where no offset is given); nothing if
+    /// it is none of them.
     ///
     /// ```
     /// use loci_core::DateSpan;
@@ -87,8 +89,8 @@ fn number(part: &str, length: usize) -> Option<u16> {
 }
 
 impl Fact {
-    /// The milliseconds in which it holds, the second one excluded. A beginning that is absent or cannot be read is the
-    /// first moment there is; an end that cannot be read has passed.
+    /// The milliseconds in which it holds, the second one excluded. A beginning that is absent or
+    /// cannot be read is the first moment there is; an end that cannot be read has passed.
     pub fn span(&self) -> (i64, i64) {
         let first = |date: &Option<String>| {
             let date = date.as_deref()?;
@@ -106,8 +108,8 @@ impl Fact {
         since <= moment && moment < until
     }
 
-    /// Whether it can be ended at a date: it has no end, or one that is later and still to come, and it has not begun after
-    /// the date.
+    /// Whether it can be ended at a date: it has no end, or one that is later and still to come,
+    /// and it has not begun after the date.
     pub fn can_end(&self, date: DateSpan, now: i64) -> bool {
         let (since, until) = self.span();
         let open = self.valid_to.is_none() || (until > date.first && until > now);

@@ -105,8 +105,8 @@ impl<S: Source> OpenPalace<S> {
                 stamp = after;
                 continue;
             }
-            // The rows stay under the stamp from before the reading: if it changed meanwhile, the next
-            // call reads again.
+            // The rows stay under the stamp from before the reading: if it changed meanwhile, the
+            // next call reads again.
             let loaded = Arc::new(LoadedPalace::new(&self.place, read?)?);
             *current = Some((stamp, Arc::clone(&loaded)));
             return Ok(loaded);

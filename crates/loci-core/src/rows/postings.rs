@@ -1,4 +1,5 @@
-//! What is derived of rows for a search: passages, postings, and the order of rows in their sources.
+//! What is derived of rows for a search: passages, postings, and the order of rows in their
+//! sources.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;

@@ -59,8 +59,8 @@ pub trait Source: Send + Sync + 'static {
 pub struct SourceCollection {
     /// Its name.
     pub name: String,
-    /// Tells it from an earlier collection of the same name, so that handles of the earlier one end.
-    /// 0 if the format cannot tell.
+    /// Tells it from an earlier collection of the same name, so that handles of the earlier one
+    /// end. 0 if the format cannot tell.
     pub number: u64,
     /// How distances are measured.
     pub metric: Metric,
@@ -68,7 +68,7 @@ pub struct SourceCollection {
     pub dimension: Option<usize>,
     /// The embedder that made its vectors, if it is known.
     pub embedder: Option<EmbedderIdentity>,
-    /// Its drawers in the order of insertion. If all records of the palace are 0, they are numbered in
-    /// this order.
+    /// Its drawers in the order of insertion. If all records of the palace are 0, they are numbered
+    /// in this order.
     pub rows: Vec<Row>,
 }

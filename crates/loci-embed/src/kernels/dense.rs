@@ -9,8 +9,8 @@ const HEIGHT: usize = 6;
 /// Tiles that share a pass over the weights while they are in the second-level cache.
 const TILES: usize = 8;
 
-/// A weight matrix in the order in which the product reads it: panels of sixteen outputs, each holding all inputs
-/// in turn.
+/// A weight matrix in the order in which the product reads it: panels of sixteen outputs, each
+/// holding all inputs in turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Packed {
     inputs: usize,

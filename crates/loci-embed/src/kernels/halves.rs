@@ -1,7 +1,7 @@
 //! Between single and half precision.
 
-/// Bytes of `values`, each rounded to the nearest half-precision number, ties to even. Infinity for what is too
-/// large; values that are not numbers are the caller's to refuse.
+/// Bytes of `values`, each rounded to the nearest half-precision number, ties to even. Infinity for
+/// what is too large; values that are not numbers are the caller's to refuse.
 #[expect(
     clippy::inline_always,
     reason = "inlined into functions compiled for AVX2"
@@ -16,7 +16,8 @@ pub(super) fn round<const FUSED: bool>(values: &[f32], out: &mut [u8]) {
             .wrapping_sub(112 << 23)
             .wrapping_add(0xfff + (size >> 13 & 1))
             >> 13;
-        // The last bit of a number just above one half weighs what the last bit of a subnormal half does.
+        // The last bit of a number just above one half weighs what the last bit of a subnormal half
+        // does.
         let subnormal = (f32::from_bits(size) + 0.5)
             .to_bits()
             .wrapping_sub(0.5_f32.to_bits());
@@ -37,7 +38,8 @@ const SMALLEST_NORMAL: u32 = 0x3880_0000;
 const TOO_LARGE: u32 = 0x477f_f000;
 const INFINITY: u32 = 0x7c00;
 
-/// A half-precision number. Shifted into place its exponent is 112 too small, which one exact product mends.
+/// A half-precision number. Shifted into place its exponent is 112 too small, which one exact
+/// product mends.
 pub(crate) fn half(bits: u16) -> f32 {
     let size = f32::from_bits(u32::from(bits & 0x7fff) << 13) * 2.0_f32.powi(112);
     // The exponent that is kept for infinity and for what is not a number.

@@ -1,7 +1,7 @@
 //! Loops over rows of activations: layer norm, GELU, softmax, and the exponential under them.
 //!
-//! The exponential and the error function are our own polynomials rather than the platform's, so that
-//! vectors do not depend on a C library.
+//! The exponential and the error function are our own polynomials rather than the platform's, so
+//! that vectors do not depend on a C library.
 
 use super::fma;
 

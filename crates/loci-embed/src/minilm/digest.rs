@@ -1,8 +1,9 @@
 //! The identity of a model's weights, whatever file they came in.
 //!
-//! The digest is blake3 over, for each tensor of the encoder in the order in which it is loaded: its name, a zero byte, the number
-//! of its sides and each side as 64-bit numbers, and its values as half-precision numbers, all little-endian. So a file in
-//! f32, its copy in f16 and its ONNX export have one digest. Tensors that the encoder does not use do not count.
+//! The digest is blake3 over, for each tensor of the encoder in the order in which it is loaded:
+//! its name, a zero byte, the number of its sides and each side as 64-bit numbers, and its values
+//! as half-precision numbers, all little-endian. So a file in f32, its copy in f16 and its ONNX
+//! export have one digest. Tensors that the encoder does not use do not count.
 
 use crate::kernels;
 

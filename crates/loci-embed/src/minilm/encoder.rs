@@ -1,4 +1,5 @@
-//! The forward pass: embeddings, layers of attention and feed-forward, the mean over a text's tokens.
+//! The forward pass: embeddings, layers of attention and feed-forward, the mean over a text's
+//! tokens.
 
 use super::Shape;
 use crate::kernels::{self, Packed};

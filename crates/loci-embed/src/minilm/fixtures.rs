@@ -77,7 +77,8 @@ pub(crate) fn scaled(factor: f32, dtype: Dtype, prefix: &str) -> Vec<u8> {
 pub(crate) struct Export {
     pub(crate) factor: f32,
     pub(crate) prefix: &'static str,
-    /// Linear weights are transposed and have numbers for names, as exporters that fold constants leave them.
+    /// Linear weights are transposed and have numbers for names, as exporters that fold constants
+    /// leave them.
     pub(crate) folded: bool,
     /// Values are raw bytes, not a list of floats.
     pub(crate) raw: bool,

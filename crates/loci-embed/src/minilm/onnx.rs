@@ -1,6 +1,6 @@
-//! Weights from an ONNX file. Exporters keep the names of embeddings, norms and biases, but fold the transposition of a
-//! linear layer's weight into the weight and give the result a number. The bias that is added to the product
-//! says whose weight it is.
+//! Weights from an ONNX file. Exporters keep the names of embeddings, norms and biases, but fold
+//! the transposition of a linear layer's weight into the weight and give the result a number. The
+//! bias that is added to the product says whose weight it is.
 
 mod wire;
 
@@ -12,8 +12,8 @@ use wire::{Message, Value};
 
 const HINT: &str = "; if the ONNX graph was optimised, use the plain export";
 
-/// Whether these bytes can be an ONNX file: they begin with the version field of a model, and a safetensors
-/// file has a brace at its ninth byte.
+/// Whether these bytes can be an ONNX file: they begin with the version field of a model, and a
+/// safetensors file has a brace at its ninth byte.
 pub(super) fn looks_like(bytes: &[u8]) -> bool {
     bytes.first() == Some(&0x08) && bytes.get(8) != Some(&b'{')
 }

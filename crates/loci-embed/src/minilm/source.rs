@@ -1,4 +1,5 @@
-//! Finds the files of a model: in a directory, beside a `.safetensors` or `.onnx` file, or inside a wheel.
+//! Finds the files of a model: in a directory, beside a `.safetensors` or `.onnx` file, or inside a
+//! wheel.
 
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The named tensors of a model file, whatever its form. Names are those of the model's own safetensors file.
+//! The named tensors of a model file, whatever its form. Names are those of the model's own
+//! safetensors file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -71,8 +72,8 @@ impl<'a> Tensors<'a> {
         Ok(Self::new(tensors.collect(), ""))
     }
 
-    /// Files saved with a head on top, or by sentence-transformers, carry the encoder under a prefix such as `bert.`;
-    /// here it goes.
+    /// Files saved with a head on top, or by sentence-transformers, carry the encoder under a
+    /// prefix such as `bert.`; here it goes.
     pub(super) fn new(tensors: BTreeMap<String, Tensor<'a>>, hint: &'static str) -> Self {
         let prefix = tensors
             .keys()

@@ -1,5 +1,5 @@
-//! Downloads of models whose bytes are known beforehand. What arrives is kept in `NAME.partial` and continued by
-//! the next attempt or call; it is used only when its SHA-256 is right.
+//! Downloads of models whose bytes are known beforehand. What arrives is kept in `NAME.partial` and
+//! continued by the next attempt or call; it is used only when its SHA-256 is right.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -27,9 +27,9 @@ enum Failure {
 }
 
 impl ModelStore {
-    /// Downloads a known model, from `from` instead of its own URL if given, and stores it. A download that was cut off is continued. Its
-    /// bytes are checked against the pinned SHA-256 before anything uses them. A model that is stored
-    /// already is not downloaded again.
+    /// Downloads a known model, from `from` instead of its own URL if given, and stores it. A
+    /// download that was cut off is continued. Its bytes are checked against the pinned SHA-256
+    /// before anything uses them. A model that is stored already is not downloaded again.
     pub fn pull(
         &self,
         name: &str,

@@ -23,8 +23,9 @@ pub(super) fn sync_directory(path: &Path) -> Result<()> {
     loci_files::sync_directory(path).map_err(|error| Error::io("cannot write", path, error))
 }
 
-/// Moves `new` to `place` and says whether something was there, which is then at `new` or at `old`. Where
-/// directories cannot be exchanged, a kill between two renames leaves `place` empty and what was there at `old`.
+/// Moves `new` to `place` and says whether something was there, which is then at `new` or at `old`.
+/// Where directories cannot be exchanged, a kill between two renames leaves `place` empty and what
+/// was there at `old`.
 pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
     let failed = |error| Error::io("cannot replace", place, error);
     let occupied = place.exists();

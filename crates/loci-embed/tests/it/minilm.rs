@@ -22,7 +22,8 @@ fn model() -> Option<PathBuf> {
     path
 }
 
-/// Vectors of onnxruntime: those of the fixture, or more of them from a file made by the same script.
+/// Vectors of onnxruntime: those of the fixture, or more of them from a file made by the same
+/// script.
 fn reference() -> Vec<(String, Vec<f32>)> {
     let json = match std::env::var_os("LOCI_TEST_MINILM_VECTORS") {
         Some(path) => fs::read_to_string(path).unwrap(),

@@ -1,5 +1,5 @@
-//! A path from outside may lead to a file of an open palace. Closing such a file drops the locks that
-//! the process holds on it.
+//! A path from outside may lead to a file of an open palace. Closing such a file drops the locks
+//! that the process holds on it.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
-//! Portable bodies. Those over floats are also what the AVX2 twins compile: the lanes fix the order of
-//! additions.
+//! Portable bodies. Those over floats are also what the AVX2 twins compile: the lanes fix the order
+//! of additions.
 
 use super::{BLOCK_ROWS, BlockTerms, Component, SignTable, orderly};
 

@@ -1,4 +1,5 @@
-//! AVX2 twins. Loads go through arrays of exactly the register's size, so the pointers are always good.
+//! AVX2 twins. Loads go through arrays of exactly the register's size, so the pointers are always
+//! good.
 
 use std::arch::x86_64::{
     __m128i, __m256, __m256i, _CMP_GT_OQ, _MM_HINT_T0, _mm_add_epi16, _mm_loadu_si128,
@@ -84,8 +85,8 @@ pub(super) fn dot_codes(codes: &[u8], query: &[i16]) -> i64 {
     sum + scalar::dot_codes(code_rest, query_rest)
 }
 
-/// Sums of table entries for the even and the odd bytes of 16 rows. `even` also collects the odd bytes
-/// in its high halves; [`Sums::rows`] takes them out again.
+/// Sums of table entries for the even and the odd bytes of 16 rows. `even` also collects the odd
+/// bytes in its high halves; [`Sums::rows`] takes them out again.
 #[derive(Clone, Copy)]
 struct Sums {
     even: __m256i,

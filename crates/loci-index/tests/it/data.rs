@@ -1,4 +1,5 @@
-//! Generated vectors whose neighbourhoods look like those of embeddings. Shared with `examples/measure.rs`.
+//! Generated vectors whose neighbourhoods look like those of embeddings. Shared with
+//! `examples/measure.rs`.
 
 /// How a data set is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! What a snapshot promises: it finds what is near, obeys filters, and damage is told, never believed.
+//! What a snapshot promises: it finds what is near, obeys filters, and damage is told, never
+//! believed.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

@@ -79,8 +79,8 @@ fn is_gram_script(c: char) -> bool {
     )
 }
 
-/// Emoji, pictographs and currency signs. Ranges, not Unicode's categories: what is a term must not change
-/// with a library's tables. Arrows, box drawing and skin tones are left out.
+/// Emoji, pictographs and currency signs. Ranges, not Unicode's categories: what is a term must not
+/// change with a library's tables. Arrows, box drawing and skin tones are left out.
 fn is_symbol(c: char) -> bool {
     matches!(
         u32::from(c),

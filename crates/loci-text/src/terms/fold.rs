@@ -5,8 +5,8 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Bytes of a term at most.
 pub(super) const LONGEST_TERM: usize = 64;
-/// Bytes of a run that are read at most: what lies behind them cannot change the term, and normalising is
-/// linear only in short runs.
+/// Bytes of a run that are read at most: what lies behind them cannot change the term, and
+/// normalising is linear only in short runs.
 const LONGEST_RUN: usize = 256;
 
 /// Puts the folded form of `raw` in `out`. It can be empty, and is never longer than a term may be.
@@ -43,12 +43,14 @@ pub(super) fn head(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Whether a character of decomposed lower-case text counts. `base` is the last one that was no mark.
+/// Whether a character of decomposed lower-case text counts. `base` is the last one that was no
+/// mark.
 fn is_kept(base: &mut char, c: char) -> bool {
     match c {
         '\u{300}'..='\u{36f}' => match *base {
             'a'..='z' | '\u{80}'..='\u{24f}' | '\u{370}'..='\u{3ff}' => false,
-            // й, ў, ї, ѓ and ќ are letters of their own; ё is written е, and stress marks are no letters.
+            // й, ў, ї, ѓ and ќ are letters of their own; ё is written е, and stress marks are no
+            // letters.
             '\u{400}'..='\u{52f}' => matches!(
                 (*base, c),
                 ('и' | 'у', '\u{306}') | ('і', '\u{308}') | ('г' | 'к', '\u{301}')

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use super::walk::walk;
 
-/// Byte ranges of the words of `text` that carry one of the terms: in order, merged, on character boundaries. A term that ends
-/// in `*` stands for every term that begins with it ([`QueryTerm::pattern`](crate::QueryTerm::pattern)).
+/// Byte ranges of the words of `text` that carry one of the terms: in order, merged, on character
+/// boundaries. A term that ends in `*` stands for every term that begins with it
+/// ([`QueryTerm::pattern`](crate::QueryTerm::pattern)).
 ///
 /// ```
 /// let text = "We ran; they were running.";

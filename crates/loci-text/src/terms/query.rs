@@ -19,7 +19,8 @@ pub struct QueryTerm {
 }
 
 impl QueryTerm {
-    /// The term as [`matching_spans`](crate::matching_spans) takes it: with a `*` behind it if it is a prefix.
+    /// The term as [`matching_spans`](crate::matching_spans) takes it: with a `*` behind it if it
+    /// is a prefix.
     pub fn pattern(&self) -> String {
         let star = if self.prefix { "*" } else { "" };
         format!("{}{star}", self.term)
@@ -37,7 +38,8 @@ pub struct QueryTerms {
     pub only_stop_words: bool,
 }
 
-/// The first `limit` different terms of a query. Stop words are dropped unless nothing else is left.
+/// The first `limit` different terms of a query. Stop words are dropped unless nothing else is
+/// left.
 ///
 /// ```
 /// let query = loci_text::query_terms("What did Melanie paint?", 10);

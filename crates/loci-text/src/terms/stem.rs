@@ -1,7 +1,8 @@
 //! English stems, remembered.
 //!
-//! Stemming a word costs a few hundred nanoseconds, and texts repeat their words, so each thread keeps the stems
-//! of short words. A hit compares the whole word: what is remembered never changes an answer.
+//! Stemming a word costs a few hundred nanoseconds, and texts repeat their words, so each thread
+//! keeps the stems of short words. A hit compares the whole word: what is remembered never changes
+//! an answer.
 
 use std::cell::Cell;
 

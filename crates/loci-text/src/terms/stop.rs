@@ -1,7 +1,8 @@
 //! English words that say nothing about what a text is about.
 
-/// Folded, sorted for binary search. Contractions stand here as they are typed without an apostrophe, except those that
-/// are words (`ill`, `well`, `id`); with one, the walker has reduced them to their first word.
+/// Folded, sorted for binary search. Contractions stand here as they are typed without an
+/// apostrophe, except those that are words (`ill`, `well`, `id`); with one, the walker has reduced
+/// them to their first word.
 #[rustfmt::skip]
 const STOP_WORDS: [&str; 169] = [
     "a", "about", "above", "after", "again", "against", "aint", "all", "also", "am", "an", "and", "any",

@@ -1,8 +1,8 @@
 //! The one walker that index, query and highlight share, so that they cannot disagree about terms.
 //!
-//! A chunk is what stands between white space and punctuation: components joined by slashes, made of runs joined by other
-//! connectors, made of parts where the case changes or a number begins. Nothing is kept of what was walked over, so time is
-//! linear and memory constant.
+//! A chunk is what stands between white space and punctuation: components joined by slashes, made
+//! of runs joined by other connectors, made of parts where the case changes or a number begins.
+//! Nothing is kept of what was walked over, so time is linear and memory constant.
 
 use std::ops::Range;
 
@@ -191,8 +191,9 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
         at
     }
 
-    /// What joins the run that ends at `end` to the next one, and where that begins. Three characters at most join;
-    /// repeated ones are dashes, dots and rules, but for `::`, `//`, `\\` and `__`.
+    /// What joins the run that ends at `end` to the next one, and where that begins. Three
+    /// characters at most join; repeated ones are dashes, dots and rules, but for `::`, `//`, `\\`
+    /// and `__`.
     fn joint(&self, end: usize) -> Option<(Joint, usize)> {
         let mut joint = Joint::Connector;
         let mut before = None;

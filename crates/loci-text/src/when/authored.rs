@@ -9,10 +9,12 @@ use super::names;
 /// Bytes of a value beyond which it is no date.
 const LONGEST: usize = 64;
 
-/// Reads a date, in milliseconds since 1970 in UTC. A value without an offset is taken as UTC, one without a time as midnight.
+/// Reads a date, in milliseconds since 1970 in UTC. A value without an offset is taken as UTC, one
+/// without a time as midnight.
 ///
-/// It reads RFC 3339, RFC 2822, `2023-05-07`, `2023-05-07 13:56`, `1:56 pm on 8 May, 2023`, `2023/05/20 (Sat) 02:21` and
-/// whole numbers: nine to eleven digits are seconds since 1970, twelve to fourteen milliseconds.
+/// It reads RFC 3339, RFC 2822, `2023-05-07`, `2023-05-07 13:56`, `1:56 pm on 8 May, 2023`,
+/// `2023/05/20 (Sat) 02:21` and whole numbers: nine to eleven digits are seconds since 1970, twelve
+/// to fourteen milliseconds.
 ///
 /// ```
 /// use loci_text::when::authored;

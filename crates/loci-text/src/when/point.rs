@@ -202,8 +202,8 @@ impl Reader<'_> {
             .or_else(|| names::season(self.word(i)))
     }
 
-    /// `may` and `march` are months only after a preposition or with a capital that does not begin a sentence,
-    /// but for a question that is nothing else.
+    /// `may` and `march` are months only after a preposition or with a capital that does not begin
+    /// a sentence, but for a question that is nothing else.
     fn is_name_of_month(&self, i: usize, context: Context) -> bool {
         if context != Context::Bare || !names::is_also_a_verb(self.word(i)) {
             return true;

@@ -1,4 +1,5 @@
-//! Times that are told by another: `late May`, `the last week of October`, `the Saturday after May 7`.
+//! Times that are told by another: `late May`, `the last week of October`, `the Saturday after May
+//! 7`.
 //!
 //! The other time is a simple one, so that nothing here recurses as deep as a question is long.
 

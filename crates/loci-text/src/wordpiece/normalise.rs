@@ -13,8 +13,8 @@ pub(super) struct Words {
 impl Words {
     /// Calls `take` with each word in turn until it says `false`.
     ///
-    /// ASCII characters never depend on what stands beside them, and marks are never reordered across one: so runs of
-    /// ASCII go the short way, whatever else is in the text.
+    /// ASCII characters never depend on what stands beside them, and marks are never reordered
+    /// across one: so runs of ASCII go the short way, whatever else is in the text.
     pub(super) fn each(&mut self, text: &str, mut take: impl FnMut(&str) -> bool) {
         self.word.clear();
         let mut rest = text;
@@ -69,7 +69,8 @@ impl Words {
         true
     }
 
-    /// The order of steps matters: marks are reordered over the whole cleaned run before they are dropped.
+    /// The order of steps matters: marks are reordered over the whole cleaned run before they are
+    /// dropped.
     fn unicode(&mut self, text: &str, take: &mut impl FnMut(&str) -> bool) -> bool {
         if text.is_empty() {
             return true;

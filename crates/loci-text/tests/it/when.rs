@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 const TODAY: Date = date(2023, 6, 14);
 
-/// A question in which `[` and `]` stand around the time, its first day, and the day after its last.
+/// A question in which `[` and `]` stand around the time, its first day, and the day after its
+/// last.
 const TIMES: &[(&str, &str, &str)] = &[
     (
         "what was said [on December 1,2022]",

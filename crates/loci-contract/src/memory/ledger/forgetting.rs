@@ -1,5 +1,5 @@
-//! Forgetting: drawers go with every state of them that is kept, and their texts are noted so that they
-//! do not come back.
+//! Forgetting: drawers go with every state of them that is kept, and their texts are noted so that
+//! they do not come back.
 
 use std::collections::BTreeSet;
 

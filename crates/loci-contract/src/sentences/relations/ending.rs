@@ -182,7 +182,8 @@ pub fn s17_26_of_several_threads_that_supersede_a_fact_one_wins(fixture: &dyn Fi
                     let (relations, old) = (&relations, &old);
                     scope.spawn(move || {
                         let new = named(&format!("new {round} {thread}"));
-                        // The later the thread, the earlier its date: the order of dates must not matter.
+                        // The later the thread, the earlier its date: the order of dates must not
+                        // matter.
                         let end = format!("2026-01-{:02}", 9 - thread);
                         match relations.supersede(std::slice::from_ref(old), &end, &new) {
                             Ok(ended) => ended.len(),

@@ -99,8 +99,8 @@ pub(super) fn adjoining(text: &[Line], anchors: &[usize], record: &Record) -> BT
     lines
 }
 
-/// Lines that stand between two found ones, where all of them are lines of the found records, in any
-/// order: the parts of a forgotten text may have changed places.
+/// Lines that stand between two found ones, where all of them are lines of the found records, in
+/// any order: the parts of a forgotten text may have changed places.
 pub(super) fn enclosed(
     text: &[Line],
     found: &BTreeSet<usize>,

@@ -1,4 +1,5 @@
-//! The wire format of protocol buffers, as far as an ONNX file needs it. Lengths are checked against what is there.
+//! The wire format of protocol buffers, as far as an ONNX file needs it. Lengths are checked
+//! against what is there.
 
 /// The fields of a message, in the order in which they stand.
 #[derive(Debug)]
