@@ -1,4 +1,4 @@
-//! JSON in which nothing is lost silently: no key stands twice, of which the usual reading keeps
+//! JSON in which nothing is lost silently: no key appears twice, of which the usual reading keeps
 //! only the last, and no integer becomes a float with fewer digits.
 
 mod integers;
@@ -19,7 +19,7 @@ pub fn parse_json(what: &str, text: &str) -> Result<Value> {
         .map_err(|error| Error::invalid(what, format!("not valid JSON: {error}")))
 }
 
-/// For serde's `deserialize_with`: a value in which no key stands twice.
+/// For serde's `deserialize_with`: a value in which no key appears twice.
 pub fn deserialize_strict<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Value, D::Error> {
@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut map = Map::new();
         while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
             if map.contains_key(&key) {
-                return Err(de::Error::custom(format_args!("key `{key}` stands twice")));
+                return Err(de::Error::custom(format_args!("key `{key}` appears twice")));
             }
             map.insert(key, value);
         }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_key_that_stands_twice_is_refused_at_any_depth() {
         let error = parse_json("where", r#"{"$and": [{"a": 1}, {"b": 1, "b": 2}]}"#).unwrap_err();
-        assert!(error.to_string().contains("`b` stands twice"), "{error}");
+        assert!(error.to_string().contains("`b` appears twice"), "{error}");
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn is_empty(metadata: &Metadata) -> bool {
     metadata.0.is_empty()
 }
 
-/// Metadata in which no key stands twice.
+/// Metadata in which no key appears twice.
 fn strict_metadata<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Metadata, D::Error> {
@@ -308,7 +308,7 @@ pub fn ended_already(fact: &Fact) -> Error {
 fn unsupported(capability: &str) -> Error {
     Error::UnsupportedCapability {
         capability: capability.into(),
-        reason: "the backend does not offer it".into(),
+        reason: "the backend does not support it".into(),
     }
 }
 

@@ -36,12 +36,12 @@ fn files_that_contradict_themselves_are_corrupt_and_the_error_names_the_thing() 
         (
             "{\"record\": 1, \"id\": \"a\"}\n{\"record\": 2, \"id\": \"a\"}",
             "",
-            "the id `a` stands twice",
+            "the id `a` appears twice",
         ),
         (
             r#"{"record": 7, "id": "a"}"#,
             r#"{"record": 7, "id": "b"}"#,
-            "the record number 7 of `b` stands twice",
+            "the record number 7 of `b` appears twice",
         ),
         (
             "{\"record\": 1, \"id\": \"a\", \"vector\": [1]}\n{\"record\": 2, \"id\": \"b\", \"vector\": [1, 2]}",
@@ -104,7 +104,7 @@ fn a_format_that_no_import_reads_is_refused_without_advice() {
     let error = backend.create_palace(&palace).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`writing` is not available: the backend `json-lines` only reads"
+        "`writing` is not available: the backend `json-lines` is read-only"
     );
     assert!(!matches!(error.advice(), Some(Advice::Import { .. })));
     assert!(backend.lacks(Capability::Backups).advice().is_none());

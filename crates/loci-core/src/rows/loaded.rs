@@ -52,7 +52,7 @@ impl LoadedPalace {
                 return Err(Error::Corrupt {
                     what: format!("collection {}", quoted(&name)),
                     path: palace.to_string().into(),
-                    detail: "its name stands twice".into(),
+                    detail: "its name appears twice".into(),
                 });
             }
         }
@@ -79,11 +79,11 @@ fn check(read: &SourceCollection, records: &mut HashSet<u64>) -> Result<(), Stri
     for row in &read.rows {
         let id = quoted(&row.id);
         if !ids.insert(row.id.as_str()) {
-            return Err(format!("the id {id} stands twice"));
+            return Err(format!("the id {id} appears twice"));
         }
         if !records.insert(row.record) {
             return Err(format!(
-                "the record number {} of {id} stands twice",
+                "the record number {} of {id} appears twice",
                 row.record
             ));
         }
