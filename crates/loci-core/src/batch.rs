@@ -19,7 +19,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 pub const MAX_ID_BYTES: usize = 1_024;
 /// Bytes of a metadata key.
 pub const MAX_KEY_BYTES: usize = 256;
-/// Bytes of the serialized metadata of one drawer.
+/// Bytes of the serialised metadata of one drawer.
 pub const MAX_METADATA_BYTES: usize = 64 << 10;
 /// Length of a vector.
 pub const MAX_DIMENSION: usize = 8_192;

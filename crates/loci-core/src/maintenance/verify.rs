@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 /// Maximum number of listed findings of one kind.
 const LISTED: usize = 100;
 
-/// A kind of inconsistency. It serializes to one word.
+/// A kind of inconsistency. It serialises to one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 #[non_exhaustive]
