@@ -297,7 +297,7 @@ pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
 pub fn ended_already(fact: &Fact) -> Error {
     Error::Conflict {
         what: format!(
-            "{} is there as fact {} and ended {}; say from another date on",
+            "{} exists as fact {} and ended {}; give another start date",
             fact.statement(),
             quoted(&fact.id),
             fact.valid_to.as_deref().unwrap_or_default()

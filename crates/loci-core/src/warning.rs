@@ -711,7 +711,7 @@ impl Warning {
                         "the index file failed its check ({problem}) and was quarantined as {}",
                         quoted(moved)
                     ),
-                    None => format!("the index file {} is missing", quoted(file)),
+                    None => format!("the index file {} is gone", quoted(file)),
                 };
                 format!("{what}; the answer is exact, and the index will be rebuilt")
             }

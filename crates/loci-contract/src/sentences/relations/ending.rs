@@ -132,8 +132,8 @@ pub fn s17_24_superseding_ends_and_adds_in_one(fixture: &dyn Fixture) {
     };
     for (ids, word) in [
         (ids(&["a"]), "ended 2026"),
-        (ids(&["nobody"]), "not there"),
-        (ids(&[]), "not there"),
+        (ids(&["nobody"]), "does not exist"),
+        (ids(&[]), "does not exist"),
     ] {
         match relations.supersede(&ids, "2026-05", &again) {
             Err(error @ Error::Conflict { .. }) => {
