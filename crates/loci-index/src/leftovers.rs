@@ -1,4 +1,4 @@
-//! Removes what builders left behind: unfinished files, and finished ones that were never
+//! Removes files that builders left behind: unfinished files, and finished files that were never
 //! registered or whose registration was replaced.
 
 use std::fs;
@@ -9,9 +9,9 @@ use loci_core::{Error, Result};
 
 use crate::registration::{is_snapshot_name, is_temporary_name};
 
-/// Removes temporary files and snapshot files that are not in `keep`, and says how many. Only names
-/// that a builder makes are touched; drift files stay. The caller holds the lock that builders
-/// hold.
+/// Removes temporary files and snapshot files that are not in `keep`, and returns how many. Touches
+/// only names that a builder creates; quarantined files stay. The caller holds the lock of the
+/// builders.
 pub fn remove_leftovers(directory: &Path, keep: &[String]) -> Result<usize> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
