@@ -79,20 +79,20 @@ fn name_of<S: Serializer>(
 impl CollectionInfo {
     /// Fails if vectors of this embedder cannot be compared with those of the collection.
     pub fn check_embedder(&self, embedder: &dyn Embedder) -> Result<()> {
-        let given = embedder.identity();
+        let identity = embedder.identity();
         match (&self.embedder, self.dimension) {
             (Some(pinned), _) if embedder.compatibility(pinned) == Compatibility::Foreign => {
                 Err(Error::EmbedderMismatch {
                     collection: self.name.clone(),
                     pinned: pinned.to_string(),
-                    given: given.to_string(),
+                    given: identity.to_string(),
                 })
             }
-            (None, Some(expected)) if expected != given.dimension => {
+            (None, Some(expected)) if expected != identity.dimension => {
                 Err(Error::DimensionMismatch {
                     collection: self.name.clone(),
                     expected,
-                    got: given.dimension,
+                    got: identity.dimension,
                 })
             }
             _ => Ok(()),

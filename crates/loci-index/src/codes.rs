@@ -1,7 +1,9 @@
-//! Computes the codes of a vector. Everything is relative to the centre of the data: with `x` the
-//! vector (normalised for cosine), `c` the centre and `x' = x - c`, every metric ranks by `<x', q'>
-//! + addend`, where the addend is `<x, c>`, or `-|x'|² / 2` for l2. A row stores the addend and two
-//! approximations of `x'`: 8 bits per dimension, and 1 bit per rotated dimension.
+//! Computes the codes of a vector.
+//!
+//! Everything is relative to the centre of the data. With `x` the vector (normalised for cosine),
+//! `c` the centre and `x' = x - c`, every metric ranks by `<x', q'> + addend`. The addend is
+//! `<x, c>`, or `-|x'|² / 2` for l2. A row stores the addend and two approximations of `x'`: 8 bits
+//! per dimension, and 1 bit per rotated dimension.
 
 use loci_core::Metric;
 

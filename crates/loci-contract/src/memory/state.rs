@@ -86,7 +86,7 @@ impl Palace {
 
     pub(super) fn create(&mut self, name: &str, options: &CollectionOptions) {
         self.numbers += 1;
-        let embedder = options.embedder.as_ref().map(|given| given.identity());
+        let embedder = options.embedder.as_ref().map(|embedder| embedder.identity());
         let state = State {
             number: self.numbers,
             metric: options.metric.unwrap_or_default(),
@@ -130,12 +130,12 @@ impl State {
         }
     }
 
-    pub(super) fn check_embedder(&self, name: &str, given: &EmbedderIdentity) -> Result<()> {
+    pub(super) fn check_embedder(&self, name: &str, identity: &EmbedderIdentity) -> Result<()> {
         match &self.embedder {
-            Some(pinned) if pinned != given => Err(Error::EmbedderMismatch {
+            Some(pinned) if pinned != identity => Err(Error::EmbedderMismatch {
                 collection: name.into(),
                 pinned: pinned.to_string(),
-                given: given.to_string(),
+                given: identity.to_string(),
             }),
             _ => Ok(()),
         }
