@@ -86,7 +86,10 @@ impl Palace {
 
     pub(super) fn create(&mut self, name: &str, options: &CollectionOptions) {
         self.numbers += 1;
-        let embedder = options.embedder.as_ref().map(|embedder| embedder.identity());
+        let embedder = options
+            .embedder
+            .as_ref()
+            .map(|embedder| embedder.identity());
         let state = State {
             number: self.numbers,
             metric: options.metric.unwrap_or_default(),
