@@ -113,6 +113,9 @@ impl ModelStore {
         swap::write(&new.join(WEIGHTS), &weights)?;
         stored.write(&new)?;
         swap::sync_directory(&new)?;
+        // The new directory is complete and durable under a hidden name. A crash before the swap
+        // leaves the old model, and the next call that writes removes the hidden directory. A crash
+        // after the swap leaves the new model.
         let change = if swap::into_place(&new, &place, &self.hidden(&stored.name, "old"))? {
             Change::Replaced
         } else {
@@ -189,6 +192,8 @@ impl ModelStore {
         let _lock = self.lock()?;
         self.sweep(name)?;
         let (place, gone) = (self.place(name)?, self.hidden(name, "new"));
+        // The rename removes the model in one step. If the process is killed while it deletes the
+        // files, the next call that writes deletes the rest.
         fs::rename(&place, &gone).map_err(|error| Error::io("cannot remove", &place, error))?;
         self.sweep(name)
     }

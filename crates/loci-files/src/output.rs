@@ -185,6 +185,7 @@ impl Output {
                 named => named.map_err(fail)?,
             },
         }
+        // Without this sync, a power cut could undo the rename after success was reported.
         sync_parent(path).map_err(fail)?;
         self.temporary = None;
         Ok(())

@@ -284,6 +284,8 @@ impl Sink {
         let bytes = header
             .encode()
             .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
+        // The header is written last, so an interrupted build leaves a file without a valid header.
+        // The sync comes before the rename, so the final name never refers to incomplete data.
         self.file.write_all_at(&bytes, 0)?;
         self.file.sync_all()?;
         Ok((header, bytes))

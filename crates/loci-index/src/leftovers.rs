@@ -28,6 +28,8 @@ pub fn remove_leftovers(directory: &Path, keep: &[String]) -> Result<usize> {
         if !leftover || entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
+        // Nothing uses this file: it is not registered, and no builder runs while the caller holds
+        // the lock. The removal is not synced. If a crash undoes it, the next call repeats it.
         match fs::remove_file(entry.path()) {
             Ok(()) => removed += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -75,6 +75,7 @@ impl ModelStore {
         download.run(progress)?;
         download.verify()?;
         let added = self.add_from(&partial, &download.url)?;
+        // The model is stored and durable, so the partial file is not needed any more.
         fs::remove_file(&partial).map_err(|error| Error::io("cannot remove", &partial, error))?;
         Ok(added)
     }
@@ -231,6 +232,7 @@ impl<'a> Download<'a> {
         if found == self.known.sha256 {
             return Ok(());
         }
+        // If the file stayed, the next call would find it at full length and fail again.
         fs::remove_file(self.partial).map_err(|error| self.local(error))?;
         Err(Error::invalid(
             format!("download `{}`", self.url),

@@ -38,6 +38,7 @@ pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
     } else {
         fs::rename(new, place).map_err(failed)?;
     }
+    // The swap must be durable before the caller removes the old directory.
     if let Some(directory) = place.parent() {
         sync_directory(directory)?;
     }
@@ -45,6 +46,7 @@ pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
 }
 
 fn by_two_renames(new: &Path, place: &Path, old: &Path) -> Result<()> {
+    // If the process is killed between the renames, `ModelStore::sweep` moves `old` back.
     fs::rename(place, old)
         .and_then(|()| fs::rename(new, place))
         .map_err(|error| Error::io("cannot replace", place, error))
