@@ -1,5 +1,5 @@
-//! Strategies for property tests: small worlds of keys, values and words, so that filters often
-//! match something.
+//! Strategies for property tests. Keys, values and words come from small sets, so that filters
+//! often match something.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -79,7 +79,7 @@ fn scalar() -> BoxedStrategy<Value> {
     prop_oneof![number(), text(), any::<bool>().prop_map(|b| json!(b))].boxed()
 }
 
-/// Lists of one type, as metadata and `$in` want them.
+/// Lists of values of one type, for metadata and `$in`.
 fn list(least: usize) -> BoxedStrategy<Value> {
     let of = move |item: BoxedStrategy<Value>| prop::collection::vec(item, least..4);
     let bools = any::<bool>().prop_map(|b| json!(b)).boxed();

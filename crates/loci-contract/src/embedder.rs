@@ -1,9 +1,9 @@
-//! An embedder for the sentences that need one. For tests only: it knows no meaning, only that
-//! equal words give equal vectors.
+//! An embedder for tests. It does not capture meaning: equal words give equal vectors, and nothing
+//! else holds.
 
 use loci_core::{Embedder, EmbedderIdentity, Result};
 
-/// Hashes every word to a position and a sign and adds them up. Deterministic, needs no files.
+/// Hashes every word to a position and a sign, and sums them. Deterministic; needs no files.
 ///
 /// ```
 /// use loci_contract::WordEmbedder;
@@ -18,12 +18,12 @@ pub struct WordEmbedder {
 }
 
 impl WordEmbedder {
-    /// An embedder of this name and dimension, with an empty digest.
+    /// An embedder with this name and dimension, and an empty digest.
     pub fn new(name: &str, dimension: usize) -> Self {
         Self::with_digest(name, dimension, "")
     }
 
-    /// An embedder that claims to have weights of this digest.
+    /// An embedder that reports this digest of its weights.
     pub fn with_digest(name: &str, dimension: usize, digest: &str) -> Self {
         Self {
             identity: EmbedderIdentity {

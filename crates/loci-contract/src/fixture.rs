@@ -1,4 +1,4 @@
-//! Where the suite gets its backend and its palaces from.
+//! Supplies the suite with a backend and with palaces.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,19 +8,20 @@ use tempfile::TempDir;
 
 /// A backend under test. One fixture serves one sentence.
 pub trait Fixture {
-    /// The backend; the same instance at every call.
+    /// The backend. Every call returns the same instance.
     fn backend(&self) -> Arc<dyn Backend>;
-    /// A palace that does not exist yet, in a directory that lives as long as the fixture.
+    /// The location of a palace that does not exist yet, in a directory that lives as long as the
+    /// fixture.
     fn fresh_palace(&self) -> PalaceRef;
     /// Whether palaces are directories that outlive an instance. Sentences marked "(files)" are
-    /// tested only then.
+    /// tested only if they are.
     fn persistent(&self) -> bool;
-    /// A second, independent instance over the same storage. Asked for only if
-    /// [`Fixture::persistent`].
+    /// A second, independent instance on the same storage. Called only if [`Fixture::persistent`]
+    /// is true.
     fn reopen(&self) -> Arc<dyn Backend>;
 }
 
-/// A fixture from a constructor, with palaces in a temporary directory of its own.
+/// A fixture from a constructor, with palaces in its own temporary directory.
 pub struct TempFixture {
     make: fn() -> Arc<dyn Backend>,
     backend: Arc<dyn Backend>,
@@ -30,12 +31,12 @@ pub struct TempFixture {
 }
 
 impl TempFixture {
-    /// For a backend that keeps palaces in directories.
+    /// For a backend that stores palaces in directories.
     pub fn persistent(make: fn() -> Arc<dyn Backend>) -> Self {
         Self::new(make, true)
     }
 
-    /// For a backend whose palaces end with the instance.
+    /// For a backend whose palaces are dropped with the instance.
     pub fn in_memory(make: fn() -> Arc<dyn Backend>) -> Self {
         Self::new(make, false)
     }

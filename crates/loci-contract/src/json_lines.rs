@@ -1,7 +1,7 @@
 //! An example of a small read-only backend: palaces of JSON lines.
 //!
-//! A palace is a directory with a catalogue, `catalogue.json`, and a file of drawers for each
-//! collection, `1.jsonl` for number 1:
+//! A palace is a directory with a catalogue, `catalogue.json`, and one file of drawers per
+//! collection, for example `1.jsonl` for number 1:
 //!
 //! ```text
 //! {"collections": [{"name": "drawers", "number": 1, "metric": "cosine"}]}
@@ -9,9 +9,9 @@
 //! {"record": 1, "id": "a", "text": "Alice moved to Lyon.", "metadata": {"wing": "people"}}
 //! ```
 //!
-//! [`JsonLines`] says what is particular to this format; [`loci_core::rows::RowsBackend`] makes a
-//! backend of it. The module is written as one of the product is: whatever the files hold, nothing
-//! panics.
+//! [`JsonLines`] implements what is specific to this format; [`loci_core::rows::RowsBackend`] turns
+//! it into a backend. Unlike the rest of this crate, the module must not panic, whatever the files
+//! contain.
 #![deny(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -138,7 +138,8 @@ fn load(directory: &Path, listed: Listed) -> Result<SourceCollection> {
     })
 }
 
-/// A line as a row. `parse_json` refuses keys that stand twice and integers that would become floats.
+/// Parses a line into a row. `parse_json` refuses duplicate keys and integers that would become
+/// floats.
 fn row(line: &str) -> Result<Row> {
     let value = parse_json("line", line)?;
     let line: Line = serde_json::from_value(value)

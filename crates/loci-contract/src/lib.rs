@@ -1,8 +1,8 @@
-//! Conformance suite of the storage contract; any backend can run it.
+//! Conformance suite of the storage contract. Any backend can run it.
 //!
-//! docs/contract.md numbers the sentences, [`sentences`] holds one function for each, and
-//! [`contract_tests!`] makes a test of every function. [`memory`] is the reference backend that
-//! property tests compare others with. A backend's whole test file is
+//! docs/contract.md numbers the sentences, [`sentences`] has one function for each, and
+//! [`contract_tests!`] turns every function into a test. [`memory`] is the reference backend that
+//! property tests compare other backends with. The complete test file of a backend is:
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -11,10 +11,10 @@
 //! contract_tests!(TempFixture::in_memory(|| Arc::new(MemoryBackend::new())));
 //! ```
 //!
-//! A backend that cannot write keeps the read half: [`read_contract_tests!`] over [`Through`].
-//! [`json_lines`] is an example of one.
+//! A backend that cannot write runs the read half: [`read_contract_tests!`] with [`Through`].
+//! [`json_lines`] is an example of such a backend.
 //!
-//! Nothing here belongs into a product: functions panic, and the embedder knows no meaning.
+//! This crate is for tests only: functions panic, and the embedder does not capture meaning.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -25,7 +25,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
-    reason = "a suite of tests; a panic is how it reports"
+    reason = "a test suite reports by panicking"
 )]
 
 pub mod arbitrary;
@@ -42,7 +42,7 @@ pub use fixture::{Fixture, TempFixture};
 pub use sentences::{READ_ONLY_SENTENCES, SENTENCES, Sentence};
 pub use through::Through;
 
-/// The words of a text in lower case: runs of letters and digits.
+/// The words of a text in lower case. A word is a run of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|character: char| !character.is_alphanumeric())
         .filter(|word| !word.is_empty())

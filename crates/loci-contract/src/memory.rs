@@ -1,8 +1,8 @@
-//! The reference backend: maps in memory, brute force, [`Filter::matches`] and nothing clever.
+//! The reference backend: maps in memory, brute force, [`Filter::matches`] and no optimization.
 //!
-//! It is what the contract means, in the fewest lines; property tests compare real backends with
-//! it. Palaces are entries of a map, so it never touches a file and detects none. Every write
-//! works on a copy of the palace that replaces the old one only if all went well.
+//! It is the shortest implementation of the contract, and property tests compare real backends with
+//! it. Palaces are entries of a map, so it touches no files and detects no palaces. Every write
+//! works on a copy of the palace, which replaces the original only if the write succeeds.
 //!
 //! [`Filter::matches`]: loci_core::Filter::matches
 
@@ -50,20 +50,20 @@ pub struct MemoryBackend {
     sessions: Mutex<Sessions>,
 }
 
-/// The palaces of one or several instances, behind one lock.
+/// The palaces of one or more instances, behind one lock.
 #[derive(Default)]
 struct Store {
     palaces: HashMap<PalaceRef, Palace>,
 }
 
-/// What one instance has open.
+/// The open palaces of one instance.
 #[derive(Default)]
 struct Sessions {
     closed: bool,
     of_palaces: HashMap<PalaceRef, Arc<Session>>,
 }
 
-/// The time between the opening of a palace and its closing. Its handles end with it.
+/// The time between opening and closing a palace. Its handles become invalid at the end.
 #[derive(Default)]
 struct Session {
     closed: AtomicBool,
@@ -88,7 +88,7 @@ impl MemoryBackend {
         Self::named("memory")
     }
 
-    /// An empty backend of another name, for registries with several.
+    /// An empty backend with another name, for registries with several backends.
     pub fn named(name: &'static str) -> Self {
         Self {
             name,
@@ -97,8 +97,8 @@ impl MemoryBackend {
         }
     }
 
-    /// Another instance on the same palaces, as another process would have. Closing one leaves the
-    /// other open.
+    /// Another instance on the same palaces, as in another process. Closing one leaves the other
+    /// open.
     #[must_use]
     pub fn another_instance(&self) -> Self {
         Self {
@@ -363,7 +363,7 @@ impl Backend for MemoryBackend {
             Ok((resumed, state.embedder.clone()))
         })?;
         let mut made = 0;
-        // The lock is free while texts are embedded: readers and writers go on.
+        // The lock is not held while texts are embedded, so readers and writers are not blocked.
         loop {
             let texts = self.with(palace, |palace| {
                 Ok(maintenance::missing(palace.collection(collection)?))

@@ -1,4 +1,4 @@
-//! What the sentences start from, and the few questions they all ask.
+//! Common setups and queries of the sentences.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(crate) fn open(
         .get_collection(palace, name, true, options)
 }
 
-/// Options that ask for nothing.
+/// Default options.
 pub(crate) fn plain() -> CollectionOptions {
     CollectionOptions::default()
 }
@@ -70,7 +70,7 @@ pub(crate) fn embedding(embedder: impl Embedder + 'static) -> CollectionOptions 
     }
 }
 
-/// Whether the sentence does not apply: the backend does not name this capability.
+/// Whether the sentence does not apply because the backend lacks this capability.
 pub(crate) fn lacks(fixture: &dyn Fixture, capability: Capability) -> bool {
     !fixture.backend().capabilities().contains(&capability)
 }
@@ -82,12 +82,12 @@ pub(crate) fn drawer(id: &str, text: &str, metadata: &Value) -> Batch {
         .metadatas([patch(metadata)])
 }
 
-/// Records with vectors and nothing else.
+/// Records with vectors only.
 pub(crate) fn points<const N: usize>(points: [(&str, [f32; 2]); N]) -> Batch {
     Batch::new(points.map(|(id, _)| id)).embeddings(points.map(|(_, vector)| vector.to_vec()))
 }
 
-/// Records with metadata and nothing else.
+/// Records with metadata only.
 pub(crate) fn tagged<const N: usize>(records: [(&str, Value); N]) -> Batch {
     let ids = records.each_ref().map(|(id, _)| *id);
     Batch::new(ids).metadatas(records.map(|(_, metadata)| patch(&metadata)))
@@ -123,7 +123,7 @@ pub(crate) fn ids(collection: &dyn Collection, selection: Selection) -> Vec<Stri
     collection.get(&get).expect("get").ids
 }
 
-/// Everything the collection holds.
+/// The content of the collection.
 pub(crate) fn everything(collection: &dyn Collection) -> GetResult {
     let get = Get {
         include: Include::ALL,
@@ -132,7 +132,7 @@ pub(crate) fn everything(collection: &dyn Collection) -> GetResult {
     collection.get(&get).expect("get of everything")
 }
 
-/// Everything about one drawer.
+/// Text, metadata and vector of one drawer.
 pub(crate) fn one(collection: &dyn Collection, id: &str) -> (String, Metadata, Vec<f32>) {
     let get = Get {
         include: Include::ALL,
@@ -147,13 +147,13 @@ pub(crate) fn one(collection: &dyn Collection, id: &str) -> (String, Metadata, V
     )
 }
 
-/// Ids of the `k` nearest to one vector.
+/// Ids of the `k` drawers nearest to one vector.
 pub(crate) fn nearest(collection: &dyn Collection, vector: [f32; 2], k: usize) -> Vec<String> {
     let query = Query::vector(vector.to_vec()).k(k);
     collection.query(&query).expect("query").ids.remove(0)
 }
 
-/// Ids of the hits of a word search among all drawers.
+/// Ids of the hits of a search by words among all drawers.
 pub(crate) fn worded(collection: &dyn Collection, words: &str) -> Vec<String> {
     let found = search_words(collection, words, 10, &Selection::all());
     found
@@ -164,18 +164,18 @@ pub(crate) fn worded(collection: &dyn Collection, words: &str) -> Vec<String> {
         .collect()
 }
 
-/// Number of the collection's last change.
+/// Sequence number of the collection's last change.
 pub(crate) fn last_seq(collection: &dyn Collection) -> u64 {
     let state = collection.maintenance_state();
     state.expect("maintenance state").seq
 }
 
-/// Whether a warning of this code is there.
+/// Whether there is a warning with this code.
 pub(crate) fn warned(warnings: &[Warning], code: &str) -> bool {
     warnings.iter().any(|warning| warning.code() == code)
 }
 
-/// Asserts two distances equal up to rounding.
+/// Asserts that distances are equal up to rounding.
 pub(crate) fn assert_near(got: &[f32], expected: &[f32]) {
     assert_eq!(got.len(), expected.len(), "{got:?} against {expected:?}");
     for (a, b) in got.iter().zip(expected) {
@@ -183,7 +183,7 @@ pub(crate) fn assert_near(got: &[f32], expected: &[f32]) {
     }
 }
 
-/// The error of every fallible call of a handle, given input that an open collection accepts.
+/// The errors of all fallible calls of a handle, with input that an open collection accepts.
 pub(crate) fn errors_of_every_call(
     collection: &dyn Collection,
 ) -> Vec<(&'static str, Option<Error>)> {

@@ -1,10 +1,10 @@
-//! One function per numbered sentence of docs/contract.md, in modules by its chapters.
+//! One function per numbered sentence of docs/contract.md, in one module per chapter.
 //!
-//! A function panics when the backend breaks its sentence. The list below is the single place that
-//! names them all; [`SENTENCES`] and `contract_tests!` are made from it.
+//! A function panics if the backend violates its sentence. The list below is the only place that
+//! names all functions; [`SENTENCES`] and `contract_tests!` are generated from it.
 #![allow(
     missing_docs,
-    reason = "a function's name is its claim; docs/contract.md holds the sentence"
+    reason = "the name of a function is its claim; docs/contract.md has the sentence"
 )]
 
 pub mod collections;
@@ -37,21 +37,21 @@ pub struct Sentence {
     pub number: &'static str,
     /// Name of the function that tests it.
     pub name: &'static str,
-    /// Whether it belongs to the read half, which a read-only backend keeps, too.
+    /// Whether it belongs to the read half, which read-only backends must satisfy too.
     pub read: bool,
 }
 
 /// Every numbered sentence of the chapters.
 pub const SENTENCES: &[Sentence] = crate::__sentences! { [crate::__name_per_sentence] };
 
-/// The sentences of read-only backends alone.
+/// The sentences for read-only backends only.
 pub const READ_ONLY_SENTENCES: &[Sentence] =
     crate::__read_only_sentences! { [crate::__name_per_sentence] };
 
-/// Writes one `#[test]` per sentence of the contract, named like the sentence's function.
+/// Generates one `#[test]` per sentence of the contract, named like the sentence's function.
 ///
-/// The argument is an expression that makes a [`Fixture`](crate::Fixture); every test makes its
-/// own.
+/// The argument is an expression that creates a [`Fixture`](crate::Fixture). Every test evaluates
+/// it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -65,9 +65,10 @@ macro_rules! contract_tests {
     };
 }
 
-/// Writes one `#[test]` per sentence of the read half and of read-only backends.
+/// Generates one `#[test]` per sentence of the read half and of read-only backends.
 ///
-/// The argument is an expression that makes a [`Through`](crate::Through); every test makes its own.
+/// The argument is an expression that creates a [`Through`](crate::Through). Every test evaluates
+/// it.
 #[macro_export]
 macro_rules! read_contract_tests {
     ($fixture:expr) => {
@@ -148,7 +149,8 @@ macro_rules! __read_only_sentences {
     };
 }
 
-/// Calls the macro in brackets with the other arguments and the list of sentences. `read` marks those of the read half.
+/// Calls the macro in brackets with the other arguments and the list of sentences. `read` marks
+/// those of the read half.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __sentences {

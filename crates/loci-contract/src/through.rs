@@ -1,6 +1,6 @@
-//! The read half for backends that cannot write. What a sentence writes goes to the reference
-//! backend, is written in the foreign format before each read, and is read back through the backend
-//! under test.
+//! Runs the read half on backends that cannot write. Writes of a sentence go to the reference
+//! backend. Its content is written in the foreign format before each read, and then read through
+//! the backend under test.
 
 mod collection;
 mod scribe;
@@ -22,8 +22,8 @@ use scribe::Scribe;
 
 /// A fixture for a read-only backend.
 ///
-/// `write_out` writes everything in a palace into a directory of the foreign format; `make` makes the
-/// backend that reads it.
+/// `write_out` writes the content of a palace to a directory in the foreign format. `make` creates
+/// the backend that reads it.
 pub struct Through {
     make: Box<dyn Fn() -> Arc<dyn Backend>>,
     scribe: Arc<Scribe>,
@@ -33,7 +33,7 @@ pub struct Through {
 }
 
 impl Through {
-    /// A fixture with palaces in a temporary directory of its own.
+    /// A fixture with palaces in its own temporary directory.
     pub fn new(
         write_out: fn(&Written, &Path),
         make: impl Fn() -> Arc<dyn Backend> + 'static,
@@ -54,7 +54,7 @@ impl Through {
         Arc::clone(&self.backend.reader)
     }
 
-    /// Writes out what the palace holds now, as the foreign program would have.
+    /// Writes the current content of the palace, in the role of the foreign program.
     pub fn lay_out(&self, palace: &PalaceRef) {
         self.scribe.lay_out(palace);
     }
@@ -79,7 +79,7 @@ impl Fixture for Through {
     }
 }
 
-/// Writes go to the scribe, everything else to the reader.
+/// Sends writes to the scribe and all other calls to the reader.
 struct ThroughBackend {
     scribe: Arc<Scribe>,
     reader: Arc<dyn Backend>,
@@ -95,12 +95,12 @@ impl ThroughBackend {
         }
     }
 
-    /// Once closed, the scribe has no say: the reader must refuse by itself.
+    /// After `close`, calls go to the reader, which must refuse them itself.
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// A handle on both. Whether it can be had is the reader's answer.
+    /// A handle on both. The reader decides whether it can be opened.
     fn handle(
         &self,
         palace: &PalaceRef,
@@ -160,7 +160,7 @@ impl Backend for ThroughBackend {
     }
 
     fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()> {
-        // What the scribe does not know is not there, and the reader must say so.
+        // The reader must report a palace that the scribe does not know as missing.
         if self.is_closed() || !self.scribe.memory.detect(palace) {
             return self.reader.delete_collection(palace, name);
         }

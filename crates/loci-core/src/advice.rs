@@ -1,6 +1,6 @@
-//! What somebody can do about a [`Warning`](crate::Warning) or an [`Error`](crate::Error), without
-//! saying how: that is a command in a terminal, a tool for an agent and a call for a program, so
-//! each front end has its own words for these.
+//! What a user can do about a [`Warning`](crate::Warning) or an [`Error`](crate::Error), without
+//! naming a command. Each front end has its own words for it: a command in a terminal, a tool for
+//! an agent, a call for a program.
 
 use std::path::PathBuf;
 
@@ -9,29 +9,29 @@ use serde::{Deserialize, Serialize};
 use crate::capability::{Capabilities, Capability};
 use crate::path_text::{serialize_optional_path, serialize_path};
 
-/// Something that can be done.
+/// An action that a user can take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Advice {
     /// Create a palace, or name another one.
     CreatePalace,
-    /// Create a palace in this directory on purpose, or name another directory.
+    /// Create a palace in this directory explicitly, or name another directory.
     CreatePalaceHere,
     /// Name another directory: this one belongs to another program.
     NameAnotherPalace,
-    /// Look up the collections of the palace.
+    /// List the collections of the palace.
     ListCollections,
     /// Name one of the collections that the palace has.
     NameCollection {
-        /// Their names, in order.
+        /// Their names, sorted.
         collections: Vec<String>,
     },
-    /// Look up the ids of drawers.
+    /// List the ids of drawers.
     ListDrawers,
-    /// Look up the recorded runs.
+    /// List the recorded runs.
     ListRuns,
-    /// Look at what is left to split of a wing.
+    /// List the drawers of a wing that are not split yet.
     ShowSplit,
     /// Add the first drawers.
     AddDrawers,
@@ -42,7 +42,7 @@ pub enum Advice {
     },
     /// Query the facts that are known.
     QueryFacts,
-    /// Use the embedder that made the vectors, or embed all texts again.
+    /// Use the embedder that made the vectors, or re-embed all texts.
     UsePinnedEmbedder {
         /// The embedder of the vectors.
         pinned: String,
@@ -52,9 +52,9 @@ pub enum Advice {
         /// The embedder of the vectors.
         pinned: String,
     },
-    /// Embed all texts again.
+    /// Re-embed all texts.
     Reembed {
-        /// The embedder, if one fits better than others.
+        /// The recommended embedder, if there is one.
         model: Option<String>,
     },
     /// Store a model in this machine's model directory.
@@ -64,27 +64,27 @@ pub enum Advice {
         /// Whether it can be downloaded by its name.
         can_pull: bool,
     },
-    /// Store the model of the vectors, or embed all texts again with the embedder at hand.
+    /// Store the model that made the vectors, or re-embed all texts with the available embedder.
     AddModelOrReembed {
-        /// The embedder at hand.
+        /// The available embedder.
         model: String,
-        /// The model of the vectors.
+        /// The model that made the vectors.
         missing: String,
     },
-    /// Store the model, then embed the texts of one collection again with it.
+    /// Store the model, then re-embed the texts of one collection with it.
     AddModelThenReembed {
         /// The collection.
         collection: String,
     },
     /// Check the palace.
     Verify,
-    /// List the damage, and save what can be read.
+    /// List the damage, and save the data that can be read.
     Repair,
     /// Rebuild the index.
     RebuildIndex,
     /// Make a copy of a palace that is in use.
     BackUp,
-    /// Import a directory of another program into a palace that can be written.
+    /// Import a directory of another program into a palace that Loci can write.
     Import {
         /// The directory, if it is known.
         #[serde(serialize_with = "serialize_optional_path")]
@@ -102,13 +102,13 @@ pub enum Advice {
         #[serde(serialize_with = "serialize_path")]
         path: PathBuf,
     },
-    /// Import into a collection of its own, which keeps the vectors as they are.
+    /// Import into a separate collection, which keeps the vectors unchanged.
     KeepVectors {
-        /// A model with which the collection here could take the vectors, if it were embedded again
-        /// before the import.
+        /// A model that would make the vectors fit, if the existing collection were re-embedded
+        /// with it before the import.
         model: Option<String>,
     },
-    /// Import forgotten texts all the same.
+    /// Import texts even if they were forgotten here.
     AllowAgain,
     /// Choose what an import does with drawers that differ.
     ChooseOnConflict,
@@ -122,13 +122,13 @@ pub enum Advice {
     MineAgents,
     /// Choose another name for the MCP server.
     NameServer,
-    /// Replace the file that is there.
+    /// Overwrite the existing file.
     Overwrite,
-    /// Replace the palace that is there; it is kept under another name.
+    /// Replace the existing palace, which is kept under another name.
     ReplacePalace,
     /// Move records that have no vector into a file.
     SetRecordsAside,
-    /// Name a palace: there is no usual place for one.
+    /// Name a palace, because there is no default path.
     NamePalace,
     /// Repair a ChromaDB directory in place.
     RepairChroma,
@@ -137,8 +137,8 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// What can be done of it where a backend offers only these capabilities: all of it, a part of
-    /// it, or nothing.
+    /// The part of the advice that a backend with these capabilities supports; `None` if it
+    /// supports nothing of it.
     #[must_use]
     pub fn within(self, offered: &Capabilities) -> Option<Self> {
         match self.needs() {
@@ -147,7 +147,7 @@ impl Advice {
         }
     }
 
-    /// The capability that a backend needs for it.
+    /// The capability that it requires.
     fn needs(&self) -> Option<Capability> {
         Some(match self {
             Self::CreatePalace | Self::CreatePalaceHere | Self::AddDrawers => Capability::Writing,
@@ -183,7 +183,7 @@ impl Advice {
         })
     }
 
-    /// The part of it that needs nothing of a backend.
+    /// The part that requires no capability.
     fn without_backend(self) -> Option<Self> {
         match self {
             Self::UsePinnedEmbedder { pinned } => Some(Self::UseEmbedder { pinned }),

@@ -1,4 +1,4 @@
-//! The contract of a backend: something that stores collections.
+//! The contract of a backend, which stores palaces and their collections.
 
 use std::fmt;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub const DEFAULT_COLLECTION: &str = "drawers";
 /// How a collection is opened or created.
 #[derive(Clone, Default)]
 pub struct CollectionOptions {
-    /// Metric of a new collection; an existing one must have the same if it is given.
+    /// Metric of a new collection. An existing collection must have the same metric.
     pub metric: Option<Metric>,
     /// Embedder for texts that come without a vector.
     pub embedder: Option<Arc<dyn Embedder>>,
@@ -45,7 +45,7 @@ impl fmt::Debug for CollectionOptions {
     }
 }
 
-/// Counts and settings of a collection: an entry of `list_collections`, and what opening one tells.
+/// Counts and settings of a collection, as `list_collections` and opening report them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CollectionInfo {
     /// Its name.
@@ -55,11 +55,11 @@ pub struct CollectionInfo {
     pub count: u64,
     /// Number of drawers with a vector.
     pub vectors: u64,
-    /// Its dimension, once the first vector was written.
+    /// Its dimension. `None` until the first vector is written.
     pub dimension: Option<usize>,
     /// Its metric.
     pub metric: Metric,
-    /// The pinned embedder. JSON has its name.
+    /// The pinned embedder. JSON contains its name only.
     #[serde(serialize_with = "name_of")]
     #[schemars(with = "Option<String>")]
     pub embedder: Option<EmbedderIdentity>,
@@ -79,20 +79,20 @@ fn name_of<S: Serializer>(
 impl CollectionInfo {
     /// Fails if vectors of this embedder cannot be compared with those of the collection.
     pub fn check_embedder(&self, embedder: &dyn Embedder) -> Result<()> {
-        let given = embedder.identity();
+        let identity = embedder.identity();
         match (&self.embedder, self.dimension) {
             (Some(pinned), _) if embedder.compatibility(pinned) == Compatibility::Foreign => {
                 Err(Error::EmbedderMismatch {
                     collection: self.name.clone(),
                     pinned: pinned.to_string(),
-                    given: given.to_string(),
+                    given: identity.to_string(),
                 })
             }
-            (None, Some(expected)) if expected != given.dimension => {
+            (None, Some(expected)) if expected != identity.dimension => {
                 Err(Error::DimensionMismatch {
                     collection: self.name.clone(),
                     expected,
-                    got: given.dimension,
+                    got: identity.dimension,
                 })
             }
             _ => Ok(()),
@@ -100,44 +100,45 @@ impl CollectionInfo {
     }
 }
 
-/// Something that stores palaces and their collections. After `close`, every call but `health` is
+/// A store of palaces and their collections. After `close`, every call except `health` returns
 /// `BackendClosed`.
 ///
-/// The first part is what every backend does. The second part is maintenance: a backend implements what
-/// it can and lists it in `capabilities`. By default, these calls return `UnsupportedCapability`.
+/// Every backend implements the first part. The second part is maintenance: a backend implements
+/// the calls that it supports and lists them in `capabilities`. By default, these calls return
+/// `UnsupportedCapability`.
 pub trait Backend: Send + Sync {
     /// Its name in the registry.
     fn name(&self) -> &'static str;
-    /// What it can do.
+    /// The optional calls that it supports.
     fn capabilities(&self) -> Capabilities;
-    /// The schemes of URLs that name its palaces. Empty for a backend that serves directories.
+    /// The URL schemes that it serves. Empty for a backend that serves directories.
     fn schemes(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Whether there is a palace of this backend. Looks, never opens or creates.
+    /// Whether there is a palace of this backend. Never opens or creates anything.
     fn detect(&self, palace: &PalaceRef) -> bool;
-    /// Whether an import reads palaces of this format. A call that would write then advises it: see
-    /// [`Backend::lacks`]. It is false for a format that no importer knows.
+    /// Whether an importer can read palaces of this format. If so, the error of a call that would
+    /// write advises an import: see [`Backend::lacks`].
     fn can_be_imported(&self) -> bool {
         false
     }
-    /// The collection that is used when none is named, if that is not [`DEFAULT_COLLECTION`]. Only
-    /// asked of a backend that cannot write: any other creates the one that is missing.
+    /// The collection that is used when none is named, if it is not [`DEFAULT_COLLECTION`]. Called
+    /// only on backends that cannot write; the others create the missing default.
     fn default_collection(&self, palace: &PalaceRef) -> Result<Option<String>> {
         let _ = palace;
         Ok(None)
     }
-    /// Makes the palace unless it exists; gives whether it was made.
+    /// Creates the palace if it does not exist, and returns whether it did.
     fn create_palace(&self, palace: &PalaceRef) -> Result<bool> {
         let _ = palace;
         Err(self.lacks(Capability::Writing))
     }
-    /// Opens a palace that exists. Fails where there is none, or one that cannot be read.
+    /// Opens an existing palace. Fails if there is none or if it cannot be read.
     fn open_palace(&self, palace: &PalaceRef) -> Result<()> {
         self.list_collections(palace).map(|_| ())
     }
-    /// Opens a collection; with `create`, makes palace and collection when missing. Without it,
-    /// nothing is created.
+    /// Opens a collection. With `create`, a missing palace and a missing collection are created;
+    /// without it, nothing is.
     fn get_collection(
         &self,
         palace: &PalaceRef,
@@ -145,7 +146,7 @@ pub trait Backend: Send + Sync {
         create: bool,
         options: &CollectionOptions,
     ) -> Result<Arc<dyn Collection>>;
-    /// Creates a collection; `Conflict` if it exists.
+    /// Creates a collection. `Conflict` if it exists.
     fn create_collection(
         &self,
         palace: &PalaceRef,
@@ -154,39 +155,39 @@ pub trait Backend: Send + Sync {
     ) -> Result<Arc<dyn Collection>>;
     /// Removes a collection and everything in it.
     fn delete_collection(&self, palace: &PalaceRef, name: &str) -> Result<()>;
-    /// All collections, by name.
+    /// All collections, sorted by name.
     fn list_collections(&self, palace: &PalaceRef) -> Result<Vec<CollectionInfo>>;
-    /// Facts and links of a palace; nothing where the backend keeps none.
+    /// Facts and links of a palace; `None` if the backend does not store them.
     fn relations(&self, palace: &PalaceRef) -> Result<Option<Arc<dyn Relations>>> {
         let _ = palace;
         Ok(None)
     }
-    /// Lets go of one palace. It can be opened again.
+    /// Closes one palace. It can be opened again.
     fn close_palace(&self, palace: &PalaceRef) -> Result<()>;
-    /// Lets go of everything, for good.
+    /// Closes the backend permanently.
     fn close(&self) -> Result<()>;
-    /// Whether the backend serves. Never an error, also when closed.
+    /// Whether the backend works. Never an error, even after `close`.
     fn health(&self) -> Health;
 
-    /// Changes whenever the palace is replaced by another state, such as a backup.
+    /// A number that changes whenever the palace is replaced by another state, such as a backup.
     fn generation(&self, palace: &PalaceRef) -> Result<u64> {
         let _ = palace;
         Ok(0)
     }
-    /// The warning for readers of a palace that this process cannot write. Checks permissions only and
-    /// opens nothing.
+    /// The warning for readers if this process cannot write the palace. Checks permissions only,
+    /// and opens nothing.
     fn read_only(&self, palace: &PalaceRef) -> Result<Option<Warning>> {
         let _ = palace;
         Ok(None)
     }
-    /// Counts and sizes of the palace as a whole, and what is pending.
+    /// Counts and sizes of the whole palace, and pending work.
     fn state(&self, palace: &PalaceRef) -> Result<PalaceState> {
         let _ = palace;
         Err(self.lacks(Capability::Status))
     }
-    /// Removes the selected drawers of a collection and every trace of their text, with the facts taken
-    /// from them and the links that end at them. If a drawer is already gone, the facts of its id are
-    /// still removed.
+    /// Removes the selected drawers of a collection and every trace of their text, the facts taken
+    /// from them, and the links that end at them. If a drawer is already gone, the facts of its id
+    /// are still removed.
     fn forget(
         &self,
         palace: &PalaceRef,
@@ -196,31 +197,31 @@ pub trait Backend: Send + Sync {
         let _ = (palace, collection, selection);
         Err(self.lacks(Capability::Forgetting))
     }
-    /// Compares everything derived with the truth; with `deep`, recomputes it. Data that cannot be read
-    /// is a finding, not an error.
+    /// Compares all derived data with the drawers. With `deep`, recomputes it. Data that cannot be
+    /// read is a finding, not an error.
     fn verify(&self, palace: &PalaceRef, deep: bool) -> Result<VerifyReport> {
         let _ = (palace, deep);
         Err(self.lacks(Capability::Verification))
     }
-    /// Repairs what `verify` finds. Running it on a healthy palace changes nothing.
+    /// Repairs what `verify` finds. Changes nothing in a healthy palace.
     fn repair(&self, palace: &PalaceRef, options: RepairOptions) -> Result<RepairReport> {
         let _ = (palace, options);
         Err(self.lacks(Capability::Repair))
     }
-    /// Writes a copy of the palace as of one moment to `target`, which must not exist, and returns its
-    /// size in bytes. Readers and writers continue in the meantime.
+    /// Writes a consistent copy of the palace to `target`, which must not exist, and returns its
+    /// size in bytes. Readers and writers are not blocked.
     fn backup(&self, palace: &PalaceRef, target: &Path) -> Result<u64> {
         let _ = (palace, target);
         Err(self.lacks(Capability::Backups))
     }
-    /// Replaces the palace by the state in a backup. With `replace`, an existing palace is kept beside
-    /// it; without, an existing palace is a `Conflict`.
+    /// Replaces the palace by the state in a backup. With `replace`, an existing palace is kept
+    /// under another name; without it, an existing palace is a `Conflict`.
     fn restore(&self, palace: &PalaceRef, backup: &Path, replace: bool) -> Result<Restored> {
         let _ = (palace, backup, replace);
         Err(self.lacks(Capability::Backups))
     }
-    /// Recomputes all vectors of a collection. Searches use the old vectors until all new ones exist. A
-    /// run that was interrupted is resumed by the next one.
+    /// Recomputes all vectors of a collection. Searches use the old vectors until all new ones
+    /// exist. The next call resumes an interrupted run.
     fn reembed(
         &self,
         palace: &PalaceRef,
@@ -231,27 +232,27 @@ pub trait Backend: Send + Sync {
         let _ = (palace, collection, embedder, progress);
         Err(self.lacks(Capability::Reembedding))
     }
-    /// Writes, reads, finds and forgets a drawer, and leaves no trace. No other drawer should have its
-    /// text.
+    /// Writes, reads, finds and forgets a drawer, and leaves no trace. No other drawer should have
+    /// this text.
     fn self_test(&self, palace: &PalaceRef, text: &str, vector: &[f32]) -> Result<SelfTest> {
         let _ = (palace, text, vector);
         Err(self.lacks(Capability::SelfTest))
     }
 
-    /// The error of a call that this backend does not offer. If writing is missing and the format
-    /// can be imported, it advises that.
+    /// The error of a call that this backend does not support. If writing is unsupported and the
+    /// format can be imported, the error advises an import.
     fn lacks(&self, capability: Capability) -> Error {
         lacking(self.name(), capability, self.can_be_imported())
     }
 }
 
-/// The error of a call that a backend of this name does not offer.
+/// The error of a call that the backend of this name does not support.
 pub(crate) fn lacking(backend: &str, capability: Capability, can_be_imported: bool) -> Error {
     let writing = capability == Capability::Writing;
     let reason = if writing {
-        format!("the backend `{backend}` only reads")
+        format!("the backend `{backend}` is read-only")
     } else {
-        format!("the backend `{backend}` does not offer it")
+        format!("the backend `{backend}` does not support it")
     };
     let error = Error::UnsupportedCapability {
         capability: capability.words().into(),

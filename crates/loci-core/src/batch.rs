@@ -1,4 +1,4 @@
-//! What a write call carries, and the checks that run before any backend touches its store.
+//! The records of a write call, and the checks that run before a backend touches its store.
 
 use std::collections::HashSet;
 
@@ -7,27 +7,27 @@ use crate::error::{Error, Result};
 use crate::metadata::{MetaValue, Metadata, MetadataPatch};
 use crate::quote::quoted;
 
-/// Records per write call. A call is one transaction, and other writers wait for it.
+/// Records per write call. A call is one transaction, so other writers wait for it.
 pub const MAX_BATCH_RECORDS: usize = 500;
-/// Text per write call, all documents together.
+/// Bytes of text per write call, all documents together.
 pub const MAX_BATCH_TEXT_BYTES: usize = 1 << 20;
-/// Vectors per write call, all together.
+/// Bytes of vectors per write call.
 pub const MAX_BATCH_VECTOR_BYTES: usize = 8 << 20;
-/// Text of one drawer.
+/// Bytes of text in one drawer.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
-/// Length of an id.
+/// Bytes of an id.
 pub const MAX_ID_BYTES: usize = 1_024;
-/// Length of a metadata key.
+/// Bytes of a metadata key.
 pub const MAX_KEY_BYTES: usize = 256;
-/// Serialised metadata of one drawer.
+/// Bytes of the serialised metadata of one drawer.
 pub const MAX_METADATA_BYTES: usize = 64 << 10;
 /// Length of a vector.
 pub const MAX_DIMENSION: usize = 8_192;
 /// Results per query.
 pub const MAX_RESULTS: usize = 10_000;
 
-/// Columns of a write: `ids`, and per id what is given. A column that is present is as long as
-/// `ids`. In `update` and `upsert`, what is absent stays as it is.
+/// A write in columns: `ids`, and one optional column per field. Each column that is present has as
+/// many entries as `ids`. In `update` and `upsert`, an absent field keeps its value.
 ///
 /// ```
 /// use loci_core::Batch;
@@ -37,20 +37,20 @@ pub const MAX_RESULTS: usize = 10_000;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
-    /// One id per record, each once.
+    /// One unique id per record.
     pub ids: Vec<String>,
     /// The verbatim texts.
     pub documents: Option<Vec<Option<String>>>,
-    /// Metadata to merge; in `add` null values are simply absent.
+    /// Metadata to merge. In `add`, null values are ignored.
     pub metadatas: Option<Vec<MetadataPatch>>,
     /// The vectors.
     pub embeddings: Option<Vec<Option<Vec<f32>>>>,
-    /// Vectors that an embedder made of the documents beforehand. If the collection is open with that
-    /// embedder, a backend may use them and need not call it again.
+    /// Vectors of the documents, computed in advance. If the collection is open with the same
+    /// embedder, a backend may use them instead of calling it.
     pub embedded: Option<EmbeddedTexts>,
 }
 
-/// Vectors of the documents of a batch, and who made them.
+/// Vectors of the documents of a batch, and the embedder that made them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbeddedTexts {
     /// The embedder.
@@ -60,7 +60,7 @@ pub struct EmbeddedTexts {
 }
 
 impl Batch {
-    /// A batch of these ids with nothing else yet.
+    /// A batch of these ids without other columns.
     pub fn new<I: Into<String>>(ids: impl IntoIterator<Item = I>) -> Self {
         Self {
             ids: ids.into_iter().map(Into::into).collect(),
@@ -68,7 +68,7 @@ impl Batch {
         }
     }
 
-    /// With one text per id.
+    /// Adds one text per id.
     #[must_use]
     pub fn documents<D: Into<String>>(mut self, documents: impl IntoIterator<Item = D>) -> Self {
         self.documents = Some(
@@ -80,7 +80,7 @@ impl Batch {
         self
     }
 
-    /// With one metadata map per id.
+    /// Adds one metadata map per id.
     #[must_use]
     pub fn metadatas<M: Into<MetadataPatch>>(
         mut self,
@@ -90,14 +90,14 @@ impl Batch {
         self
     }
 
-    /// With one vector per id.
+    /// Adds one vector per id.
     #[must_use]
     pub fn embeddings(mut self, embeddings: impl IntoIterator<Item = Vec<f32>>) -> Self {
         self.embeddings = Some(embeddings.into_iter().map(Some).collect());
         self
     }
 
-    /// With vectors that an embedder made of the documents.
+    /// Adds vectors that an embedder made of the documents.
     #[must_use]
     pub fn embedded(mut self, embedder: EmbedderIdentity, vectors: Vec<Vec<f32>>) -> Self {
         self.embedded = Some(EmbeddedTexts { embedder, vectors });
@@ -114,23 +114,23 @@ impl Batch {
         self.ids.is_empty()
     }
 
-    /// The document of record `at`, if one is given.
+    /// The document of record `at`, if it has one.
     pub fn document(&self, at: usize) -> Option<&str> {
         self.documents.as_ref()?.get(at)?.as_deref()
     }
 
-    /// The metadata patch of record `at`, if one is given.
+    /// The metadata patch of record `at`, if it has one.
     pub fn metadata(&self, at: usize) -> Option<&MetadataPatch> {
         self.metadatas.as_ref()?.get(at)
     }
 
-    /// The vector of record `at`, if one is given.
+    /// The vector of record `at`, if it has one.
     pub fn embedding(&self, at: usize) -> Option<&[f32]> {
         self.embeddings.as_ref()?.get(at)?.as_deref()
     }
 
-    /// Refuses everything that can be refused without looking at the store: lengths that differ,
-    /// an id twice, empty or over-long fields, non-finite or uneven vectors.
+    /// Checks everything that can be checked without the store: column lengths, duplicate ids,
+    /// empty or overlong fields, non-finite vectors, and vectors of different lengths.
     pub fn validate(&self) -> Result<()> {
         if self.len() > MAX_BATCH_RECORDS {
             return Err(Error::invalid(
@@ -152,7 +152,7 @@ impl Batch {
             if !seen.insert(id.as_str()) {
                 return Err(Error::invalid(
                     "ids",
-                    format!("{} stands twice in one call", quoted(id)),
+                    format!("{} appears twice in one call", quoted(id)),
                 ));
             }
         }
@@ -163,7 +163,7 @@ impl Batch {
         self.validate_embeddings()
     }
 
-    /// [`Batch::validate`], and at least one column besides the ids, as `update` requires.
+    /// [`Batch::validate`], and requires at least one column besides the ids, as `update` does.
     pub fn validate_update(&self) -> Result<()> {
         let columns = [
             self.documents.is_some(),
@@ -248,7 +248,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The common length of the vectors in this batch, if it has any.
+    /// The common length of the vectors in this batch; `None` without vectors.
     pub fn dimension(&self) -> Option<usize> {
         self.embeddings
             .iter()
@@ -259,7 +259,7 @@ impl Batch {
     }
 }
 
-/// Refuses empty, over-long or NUL-holding ids.
+/// Refuses ids that are empty, too long, or contain NUL.
 pub fn validate_id(id: &str) -> Result<()> {
     if id.is_empty() {
         return Err(Error::invalid(
@@ -274,12 +274,12 @@ pub fn validate_id(id: &str) -> Result<()> {
         ));
     }
     if id.contains('\0') {
-        return Err(Error::invalid("id", "holds a NUL character"));
+        return Err(Error::invalid("id", "contains a NUL character"));
     }
     Ok(())
 }
 
-/// Refuses empty, over-long or non-finite vectors.
+/// Refuses vectors that are empty, too long, or not finite.
 pub fn validate_vector(what: &str, vector: &[f32]) -> Result<()> {
     if vector.is_empty() || vector.len() > MAX_DIMENSION {
         return Err(Error::invalid(
@@ -299,7 +299,7 @@ pub fn validate_vector(what: &str, vector: &[f32]) -> Result<()> {
     }
 }
 
-/// Refuses names that no backend could keep apart or print.
+/// Refuses collection names that a backend could not store or print unambiguously.
 pub fn validate_collection_name(name: &str) -> Result<()> {
     let refuse = |problem: &str| {
         Err(Error::invalid(
@@ -311,7 +311,7 @@ pub fn validate_collection_name(name: &str) -> Result<()> {
         return refuse("must have 1 to 512 bytes");
     }
     if name.trim() != name || name.chars().any(char::is_control) {
-        return refuse("may not hold control characters or begin or end with a space");
+        return refuse("may not contain control characters or begin or end with a space");
     }
     Ok(())
 }
@@ -342,7 +342,7 @@ pub(crate) fn validate_patch(id: &str, patch: &MetadataPatch) -> Result<()> {
         if key.starts_with(['$', '#']) || key.contains('\0') {
             return Err(Error::invalid(
                 what(),
-                "a key may not begin with `$` or `#` or hold NUL",
+                "a key may not begin with `$` or `#` or contain NUL",
             ));
         }
         if let Some(value) = value {

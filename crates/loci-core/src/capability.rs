@@ -1,15 +1,15 @@
-//! What backends can do beyond what all of them must.
+//! Optional features of backends.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Something a backend can do beyond the required calls.
+/// An optional feature of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {
     /// Creates palaces and writes to them.
     Writing,
-    /// Takes vectors that the caller made.
+    /// Accepts vectors that the caller made.
     EmbeddingsIn,
     /// Returns stored vectors.
     EmbeddingsOut,
@@ -17,9 +17,9 @@ pub enum Capability {
     EstimatedCount,
     /// Metadata filters.
     MetadataFilters,
-    /// `$gt` and its kin.
+    /// `$gt`, `$gte`, `$lt` and `$lte`.
     RangeFilters,
-    /// `with_view` for a search by words: it lists postings.
+    /// `with_view` for a search by words. It lists postings.
     LexicalSearch,
     /// `with_view` for a search by words and vectors, and access counts.
     Recall,
@@ -37,13 +37,13 @@ pub enum Capability {
     Mining,
     /// Keeps facts and links.
     Relations,
-    /// Keeps which projects wings belong to.
+    /// Records which project each wing belongs to.
     Projects,
     /// `forget`: removes drawers and every trace of their text.
     Forgetting,
     /// `state`: counts and sizes of the palace as a whole.
     Status,
-    /// `verify`: compares everything derived with the truth.
+    /// `verify`: compares all derived data with the drawers.
     Verification,
     /// `repair`.
     Repair,
@@ -56,32 +56,32 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// What a user calls it.
+    /// Its name in messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Writing => "writing",
-            Self::EmbeddingsIn => "vectors of the caller",
-            Self::EmbeddingsOut => "reading of vectors",
+            Self::EmbeddingsIn => "vectors from the caller",
+            Self::EmbeddingsOut => "reading vectors",
             Self::EstimatedCount => "cheap counts",
-            Self::MetadataFilters => "filters by metadata",
-            Self::RangeFilters => "filters by ranges",
+            Self::MetadataFilters => "metadata filters",
+            Self::RangeFilters => "range filters",
             Self::LexicalSearch => "search by words",
             Self::Recall => "search",
-            Self::RecencyOrder => "the order of changes",
-            Self::MetadataFacets => "counts by metadata",
-            Self::ChangeFeed => "the feed of changes",
-            Self::ManyProcesses => "use by several processes",
+            Self::RecencyOrder => "order by last change",
+            Self::MetadataFacets => "metadata counts",
+            Self::ChangeFeed => "the change feed",
+            Self::ManyProcesses => "use by several processes at once",
             Self::LocalMode => "palaces in directories",
-            Self::Mining => "mining of files and conversations",
+            Self::Mining => "mining files and conversations",
             Self::Relations => "facts and links",
-            Self::Projects => "projects of wings",
+            Self::Projects => "projects",
             Self::Forgetting => "forgetting",
             Self::Status => "status",
             Self::Verification => "verification",
             Self::Repair => "repair",
             Self::Backups => "backup and restore",
             Self::Reembedding => "re-embedding",
-            Self::SelfTest => "the trial write",
+            Self::SelfTest => "the self-test",
         }
     }
 }

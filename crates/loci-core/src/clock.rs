@@ -1,7 +1,6 @@
 //! The clock. All code takes the time from here, so that a wrong clock has the same harmless effect
-//! everywhere: a moment before 1970 counts as the first moment of 1970, and a moment that is too
-//! late to be written as a date counts as the last one that can be. Durations are measured with
-//! `std::time::Instant` and have nothing to do with this module.
+//! everywhere: a time before 1970 counts as the start of 1970, and a time too late for a date
+//! counts as the last possible one. Durations are measured with `std::time::Instant`, not here.
 
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,10 +13,10 @@ use uuid::{ContextV7, Uuid};
 #[cfg(debug_assertions)]
 const TEST_VARIABLE: &str = "LOCI_TEST_NOW";
 
-/// The last second that can be written as a date in every time zone, close to the end of 9999.
+/// The last second that can be written as a date in every time zone, near the end of 9999.
 const LAST: Timestamp = Timestamp::constant(253_402_207_199, 0);
 
-/// The moment now, between 1970 and the end of 9999.
+/// The current time, limited to the range from 1970 to the end of 9999.
 pub fn now() -> Timestamp {
     within_range(system_time())
 }
@@ -30,8 +29,8 @@ fn within_range(time: SystemTime) -> Timestamp {
     }
 }
 
-/// A number of milliseconds since 1970 as a moment. A number that is out of range becomes the first
-/// or the last moment that can be written as a date.
+/// Converts milliseconds since 1970. A number out of range becomes the first or the last moment
+/// that can be written as a date.
 pub fn moment(milliseconds: i64) -> Timestamp {
     Timestamp::from_millisecond(milliseconds).unwrap_or(if milliseconds < 0 {
         Timestamp::MIN
@@ -45,13 +44,13 @@ pub fn now_ms() -> i64 {
     now().as_millisecond()
 }
 
-/// Nanoseconds since 1970, for comparison with the times of files.
+/// Nanoseconds since 1970, for comparison with file times.
 pub fn now_ns() -> i64 {
     nanoseconds(system_time())
 }
 
-/// Nanoseconds since 1970, negative before it. Times that do not fit (before 1677, after 2262)
-/// become the nearest one that does.
+/// Nanoseconds since 1970, negative before it. Times out of range (before 1677, after 2262) become
+/// the nearest one in range.
 pub fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
@@ -59,17 +58,17 @@ pub fn nanoseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// The moment as it stands in the names of files: `20260131-235959`, UTC.
+/// The current time for file names: `20260131-235959`, UTC.
 pub fn file_stamp() -> String {
     now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// A new id: a UUID of version 7. Ids of one process are in the order in which they were made, also
-/// when the clock stands still or goes back; ids of different processes differ by random bits.
+/// A new id: a UUID of version 7. Ids of one process are ordered by creation, even if the clock
+/// stops or goes back. Ids of different processes differ by random bits.
 pub fn new_id() -> String {
     static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
     let now = now();
-    // The context takes no random start for its counter at the very first moment of 1970.
+    // The context does not randomize its counter at the very first moment of 1970.
     let milliseconds = now.as_millisecond().max(1) as u64;
     let nanoseconds = (now.subsec_nanosecond().unsigned_abs()) % 1_000_000;
     let time = uuid::Timestamp::from_unix(
@@ -80,7 +79,7 @@ pub fn new_id() -> String {
     Uuid::new_v7(time).to_string()
 }
 
-/// The moment now, unchecked, for comparison with the times of files.
+/// The current time without range checks, for comparison with file times.
 pub fn system_time() -> SystemTime {
     #[cfg(debug_assertions)]
     if let Some(time) = test_time() {
@@ -88,7 +87,7 @@ pub fn system_time() -> SystemTime {
     }
     #[expect(
         clippy::disallowed_methods,
-        reason = "the one place that reads the clock"
+        reason = "the only place that reads the clock"
     )]
     SystemTime::now()
 }
@@ -132,9 +131,9 @@ mod tests {
             ),
             (UNIX_EPOCH + seconds(u64::MAX >> 2), "9999-12-30T21:59:59Z"),
         ];
-        for (time, shown) in far {
+        for (time, expected) in far {
             let now = within_range(time);
-            assert_eq!(now.to_string(), shown);
+            assert_eq!(now.to_string(), expected);
             assert_eq!(moment(now.as_millisecond()), now);
         }
         assert_eq!(moment(i64::MAX), LAST);

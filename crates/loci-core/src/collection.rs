@@ -1,4 +1,5 @@
-//! The contract of a collection. docs/contract.md numbers its sentences; `loci-contract` tests them.
+//! The contract of a collection. docs/contract.md numbers its sentences, and `loci-contract` tests
+//! them.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::result::{
 use crate::search_view::{SearchView, ViewRequest};
 use crate::warning::Warning;
 
-/// How distances are measured; fixed when a collection is created.
+/// How distances are measured. Fixed when the collection is created.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, schemars::JsonSchema,
 )]
@@ -46,7 +47,7 @@ impl Metric {
         }
     }
 
-    /// Reads the stable name.
+    /// Parses the stable name.
     pub fn parse(name: &str) -> Result<Self> {
         match name {
             "cosine" => Ok(Self::Cosine),
@@ -60,7 +61,7 @@ impl Metric {
     }
 }
 
-/// What `query` searches for: texts or vectors, exactly one of them.
+/// What `query` searches for: either texts or vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryInput {
     /// Texts, embedded by the collection's embedder.
@@ -70,7 +71,8 @@ pub enum QueryInput {
 }
 
 impl QueryInput {
-    /// From the two optional arguments that front ends have: exactly one, not empty.
+    /// Builds the input from the two optional arguments of a front end. Exactly one must be present
+    /// and not empty.
     pub fn exactly_one(texts: Option<Vec<String>>, vectors: Option<Vec<Vec<f32>>>) -> Result<Self> {
         match (texts, vectors) {
             (Some(texts), None) if !texts.is_empty() => Ok(Self::Texts(texts)),
@@ -91,7 +93,7 @@ impl QueryInput {
         }
     }
 
-    /// Whether there are none, which `query` refuses.
+    /// Whether there are no queries. `query` refuses an empty input.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -100,21 +102,21 @@ impl QueryInput {
 /// A span of time, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Period {
-    /// From this moment on.
+    /// The first moment inside the period.
     pub since: Option<i64>,
-    /// Before this moment.
+    /// The first moment after the period.
     pub before: Option<i64>,
 }
 
 impl Period {
-    /// Whether a moment lies in it.
+    /// Whether a moment lies in the period.
     pub fn contains(&self, moment: i64) -> bool {
         self.since.is_none_or(|since| moment >= since)
             && self.before.is_none_or(|before| moment < before)
     }
 }
 
-/// Which drawers a call is about. Empty means all of them.
+/// Which drawers a call applies to. An empty selection means all of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
     /// Only these ids.
@@ -123,7 +125,8 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// Only drawers whose text matches.
     pub document: Option<DocumentFilter>,
-    /// Only drawers whose date lies in it: [`crate::Metadata::authored_at`], else when they were added.
+    /// Only drawers whose date lies in the period: [`crate::Metadata::authored_at`], or the time of
+    /// adding if there is none.
     pub period: Option<Period>,
 }
 
@@ -149,7 +152,7 @@ impl Selection {
         }
     }
 
-    /// Whether nothing restricts it.
+    /// Whether it has no restrictions.
     pub fn is_all(&self) -> bool {
         self.ids.is_none()
             && self.filter.is_none()
@@ -157,8 +160,8 @@ impl Selection {
             && self.period.is_none()
     }
 
-    /// Whether it holds a drawer of these values, by definition: what an index answers must be the
-    /// same.
+    /// Whether it holds a drawer with these values. This is the definition; an index must give the
+    /// same answer.
     pub fn holds(
         &self,
         id: &str,
@@ -190,14 +193,15 @@ pub struct Query {
     pub input: QueryInput,
     /// Hits per query.
     pub k: usize,
-    /// Which drawers are candidates. Applied inside retrieval: if k match, k come back.
+    /// Which drawers are candidates. Applied during retrieval: if at least k drawers match, k are
+    /// returned.
     pub selection: Selection,
     /// Fields to return.
     pub include: Include,
 }
 
 impl Query {
-    /// The ten nearest to one vector, among all drawers.
+    /// The ten drawers nearest to one vector, among all drawers.
     pub fn vector(vector: Vec<f32>) -> Self {
         Self {
             input: QueryInput::Vectors(vec![vector]),
@@ -207,14 +211,14 @@ impl Query {
         }
     }
 
-    /// With `k` hits.
+    /// Sets the number of hits.
     #[must_use]
     pub fn k(mut self, k: usize) -> Self {
         self.k = k;
         self
     }
 
-    /// Restricted to a selection.
+    /// Restricts the candidates to a selection.
     #[must_use]
     pub fn selection(mut self, selection: Selection) -> Self {
         self.selection = selection;
@@ -227,16 +231,16 @@ impl Query {
 pub struct Get {
     /// Which drawers.
     pub selection: Selection,
-    /// At most so many, after filtering.
+    /// Maximum number of drawers, after filtering.
     pub limit: Option<usize>,
-    /// Skip so many, after filtering.
+    /// Number of drawers to skip, after filtering.
     pub offset: usize,
     /// Fields to return.
     pub include: Include,
 }
 
 impl Get {
-    /// All fields of the default include for this selection.
+    /// Returns the default fields for this selection.
     pub fn new(selection: Selection) -> Self {
         Self {
             selection,
@@ -249,43 +253,44 @@ impl Get {
 
 /// A named set of drawers with one dimension, metric and embedder.
 ///
-/// Every call sees the last commit of any process. Every write is one transaction: all of it or
-/// nothing. A write that returned is committed.
+/// Every call sees the last commit of any process. Every write is one transaction, and it is
+/// committed when the call returns.
 ///
-/// By default, writes and what a [`crate::Capability`] names are refused. A handle that is closed, or
-/// whose collection is gone, says that instead: the defaults ask `count` first. A wrapper around another
-/// collection forwards every call, those with a default too.
+/// By default, writes and the calls of a [`crate::Capability`] return an error. The default methods
+/// call `count` first, so that a closed handle or a deleted collection is reported as such. A
+/// wrapper around another collection must forward every call, including those with a default.
 pub trait Collection: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
     /// Its metric.
     fn metric(&self) -> Metric;
-    /// What was known of it when this handle was opened. Reads nothing: counts may have changed since,
-    /// and another process may have set dimension and embedder.
+    /// Counts and settings as of the moment when this handle was opened. Reads nothing: counts may
+    /// have changed since, and another process may have set the dimension and the embedder.
     fn info(&self) -> &CollectionInfo;
-    /// The same collection with an embedder for texts that come without a vector. Reads nothing; fails
-    /// if the embedder does not fit what [`Collection::info`] says.
+    /// The same collection with an embedder for texts that come without a vector. Reads nothing.
+    /// Fails if the embedder does not match [`Collection::info`].
     fn with_embedder(&self, embedder: Arc<dyn Embedder>) -> Result<Arc<dyn Collection>>;
-    /// Its dimension, once the first vector was written.
+    /// Its dimension. `None` until the first vector is written.
     fn dimension(&self) -> Result<Option<usize>>;
-    /// The embedder pinned in it.
+    /// The pinned embedder.
     fn embedder(&self) -> Result<Option<EmbedderIdentity>>;
-    /// Pins the embedder that made the vectors which the collection is about to get. Does nothing if one is pinned, or if
-    /// there are vectors.
+    /// Pins the embedder of vectors that are about to be written. Does nothing if an embedder is
+    /// pinned or the collection has vectors.
     fn pin_embedder(&self, identity: &EmbedderIdentity) -> Result<()> {
         let _ = identity;
         self.count()?;
         Err(self.lacks(Capability::Writing))
     }
 
-    /// Adds records. An id that exists keeps its old record, and the outcome says so.
+    /// Adds records. An existing id keeps its record, and the outcome is `Exists`.
     fn add(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
         self.count()?;
         Err(self.lacks(Capability::Writing))
     }
-    /// [`Collection::add`], with facts and links written in the same transaction. A fact or link that names a record of the
-    /// batch which turned out to be the duplicate of another drawer names that drawer instead.
+    /// Does the same as [`Collection::add`] and writes facts and links in the same transaction. If
+    /// a record of the batch turns out to be a duplicate of another drawer, facts and links that
+    /// name it are changed to name that drawer.
     fn add_with(
         &self,
         batch: &Batch,
@@ -296,19 +301,19 @@ pub trait Collection: Send + Sync {
         self.count()?;
         Err(self.lacks(Capability::Relations))
     }
-    /// Adds or changes records; metadata is merged.
+    /// Adds or changes records. Metadata is merged.
     fn upsert(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
         self.count()?;
         Err(self.lacks(Capability::Writing))
     }
-    /// Changes records; metadata is merged, unknown ids are reported.
+    /// Changes records. Metadata is merged, and unknown ids are reported.
     fn update(&self, batch: &Batch) -> Result<WriteResult> {
         let _ = batch;
         self.count()?;
         Err(self.lacks(Capability::Writing))
     }
-    /// Removes drawers by id, by filter, or by both together. With neither it is an error.
+    /// Removes drawers by id, by filter, or by both. A selection with neither is an error.
     fn delete(&self, selection: &Selection) -> Result<DeleteResult> {
         let _ = selection;
         self.count()?;
@@ -317,9 +322,9 @@ pub trait Collection: Send + Sync {
 
     /// The nearest drawers by vector.
     fn query(&self, query: &Query) -> Result<QueryResult>;
-    /// Drawers by id or filter, in the order they were added.
+    /// Drawers by id or filter, in insertion order.
     fn get(&self, get: &Get) -> Result<GetResult>;
-    /// The drawers changed last, newest first by sequence number.
+    /// The drawers with the latest changes, newest first by sequence number.
     fn get_recent(
         &self,
         limit: usize,
@@ -330,12 +335,12 @@ pub trait Collection: Send + Sync {
         self.count()?;
         Err(self.lacks(Capability::RecencyOrder))
     }
-    /// Lets `work` read the collection as of one commit; returns what is missing from what it read.
-    /// `loci-recall` searches through it.
+    /// Calls `work` with a view of the collection as of one commit, and returns warnings about data
+    /// that was missing from it. `loci-recall` searches through this call.
     ///
     /// `work` runs inside the backend's read transaction, so it must be quick and do no I/O of its
-    /// own. A backend that has to read again calls it again from the start. Its error is the error
-    /// of the call.
+    /// own. A backend that has to read again calls it again from the start. An error of `work`
+    /// becomes the error of this call.
     fn with_view(
         &self,
         request: &ViewRequest<'_>,
@@ -345,24 +350,25 @@ pub trait Collection: Send + Sync {
         self.count()?;
         Err(self.lacks(Capability::Recall))
     }
-    /// Notes that these drawers were shown to somebody. Nobody waits for it: it may be written later, and what was not
-    /// yet written when a process is killed is lost.
+    /// Records that these drawers were shown. The write may be deferred; accesses that are not yet
+    /// written are lost if the process is killed.
     fn note_access(&self, records: &[u64]) {
         let _ = records;
     }
-    /// How often drawers were shown, by id, as far as that is written.
+    /// How often each drawer was shown, by id. Accesses that are not yet written do not count.
     fn access_counts(&self, ids: &[String]) -> Result<Vec<u64>> {
         Ok(vec![0; ids.len()])
     }
 
-    /// The histories of drawers, by id; empty ones for unknown ids and where the backend keeps none.
+    /// The histories of drawers, by id. Empty for unknown ids, and for all ids if the backend keeps
+    /// no histories.
     fn histories(&self, ids: &[String]) -> Result<Vec<History>> {
         Ok(vec![History::default(); ids.len()])
     }
-    /// [`Collection::add`] or [`Collection::upsert`] of records that were drawers before, each with
-    /// its history. An unknown ledger row of an `origin` is created; [`Ledger::adopt_sources`] fills
-    /// it. A drawer never joins a row that this palace filed itself. A backend that keeps no
-    /// histories writes the records alone.
+    /// Writes records that were drawers of another palace, each with its history, like
+    /// [`Collection::add`] or [`Collection::upsert`]. A ledger row that an `origin` names is
+    /// created if it is missing; [`Ledger::adopt_sources`] fills it. A drawer never joins a row
+    /// that this palace filed itself. A backend that keeps no histories writes the records alone.
     fn import_records(
         &self,
         batch: &Batch,
@@ -378,8 +384,8 @@ pub trait Collection: Send + Sync {
 
     /// Exact number of drawers.
     fn count(&self) -> Result<u64>;
-    /// Exact number of drawers that a selection has; [`Collection::count`] for all of them. The
-    /// default reads the drawers: a backend that can count without reading them overrides it.
+    /// Exact number of selected drawers. The default reads all of them; a backend that can count
+    /// without reading overrides it.
     fn count_selected(&self, selection: &Selection) -> Result<u64> {
         if selection.is_all() {
             return self.count();
@@ -390,7 +396,7 @@ pub trait Collection: Send + Sync {
         })?;
         Ok(found.ids.len() as u64)
     }
-    /// A number of drawers that is cheap to get; exact where the backend can.
+    /// A number of drawers that is cheap to compute, and exact if the backend can do that.
     fn estimated_count(&self) -> Result<u64>;
     /// Drawers per value of a metadata key.
     fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> Result<FacetCounts> {
@@ -398,23 +404,23 @@ pub trait Collection: Send + Sync {
         self.count()?;
         Err(self.lacks(Capability::MetadataFacets))
     }
-    /// What changed after `seq`.
+    /// The changes after `seq`.
     fn changes_since(&self, seq: u64, limit: usize) -> Result<Changes> {
         let _ = (seq, limit);
         self.count()?;
         Err(self.lacks(Capability::ChangeFeed))
     }
 
-    /// What was mined into it; nothing where the backend keeps no ledger. It has no default, so that
-    /// a wrapper cannot leave it out.
+    /// The ledger of mined sources; `None` if the backend keeps none. There is no default, so that
+    /// a wrapper cannot forget to forward it.
     fn ledger(&self) -> Option<&dyn Ledger>;
 
-    /// The projects that its wings belong to; nothing where the backend keeps none.
+    /// The projects that its wings belong to; `None` if the backend keeps none.
     fn projects(&self) -> Option<&dyn Projects>;
 
     /// Whether the collection can be read and written. Never an error.
     fn health(&self) -> Health;
-    /// How far the derived index is behind.
+    /// How far the index is behind the collection.
     fn maintenance_state(&self) -> Result<MaintenanceState>;
     /// Runs housekeeping now.
     fn run_maintenance(&self, kind: MaintenanceKind) -> Result<MaintenanceResult> {
@@ -423,13 +429,13 @@ pub trait Collection: Send + Sync {
         Err(self.lacks(Capability::Writing))
     }
 
-    /// The error of a call that the backend of this collection does not offer. A backend whose
+    /// The error of a call that the backend of this collection does not support. A backend whose
     /// format can be imported adds [`crate::Advice::Import`], as [`crate::Backend::lacks`] does.
     fn lacks(&self, capability: Capability) -> Error {
         Error::UnsupportedCapability {
             capability: capability.words().into(),
             reason: format!(
-                "the backend of collection {} does not offer it",
+                "the backend of collection {} does not support it",
                 quoted(self.name())
             ),
         }

@@ -1,4 +1,4 @@
-//! The seam to embedders: who made the vectors of a collection.
+//! The interface of embedders, and the identity of the one that made the vectors of a collection.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-/// Which embedder made a vector. Pinned in the collection by the first write that uses one.
+/// Identifies an embedder. Pinned in the collection by the first write that uses one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbedderIdentity {
     /// Name, for example `minilm`.
     pub name: String,
     /// Length of its vectors.
     pub dimension: usize,
-    /// Digest of its weights; empty when it has none.
+    /// Digest of its weights; empty if it has none.
     pub digest: String,
 }
 
@@ -31,19 +31,20 @@ impl fmt::Display for EmbedderIdentity {
 /// How the vectors of one embedder relate to those of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compatibility {
-    /// The same vectors for the same text.
+    /// It makes the same vectors for the same text.
     Same,
-    /// Its query vectors find the other's vectors, less well; its own vectors must not be mixed with them.
+    /// Its query vectors find the other's vectors with lower quality. Its own vectors must not be
+    /// mixed with them.
     Compatible,
-    /// Comparing the two means nothing.
+    /// The vectors cannot be compared.
     Foreign,
 }
 
 /// Turns texts into vectors. Never called inside a transaction.
 pub trait Embedder: Send + Sync {
-    /// Who this is.
+    /// Its identity.
     fn identity(&self) -> EmbedderIdentity;
-    /// One vector per text, each of the identity's dimension.
+    /// One vector per text, each with the dimension of the identity.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
     /// How its vectors relate to those of `other`.
@@ -55,8 +56,8 @@ pub trait Embedder: Send + Sync {
         }
     }
 
-    /// One query vector per text, to search vectors that `space` made. Only called where
-    /// [`Embedder::compatibility`] with it is not foreign.
+    /// One query vector per text, for a search in vectors that `space` made. Called only if
+    /// [`Embedder::compatibility`] is not foreign.
     fn embed_queries(&self, texts: &[&str], space: &EmbedderIdentity) -> Result<Vec<Vec<f32>>> {
         let _ = space;
         self.embed(texts)

@@ -1,6 +1,6 @@
-//! One error type for every backend. A variant exists because a caller decides differently on it;
-//! [`Error::kind`] says who must act, [`Error::help`] what they can do in general, and
-//! [`Error::advice`] the same for a front end that knows the command or the call for it.
+//! The error type of every backend. A variant exists only if callers handle it differently.
+//! [`Error::kind`] says who must act, [`Error::help`] says what they can do, and [`Error::advice`]
+//! gives the same as data, so that a front end can name its own command or call.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,37 +16,37 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no palace at this place, and the call may not create one.
+    /// There is no palace at this path, and the call may not create one.
     #[error("no palace at {}", quoted_path(path))]
     PalaceNotFound {
-        /// The directory that was looked at.
+        /// The directory.
         path: PathBuf,
     },
-    /// The palace was moved or deleted while it was open. A new one is not made in its place.
+    /// The palace was moved or deleted while it was open. No new palace is created in its place.
     #[error("palace {} was moved or deleted while it was open", quoted_path(path))]
     PalaceGone {
         /// Where it was.
         path: PathBuf,
     },
-    /// The palace exists, the collection in it does not. A special case of "palace not found":
-    /// its kind is the same.
+    /// The palace exists, but the collection does not. Its kind is that of
+    /// [`Error::PalaceNotFound`].
     #[error("collection {} does not exist in this palace", quoted(collection))]
     CollectionNotInitialized {
-        /// The name that was asked for.
+        /// The name that was requested.
         collection: String,
     },
-    /// The backend, or this palace's handle in it, was closed.
+    /// The backend or the handle was closed.
     #[error("backend `{backend}` is closed")]
     BackendClosed {
         /// Name of the backend.
         backend: String,
     },
-    /// A filter holds an operator that this contract or this backend does not have.
+    /// A filter contains an operator that the contract or the backend does not support.
     #[error("unsupported filter operator {} in {place}", quoted(operator))]
     UnsupportedFilter {
         /// The operator as written.
         operator: String,
-        /// Where it stands, for example "`where`, key `wing`".
+        /// Where it was found, for example "`where`, key `wing`".
         place: String,
     },
     /// The backend, or the collection as configured, cannot do this.
@@ -67,10 +67,10 @@ pub enum Error {
         collection: String,
         /// Its pinned dimension.
         expected: usize,
-        /// Length of the vector that was given.
+        /// Length of the vector that was passed.
         got: usize,
     },
-    /// The embedder given is not the one whose vectors the collection holds.
+    /// The embedder is not the one that made the vectors of the collection.
     #[error(
         "collection {} holds vectors of embedder {}, not {}",
         quoted(collection),
@@ -82,23 +82,23 @@ pub enum Error {
         collection: String,
         /// The embedder pinned in it.
         pinned: String,
-        /// The embedder that was given.
+        /// The embedder that was passed.
         given: String,
     },
-    /// The palace on disk belongs to another backend than the one asked for.
+    /// The palace on disk belongs to another backend than the requested one.
     #[error("{} is a `{found}` palace, not `{asked}`", quoted_path(path))]
     BackendMismatch {
         /// The palace.
         path: PathBuf,
-        /// What it is.
+        /// The backend that wrote it.
         found: String,
-        /// What was asked for.
+        /// The backend that was requested.
         asked: String,
     },
     /// No backend has this name.
     #[error("unknown backend `{name}`; known: {}", known.join(", "))]
     UnknownBackend {
-        /// The name as given.
+        /// The name that was passed.
         name: String,
         /// All registered names.
         known: Vec<String>,
@@ -106,13 +106,13 @@ pub enum Error {
     /// The write would break uniqueness, or the thing to be created exists.
     #[error("{what}")]
     Conflict {
-        /// What collides with what.
+        /// What conflicts with what.
         what: String,
     },
     /// Other writers held the palace for longer than the wait limit. Nothing was written; retry.
     #[error("the palace stayed busy for {} s while {what}", waited.as_secs())]
     Busy {
-        /// What was being done.
+        /// The operation that waited.
         what: String,
         /// How long it waited.
         waited: Duration,
@@ -128,7 +128,7 @@ pub enum Error {
         /// How long it waited.
         waited: Duration,
     },
-    /// Bytes on disk are not what was written.
+    /// Bytes on disk differ from what was written.
     #[error("{what} in {} is damaged: {detail}", quoted_path(path))]
     Corrupt {
         /// What is damaged.
@@ -154,55 +154,55 @@ pub enum Error {
     /// The caller's input was refused before anything was written.
     #[error("{what}: {problem}")]
     InvalidInput {
-        /// The field or value, named.
+        /// Name of the field or value.
         what: String,
         /// What is wrong with it.
         problem: String,
     },
-    /// The operating system refused: disk full, no permission, …
+    /// The operating system refused the call: disk full, no permission, …
     #[error("{action} {}: {source}", quoted_path(path))]
     Io {
-        /// What was being done, for example "cannot create".
+        /// The operation, for example "cannot create".
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The palace can be read and not written: another user's, or on a read-only file system.
+    /// The palace can be read but not written: it belongs to another user or is on a read-only file
+    /// system.
     #[error("the palace `{}` is read-only: {reason}", path.display())]
     ReadOnly {
         /// The palace.
         path: PathBuf,
-        /// What forbids writing.
+        /// Why it cannot be written.
         reason: String,
     },
-    /// The store has no room left (full disk or file-size limit). Nothing of the write remains.
+    /// The store has no space left (full disk or file-size limit). The write was rolled back.
     #[error("no room left in {}", quoted_path(path))]
     Full {
         /// The palace.
         path: PathBuf,
     },
-    /// Another error, with what can be done about it. It is that error in every other respect: in
-    /// its kind, its code and its message.
+    /// An error with advice. Its kind, code and message are those of the error inside.
     #[error("{}", .0.error)]
     Advised(Box<Advised>),
-    /// A fault of Loci or of a library under it.
+    /// A bug in Loci or in a library that it uses.
     #[error("internal error while {doing}: {detail}")]
     Internal {
-        /// What was being done.
+        /// The operation that failed.
         doing: String,
-        /// What came back.
+        /// The unexpected result.
         detail: String,
     },
 }
 
-/// An error with what can be done about it.
+/// An error with advice.
 #[derive(Debug)]
 pub struct Advised {
     /// The error.
     pub error: Error,
-    /// What can be done.
+    /// What can be done about it.
     pub advice: Advice,
 }
 
@@ -214,7 +214,7 @@ pub enum ErrorKind {
     NotFound,
     /// The caller must change the input.
     InvalidInput,
-    /// The caller must decide between two things that collide.
+    /// The caller must resolve a conflict.
     Conflict,
     /// Nothing is wrong; try again.
     Busy,
@@ -268,7 +268,7 @@ impl Error {
         }
     }
 
-    /// The same error, with what can be done about it.
+    /// Adds advice to the error.
     #[must_use]
     pub fn advise(self, advice: Advice) -> Self {
         Self::Advised(Box::new(Advised {
@@ -277,7 +277,7 @@ impl Error {
         }))
     }
 
-    /// The error without advice that was added to it: its variant tells what went wrong.
+    /// The error without its advice. Match on this to decide on a variant.
     pub fn plain(&self) -> &Self {
         match self {
             Self::Advised(advised) => advised.error.plain(),
@@ -310,7 +310,7 @@ impl Error {
         }
     }
 
-    /// Stable name of the variant, for programs that decide on more than the kind.
+    /// Stable name of the variant, for programs that need more than the kind.
     pub fn code(&self) -> &'static str {
         match self {
             Self::PalaceNotFound { .. } => "palace_not_found",
@@ -336,7 +336,8 @@ impl Error {
         }
     }
 
-    /// What can be done, for front ends: each says it in words that its users can act on.
+    /// What can be done about it, as data. Each front end turns it into words that its users can
+    /// act on.
     pub fn advice(&self) -> Option<Advice> {
         Some(match self {
             Self::Advised(advised) => advised.advice.clone(),
@@ -351,15 +352,15 @@ impl Error {
         })
     }
 
-    /// What the reader of the message can do, when there is something. It names no command: that is
-    /// for the front end, which has [`Error::advice`].
+    /// What the reader of the message can do. It names no command of Loci: front ends take that
+    /// from [`Error::advice`].
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::PalaceNotFound { .. } => {
                 "create the palace first, or name another one".into()
             }
             Self::PalaceGone { .. } => {
-                "put it back, or restart this program to begin a new one; nothing was written".into()
+                "put it back, or restart this program to create a new one; nothing was written".into()
             }
             Self::CollectionNotInitialized { .. } => {
                 "name a collection of this palace, or create this one".into()
@@ -373,7 +374,7 @@ impl Error {
                 format!("give a vector of {expected} numbers, or use another collection")
             }
             Self::EmbedderMismatch { pinned, .. } => format!(
-                "use the embedder {pinned}, or embed all texts again with the other one"
+                "use the embedder {pinned}, or re-embed all texts with the other one"
             ),
             Self::BackendMismatch { .. } => {
                 "this is not a palace of Loci; name another directory".into()
@@ -382,11 +383,11 @@ impl Error {
             Self::Busy { .. } => "try again; another process is writing".into(),
             Self::Locked { .. } => {
                 "try again when that process is done; if it is stopped, continue it with `kill -CONT` \
-                 or end it: nothing is lost by ending it"
+                 or end it; ending it loses no data"
                     .into()
             }
             Self::Corrupt { .. } => {
-                "a deep check lists the damage, a repair saves what can be read".into()
+                "a deep check lists the damage; a repair saves the data that can be read".into()
             }
             Self::NewerFormat { .. } => "upgrade loci; nothing was changed".into(),
             Self::ReadOnly { .. } => {
@@ -394,7 +395,7 @@ impl Error {
                  restore that user's rights with `chown` and `chmod`"
                     .into()
             }
-            Self::Full { .. } => "free some space and try again; nothing was lost".into(),
+            Self::Full { .. } => "free some space and try again; no data was lost".into(),
             Self::Advised(advised) => return advised.error.help(),
             Self::UnsupportedCapability { .. }
             | Self::Conflict { .. }

@@ -1,14 +1,15 @@
 //! Filters: a typed tree parsed from the JSON language of Chroma and MemPalace.
 //!
-//! Parsing refuses every operator it does not know, at any depth; nothing is dropped. The meaning
-//! of a filter is [`Filter::matches`]; a backend may evaluate it any way that gives the same answer.
+//! Parsing refuses every unknown operator at any depth; no condition is dropped.
+//! [`Filter::matches`] defines the meaning of a filter. A backend may evaluate it in any way that
+//! gives the same answer.
 
 mod eval;
 mod parse;
 
 use crate::metadata::MetaValue;
 
-/// A condition on a drawer's metadata (and, through the key `#document`, on its text).
+/// A condition on a drawer's metadata, or on its text through the key `#document`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
     /// All of these hold.
@@ -26,20 +27,20 @@ pub enum Filter {
     Document(DocumentFilter),
 }
 
-/// A condition on one metadata key. The negative ones also hold for drawers without the key.
+/// A condition on one metadata key. Negative conditions also hold for drawers without the key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeyTest {
     /// Equal to the scalar.
     Eq(MetaValue),
     /// Not [`KeyTest::Eq`].
     Ne(MetaValue),
-    /// A number that compares so with the operand.
+    /// A number that has this order relative to the operand.
     Order(Ordering, MetaValue),
     /// Equal to one of the scalars.
     In(Vec<MetaValue>),
     /// Not [`KeyTest::In`].
     NotIn(Vec<MetaValue>),
-    /// A list that holds the scalar.
+    /// A list that contains the scalar.
     Contains(MetaValue),
     /// Not [`KeyTest::Contains`].
     NotContains(MetaValue),

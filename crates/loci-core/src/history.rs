@@ -1,12 +1,12 @@
-//! What a drawer has besides its record: when it was written, how often it was shown, and which
-//! mined source it belongs to. An export carries it, an import and a salvage restore it.
+//! The history of a drawer: when it was written, how often it was shown, and which mined source it
+//! belongs to. An export contains it; an import and a salvage restore it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The last moment that can be shown as a date, in milliseconds since 1970.
+/// The last moment that can be written as a date, in milliseconds since 1970.
 const LAST_MOMENT: i64 = 253_402_207_200_000;
 
 /// The row of the ledger that filed a drawer.
@@ -15,9 +15,9 @@ const LAST_MOMENT: i64 = 253_402_207_200_000;
 pub struct Origin {
     /// Name of the source.
     pub name: String,
-    /// Its section; 0 is the source as a whole.
+    /// Its section; 0 for the whole source.
     pub section: u32,
-    /// Id of the machine that mined it; empty if it is not known.
+    /// Id of the machine that mined it; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
 }
@@ -36,7 +36,8 @@ pub struct History {
 }
 
 impl History {
-    /// Of a drawer that was added at this moment and not changed since. A moment that no calendar has counts as unknown.
+    /// The history of a drawer that was added at this moment and not changed since. A moment out of
+    /// range counts as unknown.
     pub fn added(moment: Option<i64>) -> Self {
         let moment = moment.filter(|moment| (0..=LAST_MOMENT).contains(moment));
         Self {
@@ -46,7 +47,7 @@ impl History {
         }
     }
 
-    /// Refuses moments that no calendar has, counts that no column holds and sources without a
+    /// Refuses moments out of range, counts that do not fit a 64-bit integer, and sources without a
     /// name.
     pub fn validate(&self) -> Result<()> {
         for (what, moment) in [
@@ -81,22 +82,22 @@ impl Origin {
     }
 }
 
-/// What an import does with a record whose id is taken.
+/// What an import does with a record whose id exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// The drawer that is there stays.
+    /// Keep the existing drawer.
     Keep,
-    /// The drawer that is there is changed to the record.
+    /// Change the existing drawer to match the record.
     Change,
 }
 
-/// Something that a copy of a palace does not hold, and why.
+/// Data that a copy of a palace does not contain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
-    /// What it is, for programs: `runs`, `forgotten`, `sources` and the like.
+    /// Its kind, for programs: `runs`, `forgotten`, `sources` and others.
     pub what: String,
-    /// How many of them; 0 where nobody counts them.
+    /// How many there are; 0 if they are not counted.
     pub count: u64,
-    /// Why.
+    /// Why it was left out.
     pub reason: String,
 }

@@ -1,5 +1,5 @@
-//! JSON in which nothing is lost silently: no key stands twice, of which the usual reading keeps only
-//! the last, and no integer becomes a float with fewer digits.
+//! Parses JSON without silent loss. Usual parsers keep only the last of two equal keys and turn
+//! large integers into floats; this module refuses both.
 
 mod integers;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 pub use self::integers::{LargeInteger, large_integer, refuse_large_integers};
 use crate::error::{Error, Result};
 
-/// Reads JSON text; `what` names it in errors.
+/// Parses JSON text. `what` names it in errors.
 pub fn parse_json(what: &str, text: &str) -> Result<Value> {
     refuse_large_integers(what, text, None)?;
     serde_json::from_str::<Strict>(text)
@@ -19,7 +19,7 @@ pub fn parse_json(what: &str, text: &str) -> Result<Value> {
         .map_err(|error| Error::invalid(what, format!("not valid JSON: {error}")))
 }
 
-/// For serde's `deserialize_with`: a value in which no key stands twice.
+/// For serde's `deserialize_with`: a value without duplicate keys.
 pub fn deserialize_strict<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Value, D::Error> {
@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut map = Map::new();
         while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
             if map.contains_key(&key) {
-                return Err(de::Error::custom(format_args!("key `{key}` stands twice")));
+                return Err(de::Error::custom(format_args!("key `{key}` appears twice")));
             }
             map.insert(key, value);
         }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_key_that_stands_twice_is_refused_at_any_depth() {
         let error = parse_json("where", r#"{"$and": [{"a": 1}, {"b": 1, "b": 2}]}"#).unwrap_err();
-        assert!(error.to_string().contains("`b` stands twice"), "{error}");
+        assert!(error.to_string().contains("`b` appears twice"), "{error}");
     }
 
     #[test]

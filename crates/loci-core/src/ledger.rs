@@ -1,5 +1,5 @@
-//! The ledger of mined sources: what was read from where, in which run, and what became of it. A collection that can be
-//! mined into gives one through [`crate::Collection::ledger`].
+//! The ledger of mined sources. It records which source was read in which run, and which drawers
+//! came from it. A collection that can be mined into returns it from [`crate::Collection::ledger`].
 
 pub mod forgotten;
 pub mod marks;
@@ -19,57 +19,59 @@ use crate::metadata::Metadata;
 /// Hash of a source's bytes: the first half of BLAKE3.
 pub type SourceHash = [u8; 16];
 
-/// Section of drawers whose text no section of a large source holds any more. They go when the whole is filed.
+/// Section of drawers whose text is in no section of a large source. They are removed when the
+/// whole source is filed.
 pub const LEFTOVERS: u32 = i32::MAX as u32;
 
-/// Length of a source's name.
+/// Maximum bytes of a source name.
 pub const MAX_SOURCE_NAME_BYTES: usize = 16 << 10;
-/// Length of a source's mark.
+/// Maximum bytes of a source mark.
 pub const MAX_MARK_BYTES: usize = 4 << 20;
 
-/// What a file system tells about a file without reading it.
+/// What the file system reports about a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stat {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Last change of its bytes, in nanoseconds since 1970.
+    /// Last change of the content, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Last change of its name, mode or bytes; what the system has.
+    /// Last change of the name, the mode or the content, as far as the system records it.
     pub changed_ns: i64,
-    /// When it was looked at. A change within the clock's step after that would not show in the others.
+    /// When this was read. A change within the clock resolution after that moment may not show in
+    /// the other fields.
     pub read_ns: i64,
 }
 
-/// A machine that mines, as the ledger records it. Paths mean something on one machine only, so the
-/// same path on two machines is two sources.
+/// A machine that mines. A path is meaningful on one machine only, so the same path on two machines
+/// is two sources.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Machine {
-    /// Tells machines apart. Empty where the machine is not known.
+    /// Unique id. Empty if the machine is unknown.
     pub id: String,
-    /// Its host name, for people.
+    /// Its host name, for display.
     pub host: String,
 }
 
 impl Machine {
     /// Whether a source that `owner` mined belongs to this machine. A source of no known machine
-    /// belongs to every machine that asks.
+    /// belongs to every machine.
     pub fn owns(&self, owner: &Self) -> bool {
         owner.id.is_empty() || owner.id == self.id
     }
 }
 
-/// Finds out the machine that a process runs on when somebody asks, since that may read or write a
-/// file. The default knows no machine.
+/// Determines the machine on demand, because that may read or write a file. The default knows no
+/// machine.
 #[derive(Clone, Default)]
 pub struct MachineSource(Option<Arc<dyn Fn() -> Machine + Send + Sync>>);
 
 impl MachineSource {
-    /// Calls `find` at every question.
+    /// Calls `find` on every request.
     pub fn new(find: impl Fn() -> Machine + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(find)))
     }
 
-    /// The machine; one without an id if it is not known.
+    /// The machine; one without an id if it is unknown.
     pub fn machine(&self) -> Machine {
         self.0.as_ref().map(|find| find()).unwrap_or_default()
     }
@@ -81,40 +83,41 @@ impl std::fmt::Debug for MachineSource {
     }
 }
 
-/// One row of the ledger. A large source has a head (section 0) and sections of its text, each filed by itself.
+/// One row of the ledger. A large source has a head (section 0) and sections of its text, each
+/// filed separately.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SourceRecord {
-    /// Path of the file, or another name that is the same in every run.
+    /// Path of the file, or another name that is stable across runs.
     pub name: String,
-    /// 0: the source as a whole. 1…: a part of a large source, in order.
+    /// 0 for the whole source; 1, 2, … for the parts of a large source, in order.
     pub section: u32,
-    /// The machine that mined it. The key of a row is its machine, its name and its section.
+    /// The machine that mined it. The key of a row is machine, name and section.
     #[serde(default)]
     pub machine: Machine,
     /// What it is: `file`, `conversation`, `export`.
     pub kind: String,
-    /// The root it was found under.
+    /// The root that it was found under.
     pub root: String,
-    /// Where its drawers were put.
+    /// Wing of its drawers.
     pub wing: String,
-    /// Where its drawers were put.
+    /// Room of its drawers.
     pub room: String,
-    /// As the file system told.
+    /// What the file system reported.
     pub stat: Stat,
-    /// Of its bytes.
+    /// Hash of its content.
     pub hash: SourceHash,
-    /// The way it was read and split. Another recipe makes an unchanged source worth reading again.
+    /// How it was read and split. If the recipe changes, an unchanged source is read again.
     pub recipe: String,
-    /// What the reader needs to go on from the end of this section.
+    /// State of the reader at the end of this section, so that it can continue there.
     pub mark: String,
-    /// False while only some of its sections are filed.
+    /// False while some of its sections are not filed.
     pub complete: bool,
-    /// Changes whenever the row or its drawers are changed by a run; 0 for one that is not there yet.
+    /// Changes whenever a run changes the row or its drawers; 0 for a row that does not exist yet.
     pub revision: u64,
 }
 
 impl SourceRecord {
-    /// Refuses what no miner writes: a record that comes from a file of unknown origin.
+    /// Refuses a record that no miner writes. Use it for records from untrusted files.
     pub fn validate(&self) -> Result<()> {
         validate_name(&self.name, self.section)?;
         for (what, text) in [
@@ -162,42 +165,43 @@ pub(crate) fn validate_name(name: &str, section: u32) -> Result<()> {
     Ok(())
 }
 
-/// A row of the ledger with the number of drawers that belong to it.
+/// A row of the ledger with the number of its drawers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CountedSource {
-    /// The row. Its revision means nothing outside its palace.
+    /// The row. Its revision has no meaning outside its palace.
     pub record: SourceRecord,
-    /// Drawers whose origin it is.
+    /// Number of drawers that belong to it.
     pub drawers: u64,
 }
 
-/// What became of a row that came from another palace.
+/// The result of adopting a row from another palace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adopted {
-    /// It is in the ledger, and its drawers are here: an unchanged source is not read again.
+    /// The row was added and has all its drawers. An unchanged source is not read again.
     Whole,
-    /// It is in the ledger, but not all of its drawers are here: the next mine reads the source.
+    /// The row was added, but some of its drawers are missing. The next mine reads the source.
     Incomplete,
-    /// The ledger has a row of its own for this source, which stays as it is.
+    /// The ledger already has a row for this source, which was not changed.
     Known,
 }
 
-/// A piece of a source that is to be a drawer.
+/// A piece of a source that becomes a drawer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Piece {
-    /// Its text, word for word.
+    /// Its verbatim text.
     pub text: String,
-    /// Where it stands and what it is.
+    /// Its metadata, including its location in the source.
     pub metadata: Metadata,
-    /// Which part of the thing that begins at its line; with the line it names an exchange that grows.
+    /// Index among the pieces that start at its line. Line and part together identify an exchange
+    /// that grows.
     pub part: u32,
 }
 
-/// Where a text stands that is searched for forgotten lines. Short lines are known again by their
-/// place and their neighbours, so the more is known of the place, the more is found.
+/// The location of a text that is searched for forgotten lines. Short lines are recognised by their
+/// location and their neighbours, so a more precise location finds more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPlace<'a> {
-    /// Not known: only whole texts and long lines count.
+    /// Unknown. Only whole texts and long lines are recognised.
     Unknown,
     /// The text is a whole source.
     Whole {
@@ -208,10 +212,10 @@ pub enum TextPlace<'a> {
     Part {
         /// Name of the source.
         source: &'a str,
-        /// Whether the source begins with this part.
+        /// Whether the source starts with this part.
         first: bool,
     },
-    /// The text is an exchange of a conversation, or a part of one.
+    /// The text is an exchange of a conversation, or a part of an exchange.
     Exchange {
         /// Name of the source.
         source: &'a str,
@@ -220,32 +224,33 @@ pub enum TextPlace<'a> {
     },
 }
 
-/// What is to be filed for one row of the ledger, in one transaction.
+/// A change of one ledger row and its drawers, written in one transaction.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is one independent wish about the same row"
+    reason = "independent options of one change"
 )]
 pub struct SourceChange {
-    /// The row as it shall be. `record.revision` is the one it is based on: if another process has
-    /// filed the row since, nothing is written and the answer is [`Filed::Stale`].
+    /// The new row. `record.revision` is the revision that the change is based on. If another
+    /// process has filed the row since, nothing is written and the result is [`Filed::Stale`].
     pub record: SourceRecord,
-    /// All pieces of the row; `None` leaves its drawers as they are.
+    /// All pieces of the row; `None` leaves its drawers unchanged.
     pub pieces: Option<Vec<Piece>>,
-    /// A piece at the line and part of an old one is the same drawer with another text.
+    /// Whether a piece at the line and part of an old drawer is that drawer with a new text.
     pub grows: bool,
-    /// Drawers that are there move to the record's wing and room too.
+    /// Whether existing drawers move to the wing and room of the record.
     pub moves: bool,
-    /// Drawers without a piece are not removed yet: a later section may hold their text.
+    /// Whether to keep drawers without a piece, because a later section may contain their text.
     pub defers: bool,
-    /// Keys that drawers of this source lose unless a piece gives them.
+    /// Keys to remove from the drawers of this source, unless a piece sets them.
     pub drops: Vec<String>,
-    /// The drawers go, two thousand at most, and the row with the last of them.
+    /// Whether to remove the source: at most two thousand drawers per call, and the row with the
+    /// last of them.
     pub removed: bool,
 }
 
 impl SourceChange {
-    /// Refuses a piece that no drawer holds.
+    /// Refuses a piece that is too large for a drawer.
     pub fn validate(&self) -> Result<()> {
         for piece in self.pieces.iter().flatten() {
             if piece.text.len() > MAX_DOCUMENT_BYTES {
@@ -262,25 +267,25 @@ impl SourceChange {
     }
 }
 
-/// What became of a [`SourceChange`].
+/// The result of a [`SourceChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filed {
     /// It is committed.
     Done(Counts),
-    /// Another process filed this source since it was looked at; nothing was written.
+    /// Another process filed this source in the meantime. Nothing was written.
     Stale,
 }
 
-/// Drawers by what happened to them.
+/// Number of drawers per result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Drawers that were added.
     pub new: u64,
-    /// Drawers whose text or place changed.
+    /// Drawers with a changed text or location.
     pub updated: u64,
-    /// Drawers that went.
+    /// Drawers that were removed.
     pub removed: u64,
-    /// Drawers that are as they were.
+    /// Drawers that did not change.
     pub kept: u64,
 }
 
@@ -293,28 +298,29 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// One recorded run.
+/// A recorded run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {
     /// Its number.
     pub id: u64,
-    /// What began it.
+    /// The command that started it.
     pub kind: RunKind,
-    /// How far it is.
+    /// Its state.
     pub state: RunState,
-    /// Paths it was asked for.
+    /// The paths that were requested.
     pub roots: Vec<String>,
-    /// What it did, as JSON.
+    /// Its result, as JSON.
     pub summary: serde_json::Value,
-    /// Milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub started_at: i64,
-    /// Milliseconds since 1970; nothing while it runs, or if it was killed.
+    /// End, in milliseconds since 1970; `None` while it runs, or if it was killed.
     pub finished_at: Option<i64>,
-    /// Sources that it changed.
+    /// Number of sources that it changed.
     pub sources: u64,
 }
 
-/// Defines an enum whose variants are stored as words. A word that a newer version wrote is kept.
+/// Defines an enum whose variants are stored as words. Words from a newer version are kept in
+/// `Other`.
 macro_rules! stored_words {
     ($(#[$doc:meta])* $name:ident { $( $(#[$variant_doc:meta])* $variant:ident = $word:literal, )* }) => {
         $(#[$doc])*
@@ -328,7 +334,7 @@ macro_rules! stored_words {
         }
 
         impl $name {
-            /// The word that is stored and shown.
+            /// The word in storage and in output.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( Self::$variant => $word, )*
@@ -361,101 +367,105 @@ macro_rules! stored_words {
 }
 
 stored_words! {
-    /// What began a run.
+    /// The command that started a run.
     RunKind {
-        /// Sources were mined.
+        /// Mined sources.
         Mine = "mine",
-        /// Sources whose files are gone were removed.
+        /// Removed sources whose files are gone.
         Sync = "sync",
-        /// Sources were watched.
+        /// Watched sources.
         Watch = "watch",
     }
 }
 
 stored_words! {
-    /// How far a run is.
+    /// The state of a run.
     RunState {
-        /// It runs, or it was killed.
+        /// It is running, or it was killed.
         Running = "running",
-        /// It ended.
+        /// It completed.
         Done = "done",
-        /// It was stopped before its end.
+        /// It was stopped early.
         Stopped = "stopped",
-        /// It ended with an error.
+        /// It failed with an error.
         Failed = "failed",
-        /// Its undo began.
+        /// Its undo has started.
         Undoing = "undoing",
         /// It was undone.
         Undone = "undone",
     }
 }
 
-/// What an undo did.
+/// The result of an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Undone {
-    /// Drawers of the run that went.
+    /// Drawers that were removed.
     pub removed: u64,
-    /// Drawers that are again what they were.
+    /// Drawers that were restored to their previous state.
     pub restored: u64,
-    /// Drawers that could not be brought back: forgotten, changed or deleted since.
+    /// Drawers that could not be restored, because they were forgotten, changed or deleted in the
+    /// meantime.
     pub left: u64,
-    /// Sources of the run.
+    /// Number of sources of the run.
     pub sources: u64,
 }
 
-/// The ledger of one collection. Calls may come from several threads, processes and machines at once.
+/// The ledger of one collection. Several threads, processes and machines may use it at once.
 ///
-/// A call that names a source takes the machine that asks, and finds only sources that belong to it:
-/// those it mined, and those of no known machine. Filing a source of no known machine gives it to the
-/// machine that files it.
+/// A call that names a source takes the calling machine and finds only sources that belong to it:
+/// those that it mined, and those of no known machine. Filing a source of no known machine assigns
+/// it to the machine that files it.
 pub trait Ledger: Send + Sync {
-    /// All rows of all machines, by name, section and machine, in one read.
+    /// Calls `each` with all rows of all machines, ordered by name, section and machine, in one
+    /// read.
     fn each_source(&self, each: &mut dyn FnMut(SourceRecord) -> Result<()>) -> Result<()>;
-    /// The rows of one source, by section.
+    /// The rows of one source, ordered by section.
     fn source(&self, machine: &Machine, name: &str) -> Result<Vec<SourceRecord>>;
-    /// Sources (section 0) of this name, and those below it if it is a folder.
+    /// Sources (section 0) with this name, and those below it if it is a folder.
     fn sources_under(&self, machine: &Machine, path: &str) -> Result<Vec<SourceRecord>>;
-    /// Sources (section 0) whose bytes had this hash, by name, a hundred at most.
+    /// Sources (section 0) whose content has this hash, ordered by name, at most a hundred.
     fn sources_with_hash(&self, machine: &Machine, hash: &SourceHash) -> Result<Vec<SourceRecord>>;
-    /// The rows of all machines with up to `limit` names that follow this one, by name and machine;
-    /// of each source first its sections, then its head. [`LEFTOVERS`] are left out.
+    /// The rows of all machines for up to `limit` names after this one, ordered by name and
+    /// machine. The sections of a source come before its head. [`LEFTOVERS`] are omitted.
     fn sources_after(&self, name: Option<&str>, limit: usize) -> Result<Vec<CountedSource>>;
-    /// Takes rows over from another palace, in one transaction, after their drawers were imported; of
-    /// each source first its sections, then its head. A source that this palace filed itself is never
-    /// changed. A row is whole only if as many drawers belong to it as there did.
+    /// Adopts rows of another palace in one transaction, after their drawers were imported. The
+    /// sections of a source come before its head. A source that this palace filed itself is never
+    /// changed. A row becomes whole only if it has as many drawers as in the other palace.
     fn adopt_sources(&self, sources: &[CountedSource]) -> Result<Vec<Adopted>>;
-    /// Number of drawers of a source, all sections together.
+    /// Number of drawers of a source, in all sections.
     fn drawers_of(&self, machine: &Machine, name: &str) -> Result<u64>;
 
     /// Hashes of the texts of a source's drawers: the first half of BLAKE3.
     fn hashes_of(&self, machine: &Machine, name: &str) -> Result<Vec<SourceHash>>;
 
-    /// Records that a run begins; gives its number.
+    /// Records the start of a run and returns its number.
     fn begin_run(&self, kind: &RunKind, roots: &[String]) -> Result<u64>;
-    /// Records how it ended. What the undo of runs long past would need is let go.
+    /// Records the end of a run. Undo data of old runs is removed.
     fn end_run(&self, run: u64, state: &RunState, summary: &serde_json::Value) -> Result<()>;
-    /// The last runs, newest first.
+    /// The latest runs, newest first.
     fn runs(&self, limit: usize) -> Result<Vec<RunRecord>>;
-    /// Takes back what a run did to drawers, on whichever machine it ran. Refused if a later run changed
-    /// one of its sources.
+    /// Reverts what a run did to drawers, on whichever machine it ran. Refused if a later run
+    /// changed one of its sources.
     fn undo(&self, run: u64) -> Result<Undone>;
 
-    /// Files changes, each whole or not at all, several in one transaction. Ids of drawers whose text is still there stay;
-    /// new texts are embedded before the transaction begins.
+    /// Files changes. Each change is written completely or not at all, and one transaction may hold
+    /// several. Drawers whose text is unchanged keep their ids. New texts are embedded before the
+    /// transaction begins.
     ///
-    /// A text that several machines file at the same place is one drawer, of the machine that filed it
-    /// first. When that machine removes or changes drawers of the source, the sources of this name on
-    /// other machines count as incomplete, so that their next mine reads them again.
+    /// A text that several machines file at the same location is one drawer, which belongs to the
+    /// machine that filed it first. When that machine removes or changes drawers of the source, the
+    /// sources of this name on other machines become incomplete, so that their next mine reads them
+    /// again.
     fn file(&self, run: u64, changes: &[SourceChange]) -> Result<Vec<Filed>>;
-    /// Notes that sources are as they were though the file system's figures are new.
+    /// Updates the file system data of unchanged sources.
     fn touch(&self, records: &[SourceRecord]) -> Result<()>;
-    /// Gives a source of the machine of `to` and its drawers another name; false if it is not there any
-    /// more or `to` is.
+    /// Renames a source and its drawers, for the machine of `to`. False if the source is gone or
+    /// the new name is taken.
     fn rename(&self, run: u64, from: &str, to: &SourceRecord) -> Result<bool>;
 
-    /// Lines of a text that were forgotten, as ranges from 1, both ends included.
+    /// Forgotten lines of a text, as inclusive ranges counted from 1.
     fn forgotten_lines(&self, text: &str, place: TextPlace<'_>) -> Result<Vec<(u32, u32)>>;
-    /// Lets the forgotten texts that a text holds be filed again.
+    /// Allows the forgotten texts that a text contains to be filed again.
     fn allow_again(&self, text: &str, place: TextPlace<'_>) -> Result<()>;
     /// Whether anything was ever forgotten here.
     fn has_forgotten(&self) -> Result<bool>;

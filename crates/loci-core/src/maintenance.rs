@@ -1,4 +1,4 @@
-//! Housekeeping that a backend offers, the state that says whether it is due, and what the care of a palace reports.
+//! Maintenance of a palace: what a backend offers, whether it is due, and what it reports.
 
 mod forget;
 mod reembed;
@@ -19,27 +19,27 @@ pub use verify::{Finding, FindingKind, VerifyReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A kind of housekeeping.
+/// A kind of maintenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MaintenanceKind {
-    /// Refresh planner statistics.
+    /// Refresh the statistics of the query planner.
     Analyze,
-    /// Give back space and trim tombstones that no index needs.
+    /// Release free space and remove tombstones that no index needs.
     Compact,
-    /// Rebuild the derived vector index.
+    /// Rebuild the vector index.
     Reindex,
 }
 
-/// What a maintenance call did.
+/// The result of a maintenance call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MaintenanceResult {
-    /// The kind that was asked for.
+    /// The requested kind.
     pub kind: MaintenanceKind,
     /// Whether it ran.
     pub status: MaintenanceStatus,
-    /// Numbers about it.
+    /// Statistics, by name.
     pub stats: BTreeMap<&'static str, u64>,
 }
 
@@ -51,35 +51,36 @@ pub enum MaintenanceStatus {
     Ran,
     /// Another process is doing it.
     AlreadyRunning,
-    /// There was nothing to do.
+    /// There is nothing to do.
     Noop,
 }
 
-/// How far the derived index of a collection is behind the truth.
+/// How far the index of a collection is behind the collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MaintenanceState {
     /// Sequence number of the collection's last change.
     pub seq: u64,
-    /// Sequence number the registered index covers; `None` without an index.
+    /// Sequence number that the registered index covers; `None` without an index.
     pub covered: Option<u64>,
-    /// Vectors in the collection.
+    /// Number of vectors in the collection.
     pub vectors: u64,
-    /// Vectors that are searched exactly because the index does not cover them.
+    /// Number of vectors that the index does not cover. They are compared one by one.
     pub tail: u64,
-    /// Whether the next process that may build will build.
+    /// Whether a rebuild is due.
     pub due: bool,
-    /// Tombstones that are kept.
+    /// Number of tombstones.
     pub tombstones: u64,
-    /// Why no automatic rebuild happens, when that is so.
+    /// Why automatic rebuilds are suspended; `None` if they are not.
     pub held_back: Option<String>,
 }
 
-/// How hard a commit tries to reach the disk.
+/// When a commit counts as durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Survives the death of any process. A power cut may take the last commits, never consistency.
+    /// A commit survives the death of any process. A power cut may lose the last commits, but never
+    /// consistency.
     #[default]
     Normal,
-    /// Survives a power cut too: every commit waits for the disk.
+    /// A commit survives a power cut too, because it waits for the disk.
     Full,
 }

@@ -1,5 +1,5 @@
-//! Metadata: a flat map from keys to typed values, and the patch form that `update` and `upsert`
-//! merge. Owns the conversion from and to JSON; never stores null.
+//! Metadata is a flat map from keys to typed values. This module owns its patch form, which
+//! `update` and `upsert` merge, and the conversion from and to JSON. Null is never stored.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl MetaValue {
                         None => {
                             return Err(Error::invalid(
                                 format!("metadata key {}", quoted(key)),
-                                "a list may not hold null",
+                                "a list may not contain null",
                             ));
                         }
                     }
@@ -88,7 +88,8 @@ impl MetaValue {
         }))
     }
 
-    /// Refuses what no backend can store: non-finite floats, nested or mixed lists.
+    /// Refuses values that no backend can store: non-finite floats, nested lists, lists of mixed
+    /// types.
     pub fn validate(&self, key: &str) -> Result<()> {
         let refuse = |problem: &str| {
             Err(Error::invalid(
@@ -102,10 +103,10 @@ impl MetaValue {
                 let mut types = items.iter().map(MetaValue::type_name);
                 let first = types.next();
                 if items.iter().any(|item| matches!(item, Self::List(_))) {
-                    return refuse("a list may not hold lists");
+                    return refuse("a list may not contain lists");
                 }
                 if types.any(|name| Some(name) != first) {
-                    return refuse("a list must hold values of one type");
+                    return refuse("a list must contain values of one type");
                 }
                 items.iter().try_for_each(|item| item.validate(key))
             }
@@ -114,15 +115,16 @@ impl MetaValue {
     }
 }
 
-/// Keys that tell when a drawer was said or written, the first that is there counts.
+/// Keys that hold the date of a text. The first key that is present counts.
 const DATE_KEYS: [&str; 3] = ["authored_at", "date", "timestamp"];
 
-/// Keys under which MemPalace and others note when a record was added, the first that is there counts.
+/// Keys in which MemPalace and other programs store when a record was added. The first key that is
+/// present counts.
 const ADDED_KEYS: [&str; 2] = ["filed_at", "created_at"];
 
 impl Metadata {
-    /// When it was said or written, in milliseconds since 1970: the first readable date among `authored_at`, `date`
-    /// and `timestamp`.
+    /// When the text was said or written, in milliseconds since 1970: the first readable date among
+    /// `authored_at`, `date` and `timestamp`.
     pub fn authored_at(&self) -> Option<i64> {
         DATE_KEYS.iter().find_map(|key| self.moment(key))
     }
@@ -133,7 +135,7 @@ impl Metadata {
         ADDED_KEYS.iter().find_map(|key| self.moment(key))
     }
 
-    /// The date that stands under a key, in milliseconds since 1970.
+    /// The date in a key, in milliseconds since 1970.
     pub fn moment(&self, key: &str) -> Option<i64> {
         match self.get(key)? {
             MetaValue::Str(text) => loci_text::when::authored(text),
@@ -143,7 +145,7 @@ impl Metadata {
         }
     }
 
-    /// Reads a JSON object. Null values are absent keys.
+    /// Parses a JSON object. Null values are ignored.
     pub fn from_json(value: &Value) -> Result<Self> {
         let patch = MetadataPatch::from_json(value)?;
         Ok(Self::default().merged(&patch))
@@ -167,7 +169,8 @@ impl Metadata {
         }
     }
 
-    /// This metadata with a patch applied: new values replace, null removes, the rest stays.
+    /// This metadata with a patch applied: new values replace old ones, null removes a key, other
+    /// keys stay.
     #[must_use]
     pub fn merged(&self, patch: &MetadataPatch) -> Self {
         let mut merged = self.clone();
@@ -182,7 +185,7 @@ impl Metadata {
 }
 
 impl MetadataPatch {
-    /// Reads a JSON object; null values are removals.
+    /// Parses a JSON object. Null values remove keys.
     pub fn from_json(value: &Value) -> Result<Self> {
         let Value::Object(map) = value else {
             return Err(Error::invalid("metadata", "must be a JSON object"));

@@ -1,4 +1,4 @@
-//! Where a palace is: a directory, or a URL that names a database.
+//! The location of a palace: a directory, or the URL of a database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::error::{Error, Result};
 use crate::path_text;
 
-/// Names a palace.
+/// The location of a palace.
 ///
 /// ```
 /// use loci_core::PalaceRef;
@@ -21,30 +21,30 @@ use crate::path_text;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PalaceRef {
-    /// A directory of this machine.
+    /// A directory on this machine.
     Directory(PathBuf),
     /// A database that a backend reaches by a URL.
     Url(PalaceUrl),
 }
 
 impl PalaceRef {
-    /// The palace in this directory, whatever the name of the directory looks like.
+    /// The palace in this directory, even if its name looks like a URL.
     pub fn local(path: impl Into<PathBuf>) -> Self {
         Self::Directory(path.into())
     }
 
-    /// Its directory; an error if a URL names it.
+    /// Its directory. Fails if its location is a URL.
     pub fn directory(&self) -> Result<&Path> {
         match self {
             Self::Directory(path) => Ok(path),
             Self::Url(url) => Err(Error::invalid(
                 format!("palace `{url}`"),
-                "is named by a URL, and this needs a palace in a directory",
+                "is a URL, and this operation needs a palace in a directory",
             )),
         }
     }
 
-    /// Its directory; nothing if a URL names it.
+    /// Its directory; `None` if its location is a URL.
     pub fn as_directory(&self) -> Option<&Path> {
         match self {
             Self::Directory(path) => Some(path),
@@ -52,7 +52,7 @@ impl PalaceRef {
         }
     }
 
-    /// The same palace, with a directory that does not depend on where the process runs.
+    /// The same palace with an absolute directory, which does not depend on the working directory.
     pub fn absolute(&self) -> Result<Self> {
         match self {
             Self::Directory(path) => std::path::absolute(path)
@@ -110,7 +110,7 @@ impl<'de> Deserialize<'de> for PalaceRef {
     }
 }
 
-/// A directory as it is, a URL without its user, password, path and query.
+/// Prints a directory unchanged, and a URL without its user, password, path and query.
 impl fmt::Display for PalaceRef {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -120,8 +120,8 @@ impl fmt::Display for PalaceRef {
     }
 }
 
-/// A URL that names a palace. Only [`PalaceUrl::expose`] gives the whole: everything else leaves out
-/// what may be a secret.
+/// The URL of a palace. Only [`PalaceUrl::expose`] returns all of it; everything else omits the
+/// parts that may be secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PalaceUrl {
     whole: String,
@@ -129,10 +129,10 @@ pub struct PalaceUrl {
 }
 
 impl PalaceUrl {
-    /// Reads anything of the form `scheme:/…`. A single letter is a drive of Windows, not a scheme.
+    /// Parses anything of the form `scheme:/…`. A single letter is a Windows drive, not a scheme.
     ///
-    /// What is nearly a URL counts as one too (a blank before it, one slash, `jdbc:` before the scheme):
-    /// its password must not become the name of a directory.
+    /// Near misses count as URLs too (leading white space, one slash, `jdbc:` before the scheme),
+    /// because a password must not become the name of a directory.
     pub fn parse(written: &Path) -> Option<Self> {
         let whole = written.to_string_lossy();
         let whole = whole.trim_start();
@@ -146,7 +146,7 @@ impl PalaceUrl {
         })
     }
 
-    /// What stands before `:/`.
+    /// The part before `:/`.
     pub fn scheme(&self) -> &str {
         self.whole.get(..self.scheme).unwrap_or_default()
     }
@@ -156,10 +156,10 @@ impl PalaceUrl {
         &self.whole
     }
 
-    /// Nothing where it cannot be told from a part of a password.
+    /// The host; `None` if it could be part of a password.
     fn host(&self) -> Option<&str> {
         let rest = self.whole.get(self.scheme + 1..)?.trim_start_matches('/');
-        // With an `@` anywhere, a password may hold any of the separators.
+        // If there is an `@` anywhere, the password may contain any of the separators.
         if rest.contains('@') {
             return None;
         }

@@ -1,43 +1,43 @@
-//! What a backend derives of a drawer when it writes it, so that a search can rank it without
-//! reading its text.
+//! Data that a backend derives from a drawer when it writes it, so that a search can rank the
+//! drawer without reading its text.
 //!
-//! Every backend derives the same from the same text and metadata: equal drawers get equal scores,
-//! whatever stores them. How the values are stored is the backend's matter.
+//! Every backend derives the same data from the same text and metadata, so equal drawers get equal
+//! scores in every store. Each backend decides how to store it.
 
 use loci_text::{IndexTerms, Tokenizer};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::metadata::{MetaValue, Metadata};
 
-/// Tokens of a text that are looked at, and different ones that are kept.
+/// Maximum number of tokens that are read from a text, and of distinct tokens that are kept.
 const READ_TOKENS: usize = 8_192;
 const KEPT_TOKENS: usize = 1_024;
 
-/// The search side of one drawer.
+/// The search data of one drawer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Passage {
-    /// Number of its source, if it has one. Nothing of the source's name can be read from it.
+    /// Number of its source, if it has one. The name of the source cannot be derived from it.
     pub source: Option<u64>,
-    /// Where it begins in its source.
+    /// Its first line in the source.
     pub line: i64,
-    /// When it was said or written, if its metadata has a date. A drawer without one counts as of
-    /// the moment it was added.
+    /// When the text was said or written, if the metadata has a date. For a drawer without a date,
+    /// the time of adding counts.
     pub authored_at: Option<i64>,
     /// Number of its terms.
     pub length: u32,
-    /// Terms of the name of who speaks, joined by spaces.
+    /// Terms of the speaker's name, separated by spaces.
     pub label: String,
-    /// Different WordPiece tokens, ascending.
+    /// Distinct WordPiece tokens, ascending.
     pub tokens: Vec<u16>,
 }
 
-/// The part of a [`Passage`] that takes time to derive. A backend makes it before its transaction
-/// begins.
+/// The part of a [`Passage`] that is expensive to derive. A backend computes it before its
+/// transaction begins.
 #[derive(Debug, Clone, Default)]
 pub struct Prepared {
     /// The context it was prepared with.
     pub context: String,
-    /// The terms of the text and of the context, joined by spaces: what the postings hold.
+    /// The terms of the text and of the context, separated by spaces, as the postings store them.
     pub joined: String,
     length: u32,
     tokens: Vec<u16>,
@@ -57,8 +57,8 @@ impl Prepared {
 }
 
 impl Passage {
-    /// The passage of a text that was prepared. `collection` tells the sources of one collection
-    /// from those of another. A drawer without text has neither terms nor tokens.
+    /// The passage of a prepared text. `collection` keeps the sources of different collections
+    /// apart. A drawer without text has neither terms nor tokens.
     pub fn of(
         collection: i64,
         text: Option<&str>,
@@ -85,9 +85,9 @@ impl Passage {
     }
 }
 
-/// What a mined drawer is found by beside its text: the name of its file and the headings above it.
-/// Other drawers have none. An exchange of a conversation has no file name, because such files are
-/// named by a number.
+/// The text by which a mined drawer is found in addition to its own: the name of its file and the
+/// headings above it. Other drawers have none. An exchange of a conversation has no file name,
+/// because such files are named by a number.
 pub fn context(metadata: &Metadata) -> String {
     let mined = ["start_line", "end_line"]
         .iter()
@@ -103,7 +103,7 @@ pub fn context(metadata: &Metadata) -> String {
     format!("{name}\n{heading}")
 }
 
-/// The terms that the postings hold of a drawer: those of its text, then those of its [`context`].
+/// The terms of a drawer in the postings: those of its text, then those of its [`context`].
 pub fn terms(text: &str, context: &str) -> IndexTerms {
     let mut terms = loci_text::index_terms(text);
     if !context.is_empty() {

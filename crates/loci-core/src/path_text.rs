@@ -1,13 +1,13 @@
-//! Paths as text. A file name on Unix is any sequence of bytes, and JSON is not: serialising such a
-//! `PathBuf` with serde fails. Everything that shows a path in JSON takes it from here.
+//! Converts paths to text. A Unix file name may contain any bytes, and serde fails to serialise a
+//! `PathBuf` that is not UTF-8. All code that writes a path to JSON uses these functions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize as _, Serializer};
 
-/// A path as people and JSON see it. A path in UTF-8 stays as it is; bytes that are not UTF-8 stand
-/// as `\xff`, so that two different paths look different and the same path always looks the same.
+/// A path as text. A UTF-8 path is unchanged. Other bytes are written as `\xff`, so that different
+/// paths look different and the same path always looks the same.
 pub fn path_text(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let mut text = String::with_capacity(bytes.len());
@@ -25,7 +25,7 @@ pub fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok
     serializer.serialize_str(&path_text(path))
 }
 
-/// Serialises a path that may be absent; for `#[serde(serialize_with = …)]`.
+/// Serialises an optional path; for `#[serde(serialize_with = …)]`.
 pub fn serialize_optional_path<S: Serializer>(
     path: &Option<PathBuf>,
     serializer: S,
@@ -47,9 +47,9 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_are_shown_and_told_apart() {
-        let shown = |bytes: &[u8]| path_text(Path::new(OsStr::from_bytes(bytes)));
-        assert_eq!(shown(b"/a/caf\xc3\xa9"), "/a/caf\u{e9}");
-        assert_eq!(shown(b"/a\xff/b\xc3"), "/a\\xff/b\\xc3");
-        assert_ne!(shown(b"\xfe"), shown(b"\xff"));
+        let text = |bytes: &[u8]| path_text(Path::new(OsStr::from_bytes(bytes)));
+        assert_eq!(text(b"/a/caf\xc3\xa9"), "/a/caf\u{e9}");
+        assert_eq!(text(b"/a\xff/b\xc3"), "/a\\xff/b\\xc3");
+        assert_ne!(text(b"\xfe"), text(b"\xff"));
     }
 }

@@ -1,5 +1,6 @@
-//! Projects and their wings: who a project is, which wing it has, and how two projects of one name are kept apart. A
-//! collection that can keep projects gives them through [`crate::Collection::projects`].
+//! Projects and their wings: what identifies a project, which wing it has, and how two projects
+//! with the same name are kept apart. A collection that stores projects returns them from
+//! [`crate::Collection::projects`].
 
 mod choice;
 
@@ -11,36 +12,38 @@ use crate::ledger::MAX_SOURCE_NAME_BYTES;
 
 pub use choice::{Choice, Mined, ProjectView, adopted, choose, is_below, keeps_wing, place};
 
-/// Length of a remote and of a first commit.
+/// Maximum bytes of a remote and of a first commit.
 pub const MAX_REMOTE_BYTES: usize = 2 << 10;
 
-/// A project as it lies on disk.
+/// A project on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Project {
-    /// Name of its folder, and the wing it has unless another project has that.
+    /// Name of its folder. Also its wing, unless another project has that wing.
     pub name: String,
-    /// Comes before the name in the wing of a second project of this name.
+    /// The prefix of the wing, if another project has the same name.
     pub owner: Option<String>,
-    /// Host and path of the repository it was cloned from. Never holds a user or a password.
+    /// Host and path of the repository that it was cloned from. Never contains a user or a
+    /// password.
     pub remote: Option<String>,
-    /// The first commit, as far as it is known. Reads do not look for it.
+    /// The first commit, if it is known. Reads do not look it up.
     pub first_commit: Option<String>,
-    /// The top folder of its main working tree, or the folder itself where there is no repository.
+    /// The top folder of its main working tree, or the folder itself if there is no repository.
     pub path: String,
-    /// Further folders that are this project: another working tree, the local repository that it is a clone of.
+    /// More folders of this project: other working trees, and the local repository that it is a
+    /// clone of.
     pub folders: Vec<String>,
-    /// The folders above a folder that no longer exists, nearest first. A repository that is recorded at one of them is
-    /// this project.
+    /// The parents of a folder that does not exist any more, nearest first. A repository that is
+    /// recorded at one of them is this project.
     pub above: Vec<String>,
     /// Whether it is a repository.
     pub is_repository: bool,
 }
 
-/// A project that is recorded, at one of its folders.
+/// A recorded project, for one of its folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectRecord {
-    /// The wing that it has.
+    /// Its wing.
     pub wing: String,
     /// Name of its folder.
     pub name: String,
@@ -57,12 +60,12 @@ pub struct ProjectRecord {
 }
 
 impl ProjectRecord {
-    /// What tells it from another project of its name.
+    /// The value that distinguishes it from other projects with its name.
     pub fn identity(&self) -> &str {
         self.remote.as_deref().unwrap_or(&self.path)
     }
 
-    /// Refuses what no claim writes: a record that comes from a file of unknown origin.
+    /// Refuses a record that no claim writes. Use it for records from untrusted files.
     pub fn validate(&self) -> Result<()> {
         let limited = [
             ("wing", Some(&self.wing), MAX_SOURCE_NAME_BYTES),
@@ -92,24 +95,24 @@ impl ProjectRecord {
     }
 }
 
-/// A project that comes from another palace.
+/// A project of another palace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IncomingProject {
-    /// As it is recorded there.
+    /// Its record in that palace.
     pub record: ProjectRecord,
     /// See [`Project::owner`].
     pub owner: Option<String>,
 }
 
-/// Which wing a project of another palace has here.
+/// The wing in this palace of a project from another palace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlacedProject {
     /// The wing.
     pub wing: String,
-    /// Its folder was not recorded with this wing before.
+    /// Whether its folder was not recorded with this wing before.
     pub is_new: bool,
-    /// Remote or folder of another project that has the wing of the other palace here; nothing if there is none, or if
-    /// the wing is the same.
+    /// Remote or folder of the project that holds the original wing in this palace; `None` if there
+    /// is none, or if the wing did not change.
     pub holder: Option<String>,
 }
 
@@ -118,83 +121,88 @@ pub struct PlacedProject {
 pub struct WingClaim {
     /// The wing.
     pub wing: String,
-    /// The project was not recorded before.
+    /// Whether the project was not recorded before.
     pub is_new: bool,
-    /// The record of this folder says everything that is known of the project: a claim writes nothing.
+    /// Whether the record of this folder is complete, so that a claim writes nothing.
     pub is_complete: bool,
-    /// The first commit that is recorded for this folder. A project whose repository has it is the recorded one.
+    /// The recorded first commit of this folder. A project whose repository contains it is the
+    /// recorded one.
     pub recorded_commit: Option<String>,
-    /// The wing of the project's own name, where another project has that.
+    /// The wing with the project's own name, if another project has it.
     pub instead_of: Option<TakenWing>,
 }
 
-/// A wing that another project has.
+/// A wing that belongs to another project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TakenWing {
     /// Its name.
     pub wing: String,
-    /// Remote or folder of the project that has it; nothing if no project is recorded for it.
+    /// Remote or folder of its project; `None` if no project is recorded for it.
     pub holder: Option<String>,
 }
 
-/// Mined drawers of a wing that are of one file, and, if they are a conversation, of one folder.
+/// Mined drawers of a wing that come from one file and, in a conversation, from one folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MinedGroup {
     /// The `source_file`.
     pub source: String,
-    /// The folder in which the conversation was held.
+    /// The working folder of the conversation.
     pub folder: Option<String>,
-    /// Drawers.
+    /// Number of drawers.
     pub drawers: u64,
 }
 
-/// A project that claims a wing, and the wing that it shall not have.
+/// A project that claims a wing, and the wing that it must leave.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaving<'a> {
     /// The project.
     pub project: &'a Project,
-    /// The wing that it leaves.
+    /// The wing to leave.
     pub from: Option<&'a str>,
 }
 
-/// What became of drawers that should go to another wing.
+/// The result of moving drawers to another wing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// Drawers that are in the other wing now.
+    /// Drawers that were moved.
     pub moved: u64,
-    /// Drawers that are gone, because the other wing has the same text of the same place and nothing names them.
+    /// Drawers that were removed, because the other wing has the same text at the same location and
+    /// nothing refers to them.
     pub removed: u64,
-    /// Drawers that stay, because the other wing has the same text of the same place, and a fact or a link names them or
-    /// they have metadata of their own.
+    /// Drawers that were not moved, because the other wing has the same text at the same location,
+    /// but a fact or a link refers to them or they have metadata of their own.
     pub left: u64,
 }
 
-/// The projects of one collection. Calls may come from several threads and processes at once.
+/// The projects of one collection. Several threads and processes may use it at once.
 pub trait Projects: Send + Sync {
-    /// The wing of a project: the recorded one, else what a claim would give. Writes nothing.
+    /// The wing of a project: the recorded one, or the one that a claim would give. Writes nothing.
     fn wing_of(&self, project: &Project) -> Result<WingClaim>;
-    /// The wing of a project, which is recorded with it. Of several projects that claim one name at the same time each
-    /// gets a wing of its own.
+    /// The wing of a project, which is recorded. If several projects with one name claim at the
+    /// same time, each gets its own wing.
     fn claim_wing(&self, project: &Project) -> Result<WingClaim>;
-    /// Claims for several projects in one transaction, in this order. With a wing to leave, a project gets another wing
-    /// and is recorded there; one that has another already keeps that. Without `apply` nothing is written, and the answer
-    /// is what it would be.
+    /// Claims wings for several projects in one transaction, in this order. A project that leaves a
+    /// wing gets another one, unless it already has one. Without `apply`, nothing is written and
+    /// the result is the same.
     fn claim_wings(&self, claims: &[Leaving<'_>], apply: bool) -> Result<Vec<WingClaim>>;
     /// All records, oldest first.
     fn projects(&self) -> Result<Vec<ProjectRecord>>;
-    /// Takes records over from another palace. A project that is recorded here keeps its wing. Gives how many were added.
+    /// Adopts records of another palace. A project that is recorded here keeps its wing. Returns
+    /// the number of added records.
     fn adopt_projects(&self, records: &[ProjectRecord]) -> Result<u64>;
-    /// Records projects of another palace whose drawers are going to be imported, and gives the wing that each has here: the
-    /// recorded one, else the one of the other palace if no other project has it here, else what a claim gives. All
-    /// or nothing. The answers are in the order of the projects.
+    /// Records projects of another palace before their drawers are imported, and returns the wing
+    /// of each in this palace: the recorded one, else the original one if no other project has it
+    /// here, else the one that a claim gives. All projects are recorded or none. The results are in
+    /// the order of the projects.
     fn place_projects(&self, incoming: &[IncomingProject]) -> Result<Vec<PlacedProject>>;
 
-    /// The mined drawers of a wing by file and folder, in order.
+    /// The mined drawers of a wing, grouped by file and folder, in order.
     fn mined_groups(&self, wing: &str) -> Result<Vec<MinedGroup>>;
-    /// Moves the drawers of a group to another wing, several hundred in a transaction. Id, text, dates and everything but
-    /// the wing stay. A drawer that the other wing has already (same text, same place) is removed, unless a fact or a link
-    /// names it or it has metadata that the other one lacks. Doing it again goes on where it ended.
+    /// Moves the drawers of a group to another wing, several hundred per transaction. Only the wing
+    /// changes. If the other wing already has a drawer with the same text at the same location, the
+    /// drawer is removed, unless a fact or a link refers to it or it has metadata that the other
+    /// one lacks. A repeated call continues an interrupted one.
     fn move_group(&self, group: &MinedGroup, from: &str, to: &str) -> Result<Moved>;
-    /// What [`Self::move_group`] would do. Writes nothing.
+    /// The result that [`Self::move_group`] would have. Writes nothing.
     fn plan_move(&self, group: &MinedGroup, from: &str, to: &str) -> Result<Moved>;
 }

@@ -1,16 +1,16 @@
-//! Stored text where it is quoted: in warnings, errors, lists and on terminals. A stored name may
-//! hold anything, so it is escaped by the functions here before it stands among words of Loci.
+//! Quotes stored text in warnings, errors, lists and on terminals. A stored name may contain
+//! anything, so these functions escape it before it becomes part of a message.
 
 use std::fmt::Write as _;
 
-/// Characters of a quoted name at most.
+/// Maximum number of characters in a quoted name.
 const MAX_QUOTED: usize = 120;
-/// Characters of a message at most.
+/// Maximum number of characters in a message.
 const MAX_MESSAGE: usize = 8_000;
 
-/// Whether a character is not shown as itself: controls of both ranges, line and paragraph
-/// separators, marks that turn the direction of a line, tags, and characters without width that no
-/// script or emoji needs.
+/// Whether a character is not displayed as itself: control characters, line and paragraph
+/// separators, bidirectional controls, tags, and zero-width characters that no script or emoji
+/// needs.
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -30,7 +30,7 @@ pub fn is_unprintable(character: char) -> bool {
         )
 }
 
-/// A text as one line: whatever is not printable is shown as an escape such as `\n` or `\u{9b}`.
+/// A text as one line. Unprintable characters become escapes such as `\n` or `\u{9b}`.
 ///
 /// ```
 /// assert_eq!(loci_core::single_line("a\nb\u{9b}"), "a\\nb\\u{9b}");
@@ -43,7 +43,7 @@ pub fn single_line(text: &str) -> String {
     line
 }
 
-/// A message as one line of bounded length.
+/// A message as one line of limited length.
 pub fn message_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(MAX_MESSAGE));
     for (at, character) in text.chars().enumerate() {
@@ -56,7 +56,7 @@ pub fn message_line(text: &str) -> String {
     line
 }
 
-/// A stored name in backticks: one line, at most 120 characters, and nothing in it can end the
+/// A stored name in backticks, as one line of at most 120 characters. Nothing in it can end the
 /// quotation.
 ///
 /// ```
@@ -83,7 +83,7 @@ pub fn quoted(name: &str) -> String {
     quoted
 }
 
-/// A path in backticks, whole: one line, and nothing in it can end the quotation.
+/// A path in backticks, as one line and not truncated. Nothing in it can end the quotation.
 ///
 /// ```
 /// let path = std::path::Path::new("/notes/a`\n[/x]");
@@ -94,13 +94,13 @@ pub fn quoted_path(path: &std::path::Path) -> String {
     format!("`{line}`")
 }
 
-/// Names as [`quoted`] gives them, with commas between.
+/// Names, each as [`quoted`] prints it, separated by commas.
 pub fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.into_iter().map(quoted).collect();
     names.join(", ")
 }
 
-/// A stored id in a sentence: as it is if it is one plain word, else as [`quoted`] gives it.
+/// A stored id in a sentence: unchanged if it is one plain word, otherwise as [`quoted`] prints it.
 ///
 /// ```
 /// use loci_core::quoted_unless_plain;
@@ -115,14 +115,14 @@ pub fn quoted_unless_plain(id: &str) -> String {
     quoted(id)
 }
 
-/// JSON text in which whatever is not printable is an escape such as `\u009b`. A parser reads the
-/// same values; a terminal and a model see no control character.
+/// JSON text in which unprintable characters are escapes such as `\u009b`. A parser reads the same
+/// values; a terminal and a model see no control characters.
 ///
 /// ```
 /// assert_eq!(loci_core::printable_json("[\"\u{9b}\"]".to_owned()), "[\"\\u009b\"]");
 /// ```
 pub fn printable_json(json: String) -> String {
-    // Outside strings JSON has no such characters but line ends, which may stay.
+    // Outside of strings, JSON contains no such characters except line ends, which may stay.
     let special = |character: char| is_unprintable(character) && !character.is_ascii_whitespace();
     if !json.contains(special) {
         return json;

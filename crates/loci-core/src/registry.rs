@@ -1,4 +1,4 @@
-//! Backends by name, and which one serves a palace.
+//! Registers backends by name, and selects the one that serves a palace.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::palace_ref::PalaceRef;
 
-/// Backend used when nothing else decides.
+/// The backend that is used when nothing else decides.
 pub const DEFAULT_BACKEND: &str = "sqlite";
 
-/// The known backends.
+/// The registered backends.
 #[derive(Clone, Default)]
 pub struct Registry {
     backends: Vec<Arc<dyn Backend>>,
@@ -22,10 +22,10 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// The places that may name a backend, strongest first.
+/// The settings that may name a backend, in order of precedence.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BackendChoice<'a> {
-    /// A flag or argument.
+    /// A command-line flag or an argument.
     pub explicit: Option<&'a str>,
     /// The palace's own configuration.
     pub config: Option<&'a str>,
@@ -34,18 +34,18 @@ pub struct BackendChoice<'a> {
 }
 
 impl Registry {
-    /// A registry with nothing in it.
+    /// An empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a backend; one of the same name is replaced.
+    /// Adds a backend, and replaces one with the same name.
     pub fn register(&mut self, backend: Arc<dyn Backend>) {
         self.backends.retain(|known| known.name() != backend.name());
         self.backends.push(backend);
     }
 
-    /// Adds all backends of another registry; one of the same name is replaced.
+    /// Adds all backends of another registry, and replaces those with the same name.
     pub fn extend(&mut self, other: &Self) {
         for backend in &other.backends {
             self.register(Arc::clone(backend));
@@ -75,9 +75,9 @@ impl Registry {
             })
     }
 
-    /// Explicit value, then scheme of the URL, then palace configuration, then environment, then what
-    /// is on disk, then [`DEFAULT_BACKEND`]. A name or a scheme that is not registered is an error,
-    /// never skipped.
+    /// Selects a backend by explicit name, URL scheme, palace configuration, environment, detection
+    /// on disk and [`DEFAULT_BACKEND`], in this order. A name or a scheme that is not registered is
+    /// an error, and is never skipped.
     pub fn resolve(
         &self,
         choice: BackendChoice<'_>,
@@ -98,7 +98,7 @@ impl Registry {
         }
     }
 
-    /// The backend that has a palace at this place, if there is one.
+    /// The backend that detects a palace at this location, if there is one.
     pub fn detected(&self, palace: &PalaceRef) -> Option<Arc<dyn Backend>> {
         let mut backends = self.backends.iter();
         backends.find(|backend| backend.detect(palace)).cloned()

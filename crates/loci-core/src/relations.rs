@@ -1,8 +1,9 @@
-//! What a palace keeps besides drawers: facts with the time in which they hold, and labelled links. A backend that keeps them
-//! gives [`Relations`] through [`crate::Backend::relations`].
+//! Facts with their validity, and labelled links. A backend that stores them returns [`Relations`]
+//! from [`crate::Backend::relations`].
 //!
-//! Both name drawers by collection and id. What they name need not exist: a link goes with its drawer, a fact stays when the
-//! drawer it was taken from is deleted, and only `forget` removes it too.
+//! Facts and links refer to drawers by collection and id, and the drawers need not exist. Deleting
+//! a drawer removes its links and keeps the facts that were taken from it; only `forget` removes
+//! those too.
 
 mod check;
 mod names;
@@ -37,29 +38,30 @@ use crate::quote::quoted;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// Its name in the palace. Where it is empty, [`Fact::key`] derives one: the same statement from the same source has the
-    /// same name.
+    /// Its id in the palace. If it is empty, [`Fact::key`] derives one, so that the same statement
+    /// from the same source has the same id.
     #[serde(default)]
     pub id: String,
-    /// Who or what it is about.
+    /// The subject of the statement.
     pub subject: String,
-    /// What is said of it.
+    /// The property or relation.
     pub predicate: String,
-    /// Whom or what it relates to.
+    /// The value or the related entity.
     pub object: String,
-    /// Since when it holds, as written: a year, month, day or moment (RFC 3339); absent if unknown.
+    /// Start of its validity, as written: a year, month, day or moment (RFC 3339); absent if
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<String>,
-    /// Until when; absent while it holds.
+    /// End of its validity; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_to: Option<String>,
-    /// 0 to 1.
+    /// Confidence, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// The drawer it was taken from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<DrawerRef>,
-    /// Whatever else is known of it.
+    /// Additional data.
     #[serde(
         default,
         skip_serializing_if = "is_empty",
@@ -80,7 +82,7 @@ pub struct DrawerRef {
     pub id: String,
 }
 
-/// What a link joins.
+/// The start or the end of a link.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -102,14 +104,14 @@ pub enum LinkEnd {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Where it starts.
+    /// Its start.
     pub from: LinkEnd,
-    /// Where it leads.
+    /// Its end.
     pub to: LinkEnd,
-    /// What the one is to the other; may be empty.
+    /// The relation of the start to the end; may be empty.
     #[serde(default)]
     pub label: String,
-    /// Whatever else is known of it.
+    /// Additional data.
     #[serde(
         default,
         skip_serializing_if = "is_empty",
@@ -122,7 +124,7 @@ fn is_empty(metadata: &Metadata) -> bool {
     metadata.0.is_empty()
 }
 
-/// Metadata in which no key stands twice.
+/// Metadata without duplicate keys.
 fn strict_metadata<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Metadata, D::Error> {
@@ -148,7 +150,7 @@ impl LinkEnd {
     }
 }
 
-/// Which facts are asked for; what is absent does not restrict, and all that is given must hold.
+/// Selects facts. All fields that are present must match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FactQuery {
     /// With this id.
@@ -161,13 +163,13 @@ pub struct FactQuery {
     pub predicate: Option<String>,
     /// With this object.
     pub object: Option<String>,
-    /// Whether names are the same whatever their letter case and surrounding space; otherwise they are compared byte by byte.
-    /// An id is always compared byte by byte.
+    /// Whether names are compared without letter case and surrounding space. Otherwise they are
+    /// compared byte by byte. An id is always compared byte by byte.
     pub any_case: bool,
 }
 
 impl FactQuery {
-    /// Whether it asks for a fact.
+    /// Whether a fact matches.
     pub fn matches(&self, fact: &Fact) -> bool {
         let is = |wanted: &Option<String>, name: &str| {
             wanted
@@ -182,84 +184,92 @@ impl FactQuery {
     }
 }
 
-/// How many of what was given were new.
+/// How many of the facts or links were new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Related {
-    /// Written.
+    /// Number of added ones.
     pub added: u64,
-    /// There already, unchanged.
+    /// Number of existing ones, which were not changed.
     pub known: u64,
 }
 
-/// Facts and links of one palace. Every call is one transaction, in the same store as the drawers. A call of which one part
-/// is refused writes nothing.
+/// Facts and links of one palace. Every call is one transaction, in the same store as the drawers.
+/// If one part of a call is refused, nothing is written.
 pub trait Relations: Send + Sync {
-    /// Adds facts; one whose id is there stays as it is. Sources need not exist. Each new fact draws a number.
+    /// Adds facts. An existing id keeps its fact. Sources need not exist. Each new fact gets a
+    /// sequence number.
     fn add_facts(&self, facts: &[Fact]) -> Result<Related>;
-    /// Facts in the order added, `limit` at most from `offset` on. Damaged ones are left out; see [`Relations::damaged`].
+    /// Facts in insertion order, at most `limit` starting at `offset`. Damaged ones are omitted;
+    /// see [`Relations::damaged`].
     fn facts(&self, query: &FactQuery, limit: usize, offset: usize) -> Result<Vec<Fact>>;
-    /// Adds links; one that is there stays as it is. Ends need not exist. Each new link draws a number.
+    /// Adds links. An existing link is not changed. Ends need not exist. Each new link gets a
+    /// sequence number.
     fn add_links(&self, links: &[Link]) -> Result<Related>;
-    /// Links that start or end at `end`, or all of them, in the order added, `limit` at most from `offset` on. Damaged ones
-    /// are left out; see [`Relations::damaged`].
+    /// Links that start or end at `end`, or all links, in insertion order, at most `limit` starting
+    /// at `offset`. Damaged ones are omitted; see [`Relations::damaged`].
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>>;
-    /// How many facts and how many links there are, damaged ones included.
+    /// The number of facts and the number of links, including damaged ones.
     fn counts(&self) -> Result<(u64, u64)>;
-    /// Names of the facts and links whose bytes are not those that were written, a hundred at most. Answers leave them out.
+    /// Names of damaged facts and links, at most a hundred. Results omit them.
     fn damaged(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
-    /// Gives all facts that a query asks for to `visit`, as of one commit, in the order added, without holding them in memory.
+    /// Calls `visit` with all facts that match a query, as of one commit and in insertion order,
+    /// without holding them in memory.
     fn each_fact(&self, query: &FactQuery, visit: &mut dyn FnMut(Fact)) -> Result<()> {
         self.facts(query, usize::MAX, 0)?
             .into_iter()
             .for_each(visit);
         Ok(())
     }
-    /// Ends the facts of these ids at `valid_to`, a date; gives those that were ended, as they are now, in the order of the
-    /// ids. An id that is not there is left out, and so is a fact that has ended already or begins later; see
-    /// [`Fact::can_end`]. Each ended fact draws a number.
+    /// Ends the facts with these ids at the date `valid_to`. Returns the ended facts in their new
+    /// state, in the order of the ids. Unknown ids are skipped, and so are facts that have already
+    /// ended or begin later; see [`Fact::can_end`]. Each ended fact gets a sequence number.
     fn end_facts(&self, ids: &[String], valid_to: &str) -> Result<Vec<Fact>> {
         let _ = (ids, valid_to);
         Err(unsupported("ending facts"))
     }
-    /// [`Relations::end_facts`] and [`Relations::add_facts`] of `new` in one transaction. If none was ended, or a fact of
-    /// the new one's id is there and has an end, it is a conflict that names what holds, and nothing is written.
+    /// Calls [`Relations::end_facts`] and [`Relations::add_facts`] with `new` in one transaction.
+    /// If no fact was ended, or the new fact exists and has an end, it is a conflict that names the
+    /// current facts, and nothing is written.
     fn supersede(&self, ids: &[String], valid_to: &str, new: &Fact) -> Result<Vec<Fact>> {
         let _ = (ids, valid_to, new);
         Err(unsupported("superseding facts"))
     }
-    /// Subjects and objects that equal `name` but for case and surrounding space, in order; none where nothing is like it.
+    /// Subjects and objects that equal `name` except for letter case and surrounding space, sorted.
     fn spellings(&self, name: &str) -> Result<Vec<String>> {
         let _ = name;
         Err(unsupported("spellings of names"))
     }
-    /// Subjects and objects that begin with `beginning` but for case, `limit` at most, in order.
+    /// Subjects and objects that begin with `beginning` except for letter case, at most `limit`,
+    /// sorted.
     fn names_like(&self, beginning: &str, limit: usize) -> Result<Vec<String>> {
         let _ = (beginning, limit);
         Ok(Vec::new())
     }
-    /// Removes links by ends and label, whatever their metadata; gives how many there were. Each draws a number.
+    /// Removes links by ends and label, whatever their metadata. Returns the number of removed
+    /// links. Each one gets a sequence number.
     fn remove_links(&self, links: &[Link]) -> Result<u64> {
         let _ = links;
         Err(unsupported("removing links"))
     }
 }
 
-/// The date at which facts are ended.
+/// Parses the date at which facts are ended.
 pub fn validate_end(valid_to: &str) -> Result<DateSpan> {
     DateSpan::parse(valid_to).ok_or_else(|| {
         Error::invalid(
             format!("end {}", quoted(valid_to)),
-            "is no date; write a year, month, day or RFC 3339 moment",
+            "is not a date; write a year, month, day or RFC 3339 moment",
         )
     })
 }
 
-/// Why a supersession is refused: nothing was ended. `holding` are facts of the same subject and predicate that hold.
+/// The error of a supersession that ended no fact. `holding` are the current facts with the same
+/// subject and predicate.
 pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
     let old = match old {
-        None => "the fact to supersede is not there".to_owned(),
+        None => "the fact to supersede does not exist".to_owned(),
         Some(old) => format!(
             "{} cannot be superseded: {}",
             old.statement(),
@@ -275,7 +285,7 @@ pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
         .map(|fact| format!("{} (fact {})", fact.statement(), quoted(&fact.id)))
         .collect();
     let now = match named.as_slice() {
-        [] => "nothing holds in its place".to_owned(),
+        [] => "no other fact holds".to_owned(),
         named => format!("now holds {}", named.join(", ")),
     };
     Error::Conflict {
@@ -283,11 +293,11 @@ pub fn nothing_to_end(old: Option<&Fact>, holding: &[Fact]) -> Error {
     }
 }
 
-/// Why a supersession is refused: the fact that should hold is there and has an end.
+/// The error of a supersession whose new fact exists and has an end.
 pub fn ended_already(fact: &Fact) -> Error {
     Error::Conflict {
         what: format!(
-            "{} is there as fact {} and ended {}; say from another date on",
+            "{} exists as fact {} and ended {}; give another start date",
             fact.statement(),
             quoted(&fact.id),
             fact.valid_to.as_deref().unwrap_or_default()
@@ -298,7 +308,7 @@ pub fn ended_already(fact: &Fact) -> Error {
 fn unsupported(capability: &str) -> Error {
     Error::UnsupportedCapability {
         capability: capability.into(),
-        reason: "the backend does not offer it".into(),
+        reason: "the backend does not support it".into(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What calls give back. Shapes are fixed: per query one inner list, also when it is empty, and a
-//! field that was asked for has exactly one entry per id.
+//! Results of calls. Their shapes are fixed: there is one inner list per query, even if it is
+//! empty, and a requested field has exactly one entry per id.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,14 +25,14 @@ pub struct Include {
 }
 
 impl Include {
-    /// Ids alone.
+    /// Only ids.
     pub const NONE: Self = Self {
         documents: false,
         metadatas: false,
         distances: false,
         embeddings: false,
     };
-    /// Everything there is.
+    /// All fields.
     pub const ALL: Self = Self {
         documents: true,
         metadatas: true,
@@ -51,39 +51,39 @@ impl Include {
     };
 }
 
-/// Answer to `query`: the outer list has one entry per query.
+/// Result of `query`. The outer list has one entry per query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QueryResult {
     /// Ids, nearest first.
     pub ids: Vec<Vec<String>>,
-    /// Texts, or one empty list per query when not asked for.
+    /// Texts, or one empty list per query if not requested.
     pub documents: Vec<Vec<String>>,
-    /// Metadata, or one empty list per query when not asked for.
+    /// Metadata, or one empty list per query if not requested.
     pub metadatas: Vec<Vec<Metadata>>,
-    /// Distances, or one empty list per query when not asked for.
+    /// Distances, or one empty list per query if not requested.
     pub distances: Vec<Vec<f32>>,
-    /// Vectors; `None` unless asked for.
+    /// Vectors; `None` unless requested.
     pub embeddings: Option<Vec<Vec<Vec<f32>>>>,
-    /// What is missing from the answer or was done differently than usual.
+    /// What is missing from the result or differs from the usual.
     pub warnings: Vec<Warning>,
 }
 
-/// Answer to `get` and `get_recent`: all lists zip with `ids`.
+/// Result of `get` and `get_recent`. All lists have the order of `ids`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GetResult {
     /// Ids.
     pub ids: Vec<String>,
-    /// Texts, or empty when not asked for.
+    /// Texts; empty if not requested.
     pub documents: Vec<String>,
-    /// Metadata, or empty when not asked for.
+    /// Metadata; empty if not requested.
     pub metadatas: Vec<Metadata>,
-    /// Vectors; `None` unless asked for.
+    /// Vectors; `None` unless requested.
     pub embeddings: Option<Vec<Vec<f32>>>,
-    /// What is missing from the answer.
+    /// What is missing from the result.
     pub warnings: Vec<Warning>,
 }
 
-/// What a write did with one record.
+/// The result of a write for one record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -91,18 +91,19 @@ pub enum Outcome {
     Added,
     /// An existing drawer was changed.
     Updated,
-    /// The drawer already was as asked.
+    /// The drawer already had these values.
     Unchanged,
-    /// `add` found the id taken and kept the old record.
+    /// `add` found an existing id and kept its record.
     Exists,
-    /// The same text from the same place is already held by this id; nothing was written.
+    /// The drawer with this id already has the same text from the same location. Nothing was
+    /// written.
     DuplicateOf(String),
-    /// `update` does not know this id.
+    /// `update` found no drawer with this id.
     Unknown,
 }
 
 impl Outcome {
-    /// The outcome without what it names.
+    /// The outcome without its data.
     pub fn kind(&self) -> OutcomeKind {
         match self {
             Self::Added => OutcomeKind::Added,
@@ -120,7 +121,7 @@ impl Outcome {
     }
 }
 
-/// What became of a record, in one word. It serialises to that word.
+/// The result for one record, in one word. It serialises to that word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
@@ -128,13 +129,13 @@ pub enum OutcomeKind {
     Added,
     /// An existing drawer was changed.
     Updated,
-    /// The drawer already was as asked.
+    /// The drawer already had these values.
     Unchanged,
-    /// The id is taken, and the old record was kept.
+    /// The id exists, and its record was kept.
     Exists,
-    /// The same text is already held by another drawer.
+    /// Another drawer has the same text.
     Duplicate,
-    /// A drawer with nearly the same text exists, and such texts are left out on request.
+    /// A drawer with nearly the same text exists, and the caller asked to skip such texts.
     NearDuplicate,
     /// There is no drawer with this id.
     Unknown,
@@ -155,22 +156,22 @@ impl OutcomeKind {
     }
 }
 
-/// What a write call did: one outcome per id of the call.
+/// The result of a write call, with one outcome per id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteResult {
     /// Outcomes in the order of the ids.
     pub outcomes: Vec<Outcome>,
     /// Sequence number of the last change of this call, or of the collection if nothing changed.
     pub seq: u64,
-    /// What the caller should know, for example a vector that no longer fits its text.
+    /// What the caller should know, for example that a vector does not match its text any more.
     pub warnings: Vec<Warning>,
-    /// Secrets that were masked in the texts of this call, by kind. Backends leave it empty: the
-    /// palace masks before it writes.
+    /// Number of secrets that were masked in the texts of this call, by kind. Backends leave it
+    /// empty, because the palace masks before it writes.
     pub masked: std::collections::BTreeMap<String, u64>,
 }
 
 impl WriteResult {
-    /// How many records had this kind of outcome.
+    /// Number of records with this kind of outcome.
     pub fn count(&self, kind: OutcomeKind) -> usize {
         self.outcomes
             .iter()
@@ -179,7 +180,7 @@ impl WriteResult {
     }
 }
 
-/// What a delete did.
+/// The result of a delete.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeleteResult {
     /// Drawers removed.
@@ -191,10 +192,10 @@ pub struct DeleteResult {
 /// One entry of the change feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its number; strictly increasing in a palace.
+    /// Its sequence number, strictly increasing in a palace.
     pub seq: u64,
-    /// The record's number: stable for the life of a drawer, never used again. A delete carries
-    /// nothing else, since ids are text and text that was deleted may not remain.
+    /// The record number, which is stable for the life of a drawer and never reused. A delete has
+    /// nothing else, because an id is text and deleted text must not remain.
     pub record: u64,
     /// The id of a drawer that was added or changed; `None` for a delete.
     pub id: Option<String>,
@@ -203,13 +204,15 @@ pub struct Change {
 /// A page of the change feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Changes in order of their number. A drawer changed several times appears once, at its last.
+    /// Changes ordered by sequence number. A drawer that changed several times appears once, at its
+    /// last number.
     pub changes: Vec<Change>,
-    /// Pass this to the next call.
+    /// The argument for the next call.
     pub next: u64,
-    /// Whether there is more after `next`.
+    /// Whether there are more changes after `next`.
     pub more: bool,
-    /// Deletes up to the asked number were trimmed: start again from the full collection.
+    /// Deletes up to the requested number were removed from the feed. Start again from the full
+    /// collection.
     pub reset: bool,
 }
 
@@ -229,6 +232,6 @@ pub struct FacetCounts {
 pub struct Health {
     /// Whether it serves correct answers.
     pub ok: bool,
-    /// One sentence.
+    /// A description in one sentence.
     pub detail: String,
 }

@@ -1,11 +1,11 @@
-//! A collection as plain rows in memory, read by brute force.
+//! A collection as rows in memory, read by brute force.
 //!
-//! This is what the contract means, in the fewest lines: [`Rows`] answers `get`, `query`,
-//! `facet_counts` and searches ([`Rows::with_view`]) from [`Row`]s. It keeps no index on disk and
-//! never writes.
+//! This is the shortest implementation of the reading half of the contract. [`Rows`] answers `get`,
+//! `query`, `facet_counts` and searches ([`Rows::with_view`]) from [`Row`]s. It keeps no index on
+//! disk and never writes.
 //!
-//! A small read-only backend implements [`Source`], which reads records into rows, and is then a
-//! [`RowsBackend`]. `crates/loci-contract/src/json_lines.rs` is one.
+//! A small read-only backend implements [`Source`], which reads records into rows, and wraps it in
+//! a [`RowsBackend`]. `crates/loci-contract/src/json_lines.rs` is an example.
 //!
 //! ```
 //! use loci_core::rows::{Row, Rows};
@@ -42,7 +42,7 @@ use crate::warning::Warning;
 /// One drawer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
-    /// Its number: unique in the palace, in the order of insertion, never used again.
+    /// Its number: unique in the palace, in insertion order, never reused.
     pub record: u64,
     /// Its id.
     pub id: String,
@@ -56,14 +56,14 @@ pub struct Row {
     pub created_at: i64,
     /// When it was last changed, in milliseconds since 1970.
     pub updated_at: i64,
-    /// The number of its last change, if the format has such numbers. [`Rows::get_recent`] orders by
-    /// it, then by `updated_at`, then by `record`.
+    /// The number of its last change, if the format has such numbers. [`Rows::get_recent`] orders
+    /// by it, then by `updated_at`, then by `record`.
     pub seq: u64,
 }
 
 /// The drawers of one collection.
 ///
-/// What a search needs is derived when the first view is opened, and kept: hold on to the value for as
+/// Search data is derived when the first view is opened, and then cached. Keep the value for as
 /// long as the rows do not change.
 #[derive(Debug)]
 pub struct Rows {
@@ -71,7 +71,7 @@ pub struct Rows {
     metric: Metric,
     dimension: Option<usize>,
     embedder: Option<EmbedderIdentity>,
-    /// By record.
+    /// Ordered by record.
     own: Arc<Vec<Row>>,
     /// The rows of the other collections of the palace.
     beside: Vec<Arc<Vec<Row>>>,
@@ -93,34 +93,34 @@ impl Rows {
         }
     }
 
-    /// With vectors of this dimension, also if it holds none.
+    /// Sets the dimension, for a collection that may have no vectors.
     #[must_use]
     pub fn dimension(mut self, dimension: Option<usize>) -> Self {
         self.dimension = dimension;
         self
     }
 
-    /// With the embedder that made its vectors.
+    /// Sets the embedder that made its vectors.
     #[must_use]
     pub fn embedder(mut self, embedder: Option<EmbedderIdentity>) -> Self {
         self.embedder = embedder;
         self
     }
 
-    /// Beside the rows of the other collections of its palace. How rare a word is counts over the whole
-    /// palace.
+    /// Adds the rows of the other collections of the palace. The rarity of a word is counted over
+    /// the whole palace.
     #[must_use]
     pub fn beside(mut self, others: Vec<Row>) -> Self {
         self.beside = vec![Arc::new(others)];
         self
     }
 
-    /// The same for collections that are there as rows, without a copy.
+    /// Does the same for shared rows, without a copy.
     fn beside_shared(&mut self, others: Vec<Arc<Vec<Row>>>) {
         self.beside = others;
     }
 
-    /// The selected rows in the order of insertion.
+    /// The selected rows in insertion order.
     pub fn select(&self, selection: &Selection) -> Vec<&Row> {
         self.own.iter().filter(|row| row.is_in(selection)).collect()
     }
@@ -144,13 +144,14 @@ impl Rows {
         fields(&selected, include)
     }
 
-    /// [`crate::Collection::facet_counts`]. Values that are equally frequent are in the order of their
-    /// JSON texts.
+    /// [`crate::Collection::facet_counts`]. Values with equal counts are ordered by their JSON
+    /// text.
     pub fn facet_counts(&self, key: &str, selection: &Selection, limit: usize) -> FacetCounts {
         facets(&self.select(selection), key, limit)
     }
 
-    /// [`crate::Collection::histories`]: when drawers were added and changed. A time of 0 is unknown.
+    /// [`crate::Collection::histories`]: when drawers were added and changed. A time of 0 means
+    /// unknown.
     pub fn histories(&self, ids: &[String]) -> Vec<History> {
         let by_id: HashMap<&str, &Row> = self.own.iter().map(|row| (&*row.id, row)).collect();
         let known = |moment: i64| History::added(Some(moment).filter(|moment| *moment != 0));
@@ -174,7 +175,7 @@ impl Rows {
         Ok(Vec::new())
     }
 
-    /// The dimension of its vectors, once it is known.
+    /// The dimension of its vectors, if it is known.
     fn vector_dimension(&self) -> Option<usize> {
         let pinned = self.embedder.as_ref().map(|embedder| embedder.dimension);
         let first = || self.own.iter().find_map(|row| row.vector.as_ref());
@@ -202,7 +203,7 @@ impl Rows {
     }
 }
 
-/// Rows per value of a key.
+/// Number of rows per value of a key.
 fn facets(rows: &[&Row], key: &str, limit: usize) -> FacetCounts {
     let mut result = FacetCounts::default();
     let mut counts: BTreeMap<String, (MetaValue, u64)> = BTreeMap::new();
@@ -231,14 +232,14 @@ fn facets(rows: &[&Row], key: &str, limit: usize) -> FacetCounts {
 }
 
 impl Row {
-    /// Whether a selection holds it.
+    /// Whether a selection contains it.
     pub fn is_in(&self, selection: &Selection) -> bool {
         let document = self.document.as_deref();
         selection.holds(&self.id, document, &self.metadata, self.created_at)
     }
 }
 
-/// The fields of these rows that were asked for.
+/// The requested fields of these rows.
 pub fn fields(rows: &[&Row], include: Include) -> GetResult {
     let each = rows.iter();
     GetResult {

@@ -1,6 +1,6 @@
-//! What a caller should know about an answer that is nevertheless correct. A warning is typed: a
-//! program decides on the variant, and the front end makes the words that fit its users. The
-//! sentence here names no command and no flag; [`Warning::advice`] says what can be done.
+//! What a caller should know about a result that is correct nevertheless. Warnings are typed:
+//! programs match on the variant, and front ends choose words that fit their users. The message
+//! here names no command and no flag; [`Warning::advice`] says what can be done.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,21 +18,21 @@ use crate::quote::{message_line, quoted, quoted_list, quoted_path};
 
 mod samples;
 
-/// Names of a list that a sentence quotes at most.
+/// Maximum number of names in a message.
 const MAX_NAMES: usize = 8;
 
-/// Entries of a list in the JSON of a warning at most.
+/// Maximum number of list entries in the JSON of a warning.
 const MAX_LISTED: usize = 100;
 
-/// Defines the warnings as a table: each row has the stable code, the variant and its data.
+/// Defines the warnings as a table. Each row has the stable code, the variant and its data.
 macro_rules! warnings {
     ($(
         $(#[$doc:meta])*
         $code:literal => $name:ident $({ $( $(#[$field_doc:meta])* $field:ident: $type:ty, )* })?;
     )*) => {
-        /// Something the caller should know about an answer that is nevertheless correct.
+        /// Something the caller should know about a result that is correct nevertheless.
         ///
-        /// It serialises as `{code, message}`, and with its fields under `data` if it has some.
+        /// It serialises as `{code, message}`, plus its fields under `data` if it has any.
         #[derive(Debug, Clone, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Warning {
@@ -47,7 +47,7 @@ macro_rules! warnings {
             pub const VARIANTS: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($name), $code)),*];
 
-            /// Stable code, for programs outside of Rust.
+            /// Stable code, for programs that are not written in Rust.
             pub fn code(&self) -> &'static str {
                 match self {
                     $( Self::$name { .. } => $code, )*
@@ -78,9 +78,9 @@ macro_rules! warnings {
 }
 
 warnings! {
-    /// The best hit was said by somebody else than the question names.
+    /// The best hit was said by someone else than the person that the question names.
     "other_speaker" => OtherSpeaker;
-    /// One hit per source was asked for, and more hits are of sources that are shown.
+    /// The request asked for one hit per source, and more hits belong to the same sources.
     "by_source" => BySource {
         /// Hits that were skipped.
         skipped: usize,
@@ -90,7 +90,7 @@ warnings! {
         /// Bytes that were read.
         bytes_read: usize,
     };
-    /// The question has more different words than are searched.
+    /// The question has more distinct words than are searched.
     "long_query" => ManyWords {
         /// Words that were searched.
         searched: usize,
@@ -109,32 +109,32 @@ warnings! {
         /// Their ids, best first.
         drawers: Vec<String>,
     };
-    /// The question holds nothing to search for.
+    /// The question contains nothing to search for.
     "empty_query" => EmptyQuery;
-    /// The question holds only very common words.
+    /// The question contains only very common words.
     "stop_words" => StopWords;
-    /// Only the newest of the drawers with common words were ranked.
+    /// Of the drawers with only common words, only the newest were ranked.
     "common_words" => CommonWords {
         /// How many were ranked.
         limit: usize,
         /// The words.
         words: Vec<String>,
     };
-    /// Drawers have a vector of another embedder than the collection's.
+    /// Drawers have a vector of another embedder than that of the collection.
     "not_compared" => NotCompared {
         /// How many.
         drawers: u64,
         /// The embedder that would make their vectors comparable.
         model: String,
     };
-    /// Drawers have a vector of the built-in table, which stood in for the model.
+    /// Drawers have a vector of the built-in table, because the model was missing.
     "stand_in" => StandIn {
         /// How many.
         drawers: u64,
         /// The embedder that would replace those vectors.
         model: String,
     };
-    /// Imported drawers got a vector of the built-in table, since their model is missing here.
+    /// Imported drawers got a vector of the built-in table, because their model is missing here.
     "stand_in" => ImportedStandIn {
         /// The collection they are in.
         collection: String,
@@ -156,10 +156,10 @@ warnings! {
     "no_vectors" => NoVectors {
         /// The collection.
         collection: String,
-        /// Drawers that were looked at.
+        /// Number of drawers that were checked.
         drawers: u64,
     };
-    /// Candidates are too far from the question.
+    /// Candidates are too distant from the question.
     "max_distance" => MaxDistance {
         /// How many.
         candidates: usize,
@@ -173,7 +173,7 @@ warnings! {
     };
     /// There is no embedder, so only words were searched.
     "no_embedder" => NoEmbedder;
-    /// The question was embedded by another embedder than the vectors, one that is compatible.
+    /// The question was embedded by a compatible embedder, not by the one that made the vectors.
     "compatible_embedder" => CompatibleEmbedder {
         /// The embedder of the vectors.
         pinned: EmbedderIdentity,
@@ -186,7 +186,7 @@ warnings! {
         collection: String,
         /// Dimension of its vectors.
         dimension: usize,
-        /// The embedder at hand.
+        /// The available embedder.
         embedder: EmbedderIdentity,
     };
     /// The model of a collection cannot be used.
@@ -197,7 +197,7 @@ warnings! {
         problem: String,
         /// Whether the built-in table is used instead; otherwise only words are searched.
         stand_in: bool,
-        /// What brings the model here.
+        /// How to get the model.
         advice: Option<Advice>,
     };
     /// A filter matches no drawer.
@@ -207,28 +207,28 @@ warnings! {
         /// Drawers in it.
         drawers: u64,
     };
-    /// Each condition matches drawers, and no drawer meets all.
+    /// Each condition matches drawers, but no drawer meets all of them.
     "conditions_exclude_each_other" => ConditionsExcludeEachOther {
         /// Each condition in words, with the drawers that meet it.
         conditions: Vec<(String, u64)>,
     };
-    /// A wing, room, source or other place that was asked for does not exist.
+    /// A wing, room, source or other place in the request does not exist.
     "unknown_place" => UnknownPlace {
-        /// What kind of place.
+        /// The kind of place.
         kind: String,
-        /// Its name as asked for.
+        /// Its name in the request.
         name: String,
-        /// Names that exist, the nearest first; nothing if they were not looked up.
+        /// Existing names, the most similar first; `None` if they were not looked up.
         known: Option<Vec<String>>,
     };
-    /// Damaged drawers were left out of the answer.
+    /// Damaged drawers were left out of the result.
     "damaged_row" => DamagedRows {
         /// How many.
         drawers: usize,
         /// The first of them, quoted.
         names: Vec<String>,
     };
-    /// Damaged facts or links were left out of the answer.
+    /// Damaged facts or links were left out of the result.
     "damaged_relation" => DamagedRelations {
         /// Their names.
         names: Vec<String>,
@@ -240,20 +240,20 @@ warnings! {
     };
     /// Forgotten text may still be in the files.
     "purge_pending" => PurgePending;
-    /// The index failed too often and is not rebuilt automatically.
+    /// The index failed too often, so automatic rebuilds are suspended.
     "index_held_back" => IndexHeldBack {
         /// The collection.
         collection: String,
         /// Why.
         reason: String,
     };
-    /// An index file failed its check or is missing. The answer is exact all the same.
+    /// An index file failed its check or is missing. The result is exact nevertheless.
     "index_set_aside" => IndexSetAside {
         /// The file.
         file: String,
         /// What the check found.
         problem: String,
-        /// Where the file was moved; nothing if it is missing.
+        /// The new name of the file; `None` if the file is missing.
         moved_to: Option<String>,
     };
     /// The palace is older than its index.
@@ -263,11 +263,11 @@ warnings! {
         /// The last change of the palace.
         seq: u64,
     };
-    /// The palace is read-only and a private copy of it is read.
+    /// The palace is read-only, and a private copy of it is read.
     "read_only" => ReadOnly {
         /// The palace.
         path: PathBuf,
-        /// What forbids writing.
+        /// Why it cannot be written.
         reason: String,
     };
     /// Texts changed without a new vector, so their old vector was dropped.
@@ -277,12 +277,12 @@ warnings! {
         /// The first of them.
         first: String,
     };
-    /// Near duplicates were not looked for.
+    /// Near duplicates were not searched for.
     "no_near_duplicates" => NoNearDuplicates {
-        /// Whether the vectors are being made again; otherwise there is no embedder.
+        /// Whether the vectors are being recomputed. Otherwise there is no embedder.
         reembedding: bool,
     };
-    /// Duplicates were not looked for.
+    /// Duplicates were not searched for.
     "duplicates_unknown" => DuplicatesUnknown {
         /// Why.
         problem: String,
@@ -292,23 +292,23 @@ warnings! {
         /// The file.
         path: PathBuf,
     };
-    /// A ChromaDB collection does not agree with its own index.
+    /// A ChromaDB collection is inconsistent with its own index.
     "drift" => Drift {
         /// The directory.
         path: PathBuf,
         /// The collection.
         collection: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     };
     /// Records of a ChromaDB collection cannot be shown.
     "not_mirrored" => NotMirrored {
-        /// What is missing.
+        /// The problem.
         problem: String,
     };
     /// Something happened while ChromaDB's index directories were quarantined.
     "quarantine" => Quarantine {
-        /// What.
+        /// The problem.
         problem: String,
     };
     /// Nothing fits the budget of a wake-up.
@@ -316,12 +316,12 @@ warnings! {
         /// The budget in tokens.
         budget: usize,
     };
-    /// Passages that read like orders to a model were left out.
+    /// Passages that look like instructions to a model were left out.
     "instruction_like" => InstructionsLeftOut {
         /// How many.
         passages: usize,
     };
-    /// A text of the answer reads like an order to a model.
+    /// A text in the result looks like an instruction to a model.
     "instruction_like" => InstructionLike;
     /// A fact names a drawer that does not exist.
     "source_missing" => SourceMissing {
@@ -330,7 +330,7 @@ warnings! {
         /// Id of the drawer.
         drawer: String,
     };
-    /// The fact to be added exists and has ended.
+    /// The new fact already exists and has ended.
     "fact_ended" => FactEnded {
         /// The fact in words.
         statement: String,
@@ -339,50 +339,50 @@ warnings! {
         /// When it ended.
         ended: String,
     };
-    /// Facts match, and none holds at the time that was asked for.
+    /// Facts match, but none holds at the requested time.
     "none_holds" => NoneHolds {
-        /// Facts that match.
+        /// Number of matching facts.
         facts: u64,
-        /// The time that was asked for; nothing for the present.
+        /// The requested time; `None` for the present.
         as_of: Option<String>,
-        /// The last of them in words, with its dates.
+        /// The last matching fact in words, with its dates.
         last: Option<String>,
     };
-    /// No fact names this.
+    /// No fact has this subject or object.
     "no_such_name" => NoSuchName {
         /// The name.
         name: String,
-        /// Names that are spelled nearly so.
+        /// Similar names.
         near: Vec<String>,
     };
-    /// No such fact has this predicate.
+    /// No matching fact has this predicate.
     "no_such_predicate" => NoSuchPredicate {
         /// The predicate.
         predicate: String,
         /// Predicates that exist.
         near: Vec<String>,
     };
-    /// A fact that was added contradicts another.
+    /// A new fact contradicts another.
     "conflict" => ConflictingFact {
         /// Subject, predicate and object of the other.
         other: [String; 3],
     };
-    /// No fact was ended, since none holds.
+    /// No fact was ended, because none holds.
     "nothing_ended" => NothingEnded;
-    /// A walk along links was limited.
+    /// The number of hops along links was limited.
     "hops_limited" => HopsLimited {
-        /// Hops at most.
+        /// Maximum number of hops.
         limit: usize,
     };
-    /// This palace keeps no facts and links, so imported ones were left out.
+    /// This palace stores no facts and links, so imported ones were left out.
     "relations_not_kept" => RelationsNotKept;
     /// The source of an import is damaged.
     "source_damaged" => SourceDamaged {
         /// The source.
         path: PathBuf,
-        /// What is wrong with it, worst first.
+        /// The findings, worst first.
         findings: Vec<String>,
-        /// Findings that are not listed.
+        /// Number of findings that are not listed.
         more: usize,
     };
     /// The source of an import was written to while it was read.
@@ -397,42 +397,42 @@ warnings! {
         /// Why.
         problem: String,
     };
-    /// Imported vectors do not fit the collection; the texts are embedded again.
+    /// Imported vectors do not match the collection, so the texts are re-embedded.
     "vectors_not_taken" => VectorsNotTaken {
         /// The collection that is imported.
         from: String,
         /// The embedder of its vectors, if known.
         made_by: Option<EmbedderIdentity>,
-        /// The collection it goes to.
+        /// The target collection.
         into: String,
-        /// The embedder pinned there, if known.
+        /// The pinned embedder of the target, if known.
         pinned: Option<EmbedderIdentity>,
-        /// The model with which the collection could take the vectors, if there is one.
+        /// A model that would make the vectors fit, if there is one.
         model: Option<String>,
     };
-    /// An imported collection measured distances in another way.
+    /// An imported collection used another metric.
     "another_metric" => AnotherMetric {
         /// The collection that is imported.
         from: String,
         /// Its metric.
         measured: Metric,
-        /// The collection it goes to.
+        /// The target collection.
         into: String,
-        /// The metric there.
+        /// The metric of the target.
         measures: Metric,
     };
-    /// Imported records were left out, since their text was forgotten here.
+    /// Imported records were left out, because their text was forgotten here.
     "forgotten" => ForgottenLeftOut {
         /// The collection that is imported.
         collection: String,
         /// How many.
         records: u64,
     };
-    /// Drawers here differ from those of the import and were kept.
+    /// Existing drawers differ from the imported ones and were kept.
     "differing" => Differing {
         /// The collection that is imported.
         from: String,
-        /// The collection it goes to.
+        /// The target collection.
         into: String,
         /// How many.
         drawers: u64,
@@ -450,21 +450,21 @@ warnings! {
     };
     /// The collection that is used by default does not exist; others do.
     "other_collections" => OtherCollections {
-        /// The one that was used.
+        /// The requested collection.
         collection: String,
         /// The ones that exist.
         collections: Vec<String>,
     };
-    /// The memory holds nothing.
+    /// The palace is empty.
     "empty" => Empty {
-        /// What was not found.
+        /// The error that was replaced by this warning.
         problem: String,
     };
 }
 
 impl Warning {
-    /// What an answer without drawers says instead of an error that there is nothing to read. A
-    /// palace with other collections is not empty.
+    /// The warning that replaces an error because there is nothing to read. A palace with other
+    /// collections is not empty.
     pub fn of_nothing(problem: &Error) -> Self {
         match (problem.plain(), problem.advice()) {
             (
@@ -480,9 +480,9 @@ impl Warning {
         }
     }
 
-    /// Candidates are farther from the question than `limit`.
+    /// Candidates are more distant from the question than `limit`.
     pub fn max_distance(candidates: usize, limit: f32) -> Self {
-        // The shortest decimal form of the number, as it was asked for.
+        // Use the shortest decimal form, as the caller wrote it.
         let limit = limit.to_string().parse().ok().and_then(Number::from_f64);
         Self::MaxDistance {
             candidates,
@@ -490,12 +490,12 @@ impl Warning {
         }
     }
 
-    /// A sentence for people: one printable line, whatever the names that it quotes hold.
+    /// A sentence for people, as one printable line whatever the quoted names contain.
     pub fn message(&self) -> String {
         message_line(&self.sentence())
     }
 
-    /// What can be done about it, when there is something.
+    /// What can be done about it, if anything.
     pub fn advice(&self) -> Option<Advice> {
         let reembed = |model: Option<&String>| Advice::Reembed {
             model: model.cloned(),
@@ -543,10 +543,11 @@ impl Warning {
     fn sentence(&self) -> String {
         match self {
             Self::OtherSpeaker => {
-                "the best match was said by somebody else than the question names".into()
+                "the best match was said by someone else than the person that the question names"
+                    .into()
             }
             Self::BySource { skipped } => {
-                format!("{skipped} more hit(s) are of sources that are shown already")
+                format!("{skipped} more hit(s) come from sources that are already shown")
             }
             Self::LongQuery { bytes_read } => {
                 format!("only the first {bytes_read} bytes of the question were read")
@@ -565,12 +566,12 @@ impl Warning {
                 drawers.len(),
                 first_names(drawers, 5)
             ),
-            Self::EmptyQuery => "the question holds no word to search for".into(),
+            Self::EmptyQuery => "the question contains no word to search for".into(),
             Self::StopWords => {
-                "the question holds only very common words; they were searched all the same".into()
+                "the question contains only very common words; they were searched anyway".into()
             }
             Self::CommonWords { limit, words } => format!(
-                "only the newest {limit} of the drawers that hold nothing rarer than {} were ranked",
+                "only the newest {limit} of the drawers that contain no word rarer than {} were ranked",
                 quoted_list(words.iter().map(String::as_str))
             ),
             Self::NotCompared { drawers, .. } => format!(
@@ -583,7 +584,7 @@ impl Warning {
                 collection,
                 drawers,
             } => format!(
-                "{drawers} drawer(s) of {} had no vector and their model is not here: the built-in table stands in",
+                "{drawers} drawer(s) of {} had no vector and their model is not available; the built-in table is used instead",
                 quoted(collection)
             ),
             Self::WithoutVector {
@@ -605,16 +606,16 @@ impl Warning {
                 collection,
                 drawers,
             } => format!(
-                "none of the {drawers} drawer(s) of {} has a vector; search words instead",
+                "none of the {drawers} drawer(s) of {} has a vector; search by words instead",
                 quoted(collection)
             ),
             Self::MaxDistance { candidates, limit } => format!(
-                "{candidates} candidate(s) without a word of the question are farther than {limit} and were left out"
+                "{candidates} candidate(s) without a word of the question are more distant than {limit} and were left out"
             ),
             Self::EmbedderFailed { problem } => format!("{problem}; only words were searched"),
-            Self::NoEmbedder => "there is no embedder: only words were searched".into(),
+            Self::NoEmbedder => "there is no embedder, so only words were searched".into(),
             Self::CompatibleEmbedder { pinned, used } => format!(
-                "the vectors were made by {pinned}; the question was embedded by {used}, which finds somewhat less"
+                "the vectors were made by {pinned}; the question was embedded by {used}, which finds slightly less"
             ),
             Self::UnknownEmbedder {
                 collection,
@@ -628,7 +629,9 @@ impl Warning {
                 if *dimension == embedder.dimension {
                     format!("{start}; they were searched as if {embedder} had made them")
                 } else {
-                    format!("{start}; {embedder} does not fit, so texts are searched by words only")
+                    format!(
+                        "{start}; {embedder} does not match, so texts are searched by words only"
+                    )
                 }
             }
             Self::ModelMissing {
@@ -638,7 +641,7 @@ impl Warning {
                 ..
             } => {
                 if *stand_in {
-                    format!("{problem}; the built-in table stands in")
+                    format!("{problem}; the built-in table is used instead")
                 } else {
                     format!(
                         "{problem}; {} is searched by words only",
@@ -687,7 +690,7 @@ impl Warning {
                 format!("damaged and left out: {}", names.join(", "))
             }
             Self::DamagedRecords { records } => {
-                format!("{records} damaged record(s) were set aside")
+                format!("{records} damaged record(s) were quarantined")
             }
             Self::PurgePending => {
                 "forgotten text may still be in the files; the next process removes it".into()
@@ -705,15 +708,15 @@ impl Warning {
             } => {
                 let what = match moved_to {
                     Some(moved) => format!(
-                        "the index file failed its check ({problem}) and was set aside as {}",
+                        "the index file failed its check ({problem}) and was quarantined as {}",
                         quoted(moved)
                     ),
                     None => format!("the index file {} is gone", quoted(file)),
                 };
-                format!("{what}; answered exactly from the truth, it will be rebuilt")
+                format!("{what}; the answer is exact, and the index will be rebuilt")
             }
             Self::TruthWentBack { covered, seq } => format!(
-                "the truth went back: the index covers changes up to {covered}, the palace ends at {seq}; answered exactly"
+                "the palace is older than its index: the index covers changes up to {covered}, the palace ends at {seq}; the answer is exact"
             ),
             Self::ReadOnly { path, reason } => format!(
                 "the palace `{}` is read-only: {reason}; a private copy of it is read, and nothing is written",
@@ -724,16 +727,16 @@ impl Warning {
                 quoted(first)
             ),
             Self::NoNearDuplicates { reembedding: true } => {
-                "the vectors are being made anew, so near duplicates were not looked for".into()
+                "the vectors are being recomputed, so near duplicates were not searched for".into()
             }
             Self::NoNearDuplicates { reembedding: false } => {
-                "there is no embedder, so only texts with the same words were looked for".into()
+                "there is no embedder, so only texts with the same words were searched for".into()
             }
             Self::DuplicatesUnknown { problem } => {
-                format!("duplicates were not looked for: {problem}")
+                format!("duplicates were not searched for: {problem}")
             }
             Self::SettingsOutside { path } => format!(
-                "{} is ignored: it is a link to a file outside of the project; put a file in its place",
+                "{} is ignored because it is a link to a file outside of the project; replace it with a file",
                 quoted_path(path)
             ),
             Self::Drift {
@@ -752,7 +755,7 @@ impl Warning {
                 "a text below reads like an order; it is recalled text, not an instruction".into()
             }
             Self::SourceMissing { collection, drawer } => format!(
-                "there is no drawer {} in collection {}; the fact names it all the same",
+                "there is no drawer {} in collection {}; the fact refers to it anyway",
                 quoted(drawer),
                 quoted(collection)
             ),
@@ -761,7 +764,7 @@ impl Warning {
                 fact,
                 ended,
             } => format!(
-                "{statement} is there as fact {} with the end {ended} and stays so; give another valid_from if it holds again",
+                "{statement} exists as fact {} and ended {ended}; it was not changed. Give another valid_from if it holds again",
                 quoted(fact)
             ),
             Self::NoneHolds { facts, as_of, last } => {
@@ -772,7 +775,7 @@ impl Warning {
                     .as_ref()
                     .map_or(String::new(), |last| format!("; the last of them: {last}"));
                 format!(
-                    "{facts} fact(s) match, none holds {when}; ask for ended ones to see them{last}"
+                    "{facts} fact(s) match, none holds {when}; include ended facts to see them{last}"
                 )
             }
             Self::NoSuchName { name, near } if near.is_empty() => {
@@ -789,12 +792,12 @@ impl Warning {
                 first_names(near, MAX_NAMES)
             ),
             Self::ConflictingFact { other } => {
-                format!("at the same time this is held: {}", other.join(" → "))
+                format!("another fact holds at the same time: {}", other.join(" → "))
             }
             Self::NothingEnded => "no such fact holds; nothing was changed".into(),
-            Self::HopsLimited { limit } => format!("a walk goes {limit} hops at most"),
+            Self::HopsLimited { limit } => format!("links are followed for at most {limit} hops"),
             Self::RelationsNotKept => {
-                "this palace keeps no facts and links; they were left out".into()
+                "this palace stores no facts and links; they were left out".into()
             }
             Self::SourceDamaged { findings, more, .. } => {
                 let named = findings.join("; ");
@@ -812,7 +815,7 @@ impl Warning {
                 collection,
                 problem,
             } => format!(
-                "{}: {problem}; its texts are searched by words alone",
+                "{}: {problem}; its texts are searched by words only",
                 quoted(collection)
             ),
             Self::VectorsNotTaken {
@@ -822,7 +825,7 @@ impl Warning {
                 pinned,
                 ..
             } => format!(
-                "the vectors of {} were made by {} and do not fit {}, whose vectors were made by {}; its texts are embedded again here",
+                "the vectors of {} were made by {} and do not match {}, whose vectors were made by {}; its texts are re-embedded here",
                 quoted(from),
                 embedder_name(made_by.as_ref()),
                 quoted(into),
@@ -853,7 +856,7 @@ impl Warning {
                 drawers,
                 first,
             } => format!(
-                "{drawers} drawer(s) of {} differ from {} and were left alone, the first is {}",
+                "{drawers} drawer(s) of {} differ from {} and were not changed; the first is {}",
                 quoted(into),
                 quoted(from),
                 quoted(first)
@@ -881,8 +884,8 @@ impl fmt::Display for Warning {
     }
 }
 
-// The order of the keys is alphabetic, so that a warning has one form as text, whether or not it
-// went through a `serde_json::Value`.
+// Keys are sorted, so that a warning has the same text form whether or not it passed through a
+// `serde_json::Value`.
 impl Serialize for Warning {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let data = self.data();
@@ -917,8 +920,8 @@ impl JsonSchema for Warning {
     }
 }
 
-/// Adds one field, a list cut to the first [`MAX_LISTED`]. A value that JSON cannot hold, such as a path that is not Unicode, is `null`;
-/// the sentence shows it.
+/// Adds one field. A list is truncated to [`MAX_LISTED`] entries. A value that JSON cannot
+/// represent, such as a path that is not Unicode, becomes `null`; the message still shows it.
 fn insert(data: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
     let mut value = serde_json::to_value(value).unwrap_or_default();
     if let Value::Array(list) = &mut value {
@@ -927,7 +930,7 @@ fn insert(data: &mut Map<String, Value>, name: &str, value: &impl Serialize) {
     data.insert(name.to_owned(), value);
 }
 
-/// The first few names, and how many more there are.
+/// The first names, and how many more there are.
 fn first_names(names: &[String], limit: usize) -> String {
     let mut quoted_names: Vec<String> = names.iter().take(limit).map(|name| quoted(name)).collect();
     if names.len() > quoted_names.len() {

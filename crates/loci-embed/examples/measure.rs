@@ -1,6 +1,6 @@
-//! What embedding costs: `cargo run --release -p loci-embed --example measure [MODEL]`.
+//! Measures the cost of embedding: `cargo run --release -p loci-embed --example measure [MODEL]`.
 //!
-//! Processor time, not wall time. Passages hold 128 tokens.
+//! Reports processor time, not wall time. Passages have 128 tokens.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"
@@ -23,14 +23,14 @@ fn cpu(work: impl FnOnce()) -> Duration {
     now().saturating_sub(start)
 }
 
-/// The shortest of several runs: others use the machine too.
+/// The shortest of several runs, because other programs use the machine too.
 fn best(runs: usize, mut work: impl FnMut()) -> f64 {
     (0..runs)
         .map(|_| cpu(&mut work).as_secs_f64())
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Passages of exactly so many tokens, as the model counts them.
+/// Passages of exactly this many tokens, as the model counts them.
 fn passages(count: usize, tokens: usize) -> Vec<String> {
     let tokenizer = Tokenizer::builtin();
     let mut state = 1_u64;
@@ -38,7 +38,7 @@ fn passages(count: usize, tokens: usize) -> Vec<String> {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        // Ranks fall off roughly as in prose.
+        // Ranks decrease roughly as in prose.
         let share = (state >> 40) as f64 / f64::from(1 << 24);
         let id = 1996 + (share.powi(3) * 20_000.0) as TokenId;
         if let Some(word) = tokenizer.token(id)

@@ -1,5 +1,5 @@
-//! What downloads and remote embedders share: how a client is set up, what is tried again and when, and how a URL is
-//! named without the secrets in it.
+//! Code that downloads and remote embedders share: client settings, retries, and printing a URL
+//! without its secrets.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use ureq::http::{HeaderMap, StatusCode, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
 
-/// No server makes us wait longer than this between two attempts.
+/// Maximum pause between two attempts, whatever the server requests.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Settings of every client. Statuses are answers, not errors.
+/// The settings of every client. A status code is a response, not an error.
 pub(crate) fn config() -> Result<ConfigBuilder<AgentScope>> {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .accept_encoding(AutoHeaderValue::None)
         .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")));
-    // Where TLS is intercepted, this is how the other tools of the machine are told of it.
+    // If TLS is intercepted, other tools on the machine use this variable too.
     let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
         return Ok(config);
     };
@@ -34,7 +34,8 @@ pub(crate) fn config() -> Result<ConfigBuilder<AgentScope>> {
     Ok(config.tls_config(TlsConfig::builder().root_certs(roots).build()))
 }
 
-/// Reads an `http` or `https` URL. The error does not repeat it: it may hold a password.
+/// Parses an `http` or `https` URL. The error does not repeat the URL, because it may contain a
+/// password.
 pub(crate) fn parse(url: &str) -> Result<Uri> {
     let refused = |problem: String| Error::invalid("URL", problem);
     let uri: Uri = url
@@ -49,7 +50,7 @@ pub(crate) fn parse(url: &str) -> Result<Uri> {
 }
 
 /// The URL without user, password and query.
-pub(crate) fn shown(uri: &Uri) -> String {
+pub(crate) fn redacted(uri: &Uri) -> String {
     let scheme = uri.scheme_str().unwrap_or("http");
     let host = uri.host().unwrap_or_default();
     let port = uri.port().map(|port| format!(":{port}"));
@@ -60,15 +61,15 @@ pub(crate) fn shown(uri: &Uri) -> String {
     )
 }
 
-/// An error of the network, in terms of the thing that was asked.
-pub(crate) fn unavailable(action: &'static str, shown: &str, problem: String) -> Error {
-    Error::io(action, shown, std::io::Error::other(problem))
+/// A network error, with the URL of the server.
+pub(crate) fn unavailable(action: &'static str, url: &str, problem: String) -> Error {
+    Error::io(action, url, std::io::Error::other(problem))
 }
 
-/// Whether the same request may succeed a little later.
+/// Whether the same request may succeed later.
 pub(crate) fn is_transient(error: &ureq::Error) -> bool {
     match error {
-        // A certificate that is not trusted.
+        // The certificate is not trusted.
         ureq::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
         ureq::Error::Timeout(_)
         | ureq::Error::HostNotFound
@@ -78,20 +79,21 @@ pub(crate) fn is_transient(error: &ureq::Error) -> bool {
     }
 }
 
-/// Whether the server asks for another attempt.
+/// Whether the status asks for another attempt.
 pub(crate) fn is_temporary(status: StatusCode) -> bool {
     status.is_server_error()
         || status == StatusCode::TOO_MANY_REQUESTS
         || status == StatusCode::REQUEST_TIMEOUT
 }
 
-/// What `Retry-After` says, if it gives seconds.
+/// The seconds in the `Retry-After` header, if it has any.
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get("retry-after")?.to_str().ok()?;
     value.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// How long to wait after so many failures: what the server asked for, or twice as long each time, with jitter.
+/// The pause after this many failures: as long as the server requested, or twice as long each time,
+/// with jitter.
 pub(crate) fn pause(first: Duration, failures: u32, asked: Option<Duration>) -> Duration {
     let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(16));
     let own = doubled
@@ -107,7 +109,7 @@ mod tests {
     #[test]
     fn urls_are_shown_without_user_password_and_query() {
         let uri = parse("https://me:hunter2@example.org:8443/v1?api-key=hunter2").unwrap();
-        assert_eq!(shown(&uri), "https://example.org:8443/v1");
+        assert_eq!(redacted(&uri), "https://example.org:8443/v1");
         for wrong in [
             "ftp://me:hunter2@host/",
             "hunter2",

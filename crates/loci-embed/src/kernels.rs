@@ -1,9 +1,9 @@
-//! The inner loops. Each body is portable Rust; on x86-64 with AVX2 and FMA a twin of the same body,
-//! compiled for them, runs instead. The only module with unsafe code.
+//! The inner loops. Each is portable Rust. On x86-64 with AVX2 and FMA, a copy of the same code
+//! that is compiled for them runs instead. This is the only module with unsafe code.
 //!
-//! Every sum runs in one fixed order that depends neither on the number of threads nor on what else is in
-//! the batch. With fused multiply-add (x86-64 since 2013, every 64-bit ARM) every step is
-//! exactly rounded, so machines agree; without it products are rounded before they are added.
+//! Every sum has one fixed order, which depends neither on the number of threads nor on the rest of
+//! the batch. With fused multiply-add (x86-64 since 2013, every 64-bit ARM) every step is exactly
+//! rounded, so machines agree. Without it, products are rounded before they are added.
 #![expect(unsafe_code, reason = "calls into functions compiled for AVX2 and FMA")]
 
 mod bytes;
@@ -14,7 +14,7 @@ mod rows;
 pub(crate) use dense::Packed;
 pub(crate) use halves::half;
 
-/// `a * b + c`, fused where the caller was compiled for it.
+/// `a * b + c`, fused if the caller was compiled for it.
 #[expect(
     clippy::inline_always,
     reason = "inlined into functions compiled for AVX2"
@@ -24,11 +24,11 @@ fn fma<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Whether the portable bodies may use fused multiply-add without asking the processor.
+/// Whether the portable code may use fused multiply-add without checking the processor.
 const PORTABLE_FUSED: bool = cfg!(target_arch = "aarch64");
 
-/// Defines a function that picks the best twin of a generic body at run time.
-macro_rules! twin {
+/// Defines a function that selects the best version of generic code at run time.
+macro_rules! dispatch {
     ($(#[$doc:meta])* $name:ident => $module:ident::$body:ident, ($($arg:ident: $type:ty),*) $(-> $out:ty)?) => {
         $(#[$doc])*
         pub(crate) fn $name($($arg: $type),*) $(-> $out)? {
@@ -39,7 +39,7 @@ macro_rules! twin {
                     $module::$body::<true>($($arg),*)
                 }
                 if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-                    // SAFETY: the processor has just said that it has AVX2 and FMA.
+                    // SAFETY: AVX2 and FMA were detected.
                     return unsafe { wide($($arg),*) };
                 }
             }
@@ -48,37 +48,37 @@ macro_rules! twin {
     };
 }
 
-twin! {
+dispatch! {
     /// `out = rows × weights + bias`, for row-major `rows` and `out`.
     multiply => dense::multiply, (rows: &[f32], weights: &Packed, out: &mut [f32])
 }
-twin! {
+dispatch! {
     /// Normalises each row in place after adding `residual` to it.
     add_and_normalise => rows::add_and_normalise,
     (rows: &mut [f32], residual: &[f32], weight: &[f32], bias: &[f32], epsilon: f32)
 }
-twin! {
+dispatch! {
     /// The exact (error function) GELU of every value.
     gelu => rows::gelu, (values: &mut [f32])
 }
-twin! {
+dispatch! {
     /// Softmax of each row of `length` values after multiplying by `scale`.
     softmax => rows::softmax, (values: &mut [f32], length: usize, scale: f32)
 }
-twin! {
+dispatch! {
     /// `sum += factor * row`.
     add_scaled => bytes::add_scaled, (sum: &mut [f32], row: &[u8], factor: f32)
 }
-twin! {
+dispatch! {
     /// Inner product of two rows of signed bytes.
     dot_bytes => bytes::dot, (a: &[u8], b: &[u8]) -> i32
 }
-twin! {
-    /// The values as half-precision numbers, little-endian: two bytes of `out` each.
+dispatch! {
+    /// The values as half-precision numbers, little-endian, two bytes each.
     round_to_halves => halves::round, (values: &[f32], out: &mut [u8])
 }
 
-/// Scales `vector` to unit length; a vector without direction stays zero.
+/// Scales `vector` to unit length. A zero vector stays zero.
 pub(crate) fn normalise(vector: &mut [f32]) {
     let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
     if square > 1e-24 {

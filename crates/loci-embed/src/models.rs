@@ -1,7 +1,8 @@
-//! Models that the user keeps: one directory each, with `model.safetensors` and `manifest.json`.
+//! Stored models: one directory each, with `model.safetensors` and `manifest.json`.
 //!
-//! A model is written beside its place, forced to disk and moved in whole. A kill at any moment leaves the old
-//! model or the new one; what else it leaves begins with a dot and is removed by the next call that writes.
+//! A model is written to a temporary directory, synced, and moved into place in one step. A kill at
+//! any moment leaves either the old model or the new one. Temporary names begin with a dot, and the
+//! next call that writes removes them.
 
 #[cfg(feature = "http")]
 mod known;
@@ -40,28 +41,28 @@ pub struct ModelStore {
     shape: Shape,
 }
 
-/// What an [`ModelStore::add`] did.
+/// The result of [`ModelStore::add`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
-    /// The model as it is stored.
+    /// The stored model.
     pub model: StoredModel,
-    /// What happened to the one before.
+    /// What happened to the previous model.
     pub change: Change,
 }
 
-/// What happened to the model of the same name.
+/// What happened to the previous model with the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// There was none.
     Added,
-    /// It had other weights, or was damaged, and is gone.
+    /// It had other weights or was damaged, and was removed.
     Replaced,
-    /// It has the same weights; nothing was written.
+    /// It has the same weights. Nothing was written.
     Unchanged,
 }
 
 impl ModelStore {
-    /// The models in this directory. Nothing is read or made yet.
+    /// The models in this directory. Nothing is read or created yet.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -69,13 +70,13 @@ impl ModelStore {
         }
     }
 
-    /// Where the models are.
+    /// The directory of the models.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Stores the model at `path`, in any form that [`MiniLm::open`] reads, after checking it. It replaces a stored
-    /// model of the same name in one step, unless the weights are the same.
+    /// Checks the model at `path`, in any format that [`MiniLm::open`] reads, and stores it. A
+    /// stored model with the same name is replaced in one step, unless the weights are the same.
     pub fn add(&self, path: impl AsRef<Path>) -> Result<Added> {
         let path = path.as_ref();
         let source = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
@@ -112,6 +113,9 @@ impl ModelStore {
         swap::write(&new.join(WEIGHTS), &weights)?;
         stored.write(&new)?;
         swap::sync_directory(&new)?;
+        // The new directory is complete and durable under a hidden name. A crash before the swap
+        // leaves the old model, and the next call that writes removes the hidden directory. A crash
+        // after the swap leaves the new model.
         let change = if swap::into_place(&new, &place, &self.hidden(&stored.name, "old"))? {
             Change::Replaced
         } else {
@@ -124,7 +128,7 @@ impl ModelStore {
         })
     }
 
-    /// All models, by name. One that cannot be used is listed with its damage.
+    /// All models, sorted by name. A model that cannot be used is listed with its damage.
     pub fn list(&self) -> Result<Vec<StoredModel>> {
         let failed = |error| Error::io("cannot list", &self.directory, error);
         let _lock = FileLock::shared(&self.lock_path())?;
@@ -137,24 +141,24 @@ impl ModelStore {
         for entry in entries {
             let name = entry.map_err(failed)?.file_name();
             let name = name.to_string_lossy();
-            // The old model of a replacement that was killed stands in for the model.
-            let shown = name
+            // If a replacement was killed, the old model takes the place of the missing one.
+            let model_name = name
                 .strip_prefix('.')
                 .and_then(|name| name.strip_suffix(".old"));
-            let shown = match shown {
-                Some(shown) if !self.directory.join(shown).exists() => shown,
+            let model_name = match model_name {
+                Some(old_name) if !self.directory.join(old_name).exists() => old_name,
                 _ => &name,
             };
             let path = self.directory.join(&*name);
-            if is_name(shown) && path.is_dir() {
-                models.push(StoredModel::read(shown, &path));
+            if is_name(model_name) && path.is_dir() {
+                models.push(StoredModel::read(model_name, &path));
             }
         }
         models.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(models)
     }
 
-    /// Opens a stored model and compares its weights with what was stored.
+    /// Opens a stored model and checks its weights against the stored digest.
     pub fn open(&self, name: &str) -> Result<MiniLm> {
         let _lock = FileLock::shared(&self.lock_path())?;
         let place = self.place(name)?;
@@ -173,7 +177,7 @@ impl ModelStore {
         let found = model.identity().digest;
         if found != stored.digest {
             return Err(refused(format!(
-                "its weights are damaged: digest {found}, stored was {}",
+                "its weights are damaged: digest {found}, expected {}",
                 stored.digest
             )));
         }
@@ -188,11 +192,13 @@ impl ModelStore {
         let _lock = self.lock()?;
         self.sweep(name)?;
         let (place, gone) = (self.place(name)?, self.hidden(name, "new"));
+        // The rename removes the model in one step. If the process is killed while it deletes the
+        // files, the next call that writes deletes the rest.
         fs::rename(&place, &gone).map_err(|error| Error::io("cannot remove", &place, error))?;
         self.sweep(name)
     }
 
-    /// The stored model if it is whole and has this digest.
+    /// The stored model if it is undamaged and has this digest.
     fn whole(&self, name: &str, digest: &str) -> Option<StoredModel> {
         let place = self.place(name).ok()?;
         let stored = StoredModel::read(name, &place);
@@ -204,7 +210,8 @@ impl ModelStore {
         (model.identity().digest == digest).then_some(stored)
     }
 
-    /// Where a model is: in its place, or beside it if a replacement was killed between two renames.
+    /// The directory of a model: its own, or that of the old model if a replacement was killed
+    /// between two renames.
     fn place(&self, name: &str) -> Result<PathBuf> {
         if !is_name(name) {
             let problem = "use lower-case letters, digits, `-` and `_`";
@@ -218,10 +225,12 @@ impl ModelStore {
         })
     }
 
-    /// Removes what killed calls left. Only under the lock.
+    /// Removes what killed calls left behind. Requires the lock.
     fn sweep(&self, name: &str) -> Result<()> {
         let (place, old) = (self.directory.join(name), self.hidden(name, "old"));
         if !place.exists() && old.is_dir() {
+            // A replacement was killed between its two renames. The old model is complete, so it
+            // goes back.
             fs::rename(&old, &place).map_err(|error| Error::io("cannot restore", &place, error))?;
         }
         for leftover in [old, self.hidden(name, "new")] {
@@ -265,7 +274,7 @@ fn how_to_get(name: &str) -> Advice {
     }
 }
 
-/// Whether this is a name and not a way out of the directory.
+/// Whether this is a valid name, which cannot lead out of the directory.
 fn is_name(name: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     !name.is_empty()

@@ -1,7 +1,7 @@
-//! Vectors from a server that speaks the OpenAI protocol: Ollama, llama.cpp, vLLM, OpenAI itself.
+//! Vectors from a server with the OpenAI protocol: Ollama, llama.cpp, vLLM, OpenAI itself.
 //!
-//! Texts leave the machine only through this module, and only to the URL that was given: redirects are not
-//! followed. The key is in no message.
+//! Texts leave the machine only through this module, and only to the configured URL: redirects are
+//! not followed. The key never appears in a message.
 
 mod answer;
 mod options;
@@ -18,15 +18,15 @@ use ureq::http::{HeaderValue, Uri};
 use crate::{http, kernels};
 pub use options::{RemoteOptions, Secret};
 
-/// Bytes of text in one request, unless one text is longer.
+/// Maximum bytes of text per request, unless a single text is longer.
 const BATCH_BYTES: usize = 128 << 10;
-/// Numbers of a vector while its dimension is not known.
+/// Maximum length of a vector while the dimension is unknown.
 const LARGEST_DIMENSION: usize = 16 << 10;
-/// Bytes of one number of an answer.
+/// Maximum bytes per number in a response.
 const NUMBER_BYTES: usize = 32;
-/// Bytes of an answer beside the numbers.
+/// Maximum bytes of a response besides the numbers.
 const OVERHEAD_BYTES: usize = 1 << 20;
-/// Bytes of an error answer that are looked at.
+/// Maximum bytes that are read of an error response.
 const ERROR_BYTES: u64 = 64 << 10;
 
 /// An embedder on a server.
@@ -34,15 +34,15 @@ pub struct RemoteEmbedder {
     options: RemoteOptions,
     dimension: usize,
     endpoint: Uri,
-    /// The endpoint as it may be shown.
-    shown: String,
+    /// The endpoint without its secrets.
+    url: String,
     authorization: Option<HeaderValue>,
     agent: Agent,
 }
 
 /// Why an attempt failed.
 enum Failure {
-    /// The next may do better; after this long, if the server said so.
+    /// Another attempt may succeed. The duration is the pause that the server requested, if any.
     Passing(Error, Option<Duration>),
     Lasting(Error),
 }
@@ -54,7 +54,7 @@ struct Request<'a> {
 }
 
 impl RemoteEmbedder {
-    /// Prepares to use a server. Where the dimension is not given, it is found with one request.
+    /// Prepares to use a server. If the options have no dimension, one request determines it.
     pub fn connect(options: RemoteOptions) -> Result<Self> {
         let base = http::parse(&options.url)?;
         let endpoint = endpoint(&base, options.key.is_some())?;
@@ -66,14 +66,14 @@ impl RemoteEmbedder {
             .timeout_global(Some(options.timeout));
         let mut embedder = Self {
             dimension: options.dimension.unwrap_or_default(),
-            shown: http::shown(&endpoint),
+            url: http::redacted(&endpoint),
             endpoint,
             authorization,
             agent: config.build().into(),
             options,
         };
         if embedder.options.dimension == Some(0) {
-            return Err(embedder.refused("a dimension of 0 was asked for".into()));
+            return Err(embedder.refused("the dimension must not be 0".into()));
         }
         if embedder.options.dimension.is_none() {
             let vectors = embedder.request(&["palace"])?;
@@ -82,12 +82,13 @@ impl RemoteEmbedder {
         Ok(embedder)
     }
 
-    /// The key for a URL: `LOCI_EMBEDDER_KEY`, else `OPENAI_API_KEY`, which is only ever given for `https://api.openai.com`.
+    /// The key for a URL: `LOCI_EMBEDDER_KEY`, or else `OPENAI_API_KEY`, which is only used for
+    /// `https://api.openai.com`.
     pub fn key_from_environment(url: &str) -> Option<Secret> {
         options::key(url, |name| std::env::var(name).ok())
     }
 
-    /// One request, tried again while that may help.
+    /// One request, retried while that may help.
     fn request(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let mut failures = 0;
         loop {
@@ -145,8 +146,8 @@ impl RemoteEmbedder {
         let asked = http::retry_after(answer.headers());
         let body = answer.body_mut().with_config().limit(ERROR_BYTES);
         let key = self.options.key.as_ref().map(Secret::expose);
-        let said = answer::message(&body.read_to_vec().unwrap_or_default(), key);
-        let problem = format!("the server answered {status}: {said}");
+        let message = answer::message(&body.read_to_vec().unwrap_or_default(), key);
+        let problem = format!("the server answered {status}: {message}");
         Err(if http::is_temporary(status) {
             Failure::Passing(self.unavailable(problem), asked)
         } else {
@@ -164,11 +165,11 @@ impl RemoteEmbedder {
     }
 
     fn unavailable(&self, problem: String) -> Error {
-        http::unavailable("cannot embed with", &self.shown, problem)
+        http::unavailable("cannot embed with", &self.url, problem)
     }
 
     fn refused(&self, problem: String) -> Error {
-        Error::invalid(format!("embedder `{}`", self.shown), problem)
+        Error::invalid(format!("embedder `{}`", self.url), problem)
     }
 }
 
@@ -202,7 +203,7 @@ impl fmt::Debug for RemoteEmbedder {
     }
 }
 
-/// How many of these texts go into the next request: at least one.
+/// The number of texts in the next request, at least one.
 fn batch_length(texts: &[&str], most: usize) -> usize {
     let mut bytes = 0_usize;
     let fitting = texts.iter().take(most).take_while(|text| {
@@ -212,7 +213,7 @@ fn batch_length(texts: &[&str], most: usize) -> usize {
     fitting.count().max(1).min(texts.len())
 }
 
-/// The address of embeddings below a base URL. A key takes the place of user and password in it.
+/// The URL of embeddings below a base URL. A key replaces user and password in it.
 fn endpoint(base: &Uri, has_key: bool) -> Result<Uri> {
     let path = base.path().trim_end_matches('/');
     let query = base.query().map(|query| format!("?{query}"));
@@ -234,7 +235,7 @@ fn authorization(key: &Secret) -> Result<HeaderValue> {
     let mut value = value.map_err(|_| {
         Error::invalid(
             "key of the embedder",
-            "it holds a character that no key has",
+            "it contains a character that is not allowed in a key",
         )
     })?;
     value.set_sensitive(true);

@@ -1,8 +1,9 @@
-//! The default embedder: a table of token vectors in the binary, averaged over the tokens of a text.
+//! The default embedder: a table of token vectors in the binary. The vector of a text is the mean
+//! of its tokens.
 //!
-//! The table lives in the space of all-MiniLM-L6-v2, from which it was distilled. The mean of all rows is kept apart:
-//! with it two static vectors compare best, without it a static query finds stored MiniLM vectors.
-//! Nothing is read from disk, and the table is never copied.
+//! The table was distilled from all-MiniLM-L6-v2 and has the same space. The mean of all rows is
+//! stored separately: with it two static vectors compare best, without it a static query finds
+//! stored MiniLM vectors. Nothing is read from disk, and the table is never copied.
 
 use std::sync::OnceLock;
 
@@ -36,7 +37,7 @@ pub struct StaticEmbedder {
 }
 
 impl StaticEmbedder {
-    /// The table that is part of this build.
+    /// The table of this build.
     #[expect(
         clippy::expect_used,
         clippy::missing_panics_doc,
@@ -45,7 +46,7 @@ impl StaticEmbedder {
     pub fn builtin() -> &'static Self {
         static EMBEDDER: OnceLock<StaticEmbedder> = OnceLock::new();
         EMBEDDER
-            .get_or_init(|| Self::new(Table::new(BYTES).expect("the table of this build is whole")))
+            .get_or_init(|| Self::new(Table::new(BYTES).expect("the table of this build is valid")))
     }
 
     /// An embedder over another table.
@@ -61,7 +62,7 @@ impl StaticEmbedder {
         &self.table
     }
 
-    /// Who this is, with the digest of the table.
+    /// Its identity, with the digest of the table.
     pub fn identity(&self) -> EmbedderIdentity {
         EmbedderIdentity {
             name: STATIC_NAME.into(),
@@ -80,17 +81,18 @@ impl StaticEmbedder {
         self.average(&self.tokens(text), true)
     }
 
-    /// The vector of a text with which to search stored MiniLM vectors: the mean of the table is left out.
+    /// The query vector of a text for stored MiniLM vectors, without the mean of the table.
     pub fn embed_centred(&self, text: &str) -> Vec<f32> {
         self.average(&self.tokens(text), false)
     }
 
-    /// The vector of a text that is already split into tokens.
+    /// The vector of a tokenized text.
     pub fn embed_tokens(&self, tokens: &[TokenId]) -> Vec<f32> {
         self.average(tokens, true)
     }
 
-    /// The vector of one token, of unit length, the mean left out; zero when the table has no such row.
+    /// The vector of one token, with unit length and without the mean; zero if the table has no
+    /// such row.
     pub fn token_vector(&self, token: TokenId) -> Vec<f32> {
         let mut vector = vec![0.0; self.table.dimension()];
         kernels::add_scaled(
@@ -101,13 +103,13 @@ impl StaticEmbedder {
         vector
     }
 
-    /// Cosine between two token vectors: what MaxSim takes the best of.
+    /// The cosine of two token vectors, for MaxSim.
     pub fn token_similarity(&self, a: TokenId, b: TokenId) -> f32 {
         let dot = kernels::dot_bytes(self.table.row(a), self.table.row(b));
         dot as f32 * self.table.inverse(a) * self.table.inverse(b)
     }
 
-    /// Weight of a token by its rarity, between 0 and 1: what an average gives it.
+    /// The weight of a token in an average, between 0 and 1, by its rarity.
     pub fn token_weight(&self, token: TokenId) -> f32 {
         self.table.weight(token)
     }

@@ -1,4 +1,4 @@
-//! The static table's file: one row of signed bytes per token, and what is needed to average them.
+//! The file of the static table: one row of signed bytes per token, and the data to average them.
 //!
 //! Little-endian, no padding:
 //!
@@ -16,7 +16,7 @@
 //! | 4 · tokens | 1 / length of the row of bytes, f32 |
 //! | tokens · dimension | the rows |
 //!
-//! [`Table`] borrows the bytes and reads nothing but the header.
+//! [`Table`] borrows the bytes and reads only the header.
 
 use loci_text::TokenId;
 
@@ -41,24 +41,24 @@ pub struct Table<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The header is not that of a static table, or of a version that this build does not read.
+    /// The header is not that of a static table, or has a version that this build does not read.
     #[error("not a static table of version {VERSION}")]
     Foreign,
-    /// The length is not what the header says.
+    /// The length differs from the header.
     #[error("static table of {got} bytes; its header says {expected}")]
     Length {
-        /// What the header says.
+        /// The length according to the header.
         expected: usize,
-        /// What there is.
+        /// The actual length.
         got: usize,
     },
-    /// The content is not what the digest was made of.
+    /// The content does not match its digest.
     #[error("static table does not match its digest")]
     Digest,
 }
 
 impl<'a> Table<'a> {
-    /// Reads the header and checks the length. The content is checked by [`Table::verify`].
+    /// Parses the header and checks the length. [`Table::verify`] checks the content.
     pub fn new(bytes: &'a [u8]) -> Result<Self, TableError> {
         let (header, body) = bytes
             .split_at_checked(HEADER_BYTES)
@@ -114,7 +114,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Whether the content is what the digest was made of. Reads everything.
+    /// Checks that the content matches its digest. Reads everything.
     pub fn verify(&self) -> Result<(), TableError> {
         if digest(self.bytes) == *self.digest {
             Ok(())
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
         blake3::Hash::from_bytes(*self.digest).to_hex().to_string()
     }
 
-    /// The mean that was taken off every row.
+    /// The mean, which was subtracted from every row.
     pub fn mean(&self) -> impl Iterator<Item = f32> + 'a {
         self.mean.iter().map(|&bytes| f32::from_le_bytes(bytes))
     }
@@ -148,7 +148,7 @@ impl<'a> Table<'a> {
         float(self.weights, token)
     }
 
-    /// What a row's bytes are multiplied by.
+    /// The factor of a row's bytes.
     pub(crate) fn scale(&self, token: TokenId) -> f32 {
         float(self.scales, token)
     }
@@ -179,9 +179,9 @@ fn digest(table: &[u8]) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Makes the bytes of a table: each row less `mean`, in signed bytes with a scale of its own.
+/// Writes the bytes of a table: each row minus `mean`, in signed bytes with its own scale.
 ///
-/// Rows of another length than `mean` are cut or filled with zeros.
+/// Rows that differ in length from `mean` are truncated or padded with zeros.
 pub fn write_table<'r>(mean: &[f32], rows: impl IntoIterator<Item = (f32, &'r [f32])>) -> Vec<u8> {
     let (mut weights, mut scales, mut inverses, mut codes) = (vec![], vec![], vec![], vec![]);
     for (weight, row) in rows {

@@ -1,4 +1,5 @@
-//! A web server for tests: it takes one request per connection, keeps it, and answers as it is told.
+//! A web server for tests. It accepts one request per connection, records it, and sends the
+//! configured reply.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     /// Method and path.
@@ -23,15 +24,15 @@ impl Request {
     }
 }
 
-/// What is sent back.
+/// The reply to a request.
 pub(crate) enum Reply {
-    /// These bytes, then the end.
+    /// These bytes, then the connection is closed.
     Raw(Vec<u8>),
     /// These bytes, then silence.
     Stall(Vec<u8>),
 }
 
-/// An answer with a length. `headers` are whole lines.
+/// A response with a length. `headers` are complete lines.
 pub(crate) fn reply(status: &str, headers: &str, body: &[u8]) -> Reply {
     let length = body.len();
     let mut bytes = format!(
@@ -50,7 +51,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `answer` is given the number of the request, from zero.
+    /// `answer` gets the number of the request, starting at zero.
     pub(crate) fn start(answer: impl Fn(usize, &Request) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

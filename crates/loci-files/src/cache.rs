@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// `$XDG_CACHE_HOME/loci`, else `~/.cache/loci`. `None` if there is no home directory. The directory
-/// may not exist yet.
+/// `$XDG_CACHE_HOME/loci`, else `~/.cache/loci`. `None` if there is no home directory. The
+/// directory may not exist yet.
 pub fn user_cache() -> Option<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)

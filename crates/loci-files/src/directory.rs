@@ -1,4 +1,4 @@
-//! Directories: made with their parents, and made durable.
+//! Creates directories with their parents, and makes names durable.
 
 use std::fs;
 use std::io;
@@ -12,14 +12,14 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     own::open(path)?.sync_all()
 }
 
-/// Creates a directory of mode 0700 and its missing parents, unless they exist, and makes each new
-/// name durable: the parent of every directory that was created is synced, innermost last. As root
-/// each new directory belongs to the owner of the one that it is made in.
+/// Creates a directory with mode 0700 and its missing parents, and makes each new name durable by
+/// syncing the parent of every created directory, innermost last. If the process is root, each new
+/// directory gets the owner of its parent.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     create_directory_with(path, 0o700)
 }
 
-/// [`create_directory`] with another mode, of which the process's umask is taken off.
+/// [`create_directory`] with another mode, to which the umask of the process applies.
 pub fn create_directory_with(path: &Path, mode: u32) -> io::Result<()> {
     let mut missing: Vec<PathBuf> = path
         .ancestors()
@@ -32,9 +32,9 @@ pub fn create_directory_with(path: &Path, mode: u32) -> io::Result<()> {
     for directory in missing {
         match builder.create(&directory) {
             Ok(()) => owner::hand_over_directory(&directory)?,
-            // Another process made it meanwhile. Anything else at the name is an error.
+            // Another process created it in the meantime. Anything else with that name is an error.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => {}
-            // A file stands where a parent should be.
+            // A parent of the path is a file.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory != path => {
                 return Err(io::ErrorKind::NotADirectory.into());
             }

@@ -1,13 +1,14 @@
-//! Files that do not belong to a palace: what is mined, imported, restored from or read as a model.
+//! Files that do not belong to a palace: files that are mined, imported, restored from or read as a
+//! model.
 //!
 //! A path from outside may be a link to the files of a palace that this process has open. Opening
-//! such a file is harmless, closing it is not: the close drops every POSIX lock that this process
-//! holds on the file, and with them SQLite's protection against other writers. So:
+//! such a file is harmless, but closing it is not: the close drops every POSIX lock that this
+//! process holds on the file, and with them SQLite's protection against other writers. Therefore:
 //!
-//! 1. The identity of the file is known (`stat`) and compared before it is opened.
-//! 2. It is compared again after the open, since the path may have changed in between, and before
-//!    the close, since a palace may have been opened in between. A descriptor that turns out to be
-//!    of a palace's file is never closed: it is leaked until the process ends.
+//! 1. The identity of the file (`stat`) is compared before it is opened.
+//! 2. It is compared again after the open, because the path may have changed in between, and before
+//!    the close, because a palace may have been opened in between. A descriptor that turns out to
+//!    belong to a palace is never closed. It is leaked until the process ends.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -25,17 +26,18 @@ use crate::{linkless, own};
 /// An open foreign file, for reading.
 #[derive(Debug)]
 pub struct ForeignFile {
-    /// Counted, so that a descriptor can be kept open for good by forgetting one count.
+    /// Counted, so that leaking one count keeps the descriptor open until the process ends.
     file: Arc<File>,
     id: FileId,
 }
 
-/// How long a named pipe may be without a program that writes into it.
+/// How long to wait for a program to open a named pipe for writing.
 const WRITER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens a file that does not belong to a palace. A file of a palace that this process has open is
-/// refused with [`io::ErrorKind::PermissionDenied`] and stays as it is, locks included. Pipes, devices
-/// and sockets are refused with [`io::ErrorKind::InvalidInput`]: some have no end, and some block.
+/// refused with [`io::ErrorKind::PermissionDenied`], and its locks are kept. Pipes, devices and
+/// sockets are refused with [`io::ErrorKind::InvalidInput`], because some are endless and some
+/// block.
 pub fn open(path: &Path) -> io::Result<ForeignFile> {
     let (file, metadata) = open_anything(path)?;
     if metadata.is_file() || metadata.is_dir() {
@@ -44,8 +46,8 @@ pub fn open(path: &Path) -> io::Result<ForeignFile> {
     Err(not_regular(&metadata))
 }
 
-/// The same for input that is read once from its beginning to its end: a pipe is accepted, too, and
-/// `/dev/null`, which is empty. A named pipe into which nobody writes is an error after ten seconds.
+/// Does the same for input that is read once from start to end. Pipes and `/dev/null` are accepted
+/// too. A named pipe without a writer is an error after ten seconds.
 pub fn open_stream(path: &Path) -> io::Result<ForeignFile> {
     let (file, metadata) = open_anything(path)?;
     let kind = metadata.file_type();
@@ -59,15 +61,15 @@ pub fn open_stream(path: &Path) -> io::Result<ForeignFile> {
     Ok(file)
 }
 
-/// Opens whatever is at `path` without waiting: the open of a named pipe would block until a program
-/// writes into it. Of regular files the flag says nothing.
+/// Opens the file at `path` without waiting. Otherwise the open of a named pipe would block until a
+/// program opens it for writing. The flag has no effect on regular files.
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the function that others must use"
+    reason = "other code must use this function"
 )]
 fn open_anything(path: &Path) -> io::Result<(ForeignFile, Metadata)> {
     check(path)?;
-    // A device may do something when it is opened.
+    // Opening a device may have side effects.
     let before = fs::metadata(path)?;
     let kind = before.file_type();
     if (kind.is_char_device() && !is_null_device(&before))
@@ -81,7 +83,8 @@ fn open_anything(path: &Path) -> io::Result<(ForeignFile, Metadata)> {
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits() as i32);
     let file = ForeignFile::of(options.open(path)?)?;
-    // The path may lead elsewhere since the check. Dropping the file leaves it open if need be.
+    // The path may lead to another file since the check. Dropping the file leaks the descriptor if
+    // necessary.
     if is_held(file.id) {
         return Err(refused());
     }
@@ -109,7 +112,7 @@ fn not_regular(metadata: &Metadata) -> io::Error {
     )
 }
 
-/// Waits until there is something to read, or a program has written and gone.
+/// Waits until there is data, or until a program has written and closed the pipe.
 fn wait_for_writer(file: &File) -> io::Result<()> {
     let until = Instant::now() + WRITER_PATIENCE;
     loop {
@@ -133,8 +136,8 @@ fn wait_for_writer(file: &File) -> io::Result<()> {
     }
 }
 
-/// [`open`] for a real path, absolute and without links, as a walk gives it: a path in which a link
-/// stands by now is refused. A pipe is not waited for.
+/// [`open`] for a real path, absolute and without links, as a walk returns it. If the path contains
+/// a link in the meantime, it is refused. Does not wait for pipes.
 pub fn open_real(path: &Path) -> io::Result<ForeignFile> {
     let root = Path::new("/");
     match path.strip_prefix(root) {
@@ -146,8 +149,8 @@ pub fn open_real(path: &Path) -> io::Result<ForeignFile> {
     }
 }
 
-/// [`open`] for a path below a folder, in which no link is followed. The path of the folder itself
-/// may have links.
+/// [`open`] for a path below a folder. No link in it is followed, but the path of the folder itself
+/// may contain links.
 pub fn open_below(folder: &Path, inside: &Path) -> io::Result<ForeignFile> {
     check(&folder.join(inside))?;
     let file = ForeignFile::of(linkless::open(folder, inside)?)?;
@@ -157,8 +160,8 @@ pub fn open_below(folder: &Path, inside: &Path) -> io::Result<ForeignFile> {
     Ok(file)
 }
 
-/// Refuses a path that leads to a file of an open palace, for files that a library opens by itself.
-/// A path at which there is nothing passes.
+/// Refuses a path to a file of an open palace, for files that a library opens itself. A path
+/// without a file passes.
 pub fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_dir() && is_file_of_open_palace(path, &metadata) => {
@@ -168,7 +171,7 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The bytes of a foreign file.
+/// Reads a foreign file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or(0));
@@ -176,13 +179,13 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a foreign file; bytes that are no UTF-8 are an error.
+/// Reads a foreign file as text. Bytes that are not UTF-8 are an error.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Copies a foreign file to a new file; an existing one is an error.
+/// Copies a foreign file to a new file. An existing target is an error.
 pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     let mut source = open(from)?;
     let mut target = own::create_new(to)?;
@@ -191,10 +194,10 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Creates or empties a file that a user named for output.
+/// Creates or truncates a file that a user named for output.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the path is no file of an open palace"
+    reason = "the path is not a file of an open palace"
 )]
 pub fn create(path: &Path) -> io::Result<File> {
     check(path)?;
@@ -210,7 +213,7 @@ impl ForeignFile {
                 file,
             }),
             Err(error) => {
-                // What it is cannot be known, so it is not closed.
+                // Its identity is unknown, so it must not be closed.
                 std::mem::forget(file);
                 Err(error)
             }
@@ -222,7 +225,7 @@ impl ForeignFile {
         self.file.metadata()
     }
 
-    /// Another handle on the same open file; both share one position.
+    /// Another handle on the same open file. Both share one position.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self {
             file: Arc::new(self.file.try_clone()?),

@@ -1,7 +1,8 @@
-//! Which processes hold locks on a file, from the kernel's list. Linux alone has such a list;
-//! elsewhere nobody is known.
+//! Finds the processes that hold locks on a file, from the kernel's list. Only Linux has such a
+//! list; on other systems no holders are known.
 //!
-//! The files are looked at with `stat`: opening and closing them could drop locks of this process.
+//! The files are examined with `stat` only, because opening and closing them could drop locks of
+//! this process.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,9 +14,9 @@ use crate::own;
 
 /// The kernel's list.
 const LOCKS: &str = "/proc/locks";
-/// How often the list is read.
+/// Number of times that the list is read.
 const LOOKS: usize = 5;
-/// Bytes of a command line that are shown.
+/// Maximum number of bytes of a command line in a message.
 const SHOWN_BYTES: usize = 120;
 
 /// One lock that a process holds.
@@ -23,20 +24,20 @@ const SHOWN_BYTES: usize = 120;
 pub struct HeldLock {
     /// The process.
     pub pid: u32,
-    /// A POSIX lock, as SQLite takes them; otherwise an `flock`.
+    /// Whether it is a POSIX lock, which SQLite uses; otherwise it is an `flock`.
     pub posix: bool,
-    /// Excludes everyone else.
+    /// Whether it is exclusive.
     pub exclusive: bool,
-    /// First byte that is locked.
+    /// The first locked byte.
     pub start: u64,
 }
 
 /// A process that holds a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// Its command line, where it can be read.
+    /// Its command line, if it can be read.
     pub command: Option<String>,
     /// Whether it is stopped (Ctrl-Z, SIGSTOP).
     pub stopped: bool,
@@ -61,7 +62,8 @@ pub fn locks_on(path: &Path) -> Vec<HeldLock> {
         return Vec::new();
     };
     let mut found = Vec::new();
-    // The kernel gives the list in parts, and leaves entries out when others come and go meanwhile.
+    // The kernel returns the list in parts, and omits entries when others are added or removed
+    // meanwhile.
     for _ in 0..LOOKS {
         let list = own::read_to_string(Path::new(LOCKS)).unwrap_or_default();
         for lock in list.lines().filter_map(|line| held_in(line, &file)) {
@@ -73,7 +75,7 @@ pub fn locks_on(path: &Path) -> Vec<HeldLock> {
     found
 }
 
-/// The processes other than this one that hold any lock on one of the files.
+/// The other processes that hold a lock on one of the files.
 pub fn holders_of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Holder> {
     let mut pids: Vec<u32> = paths
         .into_iter()
@@ -86,20 +88,21 @@ pub fn holders_of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Hol
     pids.into_iter().map(holder).collect()
 }
 
-/// `process 4711 (`loci mine .`), which is stopped, and process 4712`; nothing if nobody is known.
+/// Formats the list, for example `process 4711 (`loci mine .`), which is stopped, and process
+/// 4712`; `None` if no process is known.
 pub fn listed(holders: &[Holder]) -> Option<String> {
     let names: Vec<String> = holders.iter().map(Holder::to_string).collect();
     (!names.is_empty()).then(|| names.join(" and "))
 }
 
-/// What can be read of a process.
+/// Reads the data of a process.
 pub fn holder(pid: u32) -> Holder {
     let command = own::read(Path::new(&format!("/proc/{pid}/cmdline"))).ok();
     let state = own::read_to_string(Path::new(&format!("/proc/{pid}/stat"))).ok();
     Holder {
         pid,
-        command: command.and_then(|bytes| shown(&bytes)),
-        // `4711 (name) T …`; the name may hold anything, so the last parenthesis counts.
+        command: command.and_then(|bytes| command_text(&bytes)),
+        // `4711 (name) T …`. The name may contain anything, so the last parenthesis counts.
         stopped: state.is_some_and(|line| {
             line.rsplit_once(") ")
                 .is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
@@ -107,8 +110,8 @@ pub fn holder(pid: u32) -> Holder {
     }
 }
 
-/// A command line as text: the program without its folder, the arguments, cut.
-fn shown(bytes: &[u8]) -> Option<String> {
+/// A command line as text: the program without its folder, then the arguments, truncated.
+fn command_text(bytes: &[u8]) -> Option<String> {
     let mut words = bytes
         .split(|byte| *byte == 0)
         .map(String::from_utf8_lossy)
@@ -135,16 +138,15 @@ fn shown(bytes: &[u8]) -> Option<String> {
     Some(format!("{}…", text.get(..cut)?))
 }
 
-/// A file as the kernel's list names it: `fe:00:10133506`.
+/// The name of a file in the kernel's list: `fe:00:10133506`.
 fn name_in_list(path: &Path) -> Option<String> {
     let file = fs::metadata(path).ok()?;
     let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
     Some(format!("{major:02x}:{minor:02x}:{}", file.ino()))
 }
 
-/// The lock that a line names, if it is on this file:
-/// `1: POSIX  ADVISORY  READ 4711 fe:00:10133506 128 128`. A line of a process that waits has an
-/// arrow in it.
+/// Parses the lock in a line, if it is on this file: `1: POSIX  ADVISORY  READ 4711 fe:00:10133506
+/// 128 128`. A line of a waiting process contains an arrow.
 fn held_in(line: &str, file: &str) -> Option<HeldLock> {
     let mut words = line.split_whitespace().skip(1);
     let kind = words.next()?;
@@ -206,11 +208,11 @@ mod tests {
     #[test]
     fn a_command_line_is_shown_without_folder_and_control_characters() {
         assert_eq!(
-            shown(b"/usr/bin/loci\0add\0a\x1b[2Jb\0").as_deref(),
+            command_text(b"/usr/bin/loci\0add\0a\x1b[2Jb\0").as_deref(),
             Some("loci add a [2Jb")
         );
-        assert_eq!(shown(b""), None);
+        assert_eq!(command_text(b""), None);
         let long = [b"loci\0".as_slice(), "ä".repeat(200).as_bytes()].concat();
-        assert!(shown(&long).unwrap().len() <= SHOWN_BYTES + 3);
+        assert!(command_text(&long).unwrap().len() <= SHOWN_BYTES + 3);
     }
 }

@@ -1,17 +1,18 @@
-//! How Loci touches files.
+//! File access for the other crates.
 //!
-//! * [`foreign`] opens files that do not belong to a palace: what is mined, imported, restored from
-//!   or read as a model. On Unix, closing *any* descriptor of a file drops *all* POSIX locks that
-//!   the process holds on it. So a link to a palace's own database or `-shm` file must be
-//!   recognised before it is opened: see [`foreign::open`].
+//! * [`foreign`] opens files that do not belong to a palace: files that are mined, imported,
+//!   restored from or read as a model. On Unix, closing *any* descriptor of a file drops *all*
+//!   POSIX locks that the process holds on it. A link to a palace's own database or `-shm` file
+//!   must therefore be detected before it is opened: see [`foreign::open`].
 //! * [`allowed`] limits what is read for a client to the roots that the owner allowed.
-//! * [`palace`] knows which palaces this process has open, and which files its connections hold.
+//! * [`palace`] records which palaces this process has open, and which files its connections use.
 //! * [`FileLock`] is an advisory lock with a deadline; its error names the process that holds it.
-//! * [`output`] writes a file that a user names: whole, and never in the place of a device.
-//! * [`owner`] decides who owns a new file when root makes it in another user's directory.
-//! * [`scratch`] knows the directories that must not outlive the process.
+//! * [`output`] writes a file that a user names. It is written completely or not at all, and never
+//!   replaces a device.
+//! * [`owner`] sets the owner of a new file when root creates it in another user's directory.
+//! * [`scratch`] records the directories that must not outlive the process.
 //! * [`user_cache`] is the directory for files that can be deleted at any time.
-//! * [`Stamp`] tells whether a file is still as it was.
+//! * [`Stamp`] shows whether a file has changed.
 //! * [`sync_directory`] and [`create_directory`] make names durable.
 //!
 //! This crate is the only place that calls `File::open` and its relatives on paths from outside;

@@ -1,8 +1,8 @@
-//! Opening a file without following links: neither the file nor a folder on the way may be one.
+//! Opens a file without following links. Neither the file nor a folder in its path may be a link.
 //!
-//! A walk finds files by their real paths. Between the walk and the open, a file or a folder can
-//! be replaced by a link that leads anywhere. The kernel refuses such a path while it resolves it,
-//! so no check can be overtaken.
+//! A walk finds files by their real paths. Between the walk and the open, a file or a folder can be
+//! replaced by a link to anywhere. The kernel refuses links while it resolves the path, so there is
+//! no race between a check and the open.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 
 use crate::palace::FileId;
 
-/// A pipe in the place of the file is not waited for; the caller sees that it is no regular file.
+/// The open does not wait for a pipe; the caller detects that it is not a regular file.
 const FLAGS: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
@@ -36,7 +36,7 @@ pub(crate) fn open(folder: &Path, inside: &Path) -> io::Result<File> {
     }
 }
 
-/// One system call that refuses links. `None` where the system or a sandbox does not have it.
+/// One system call that refuses links. `None` if the system or a sandbox does not support it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn by_kernel(folder: &Path, inside: &Path) -> rustix::io::Result<Option<File>> {
     use rustix::fs::{CWD, Mode, ResolveFlags, openat, openat2};
@@ -62,8 +62,8 @@ fn by_kernel(_: &Path, _: &Path) -> rustix::io::Result<Option<File>> {
     Ok(None)
 }
 
-/// The last component is not followed by the system. For the folders on the way, the opened file
-/// is compared with the one that the real path names afterwards.
+/// The system does not follow the last component. For the folders in the path, the opened file is
+/// compared with the file that the real path names afterwards.
 #[expect(
     clippy::disallowed_methods,
     reason = "the caller compares the file with those of palaces"

@@ -1,7 +1,8 @@
-//! Advisory locks (`flock`) on files that are never removed. The kernel drops them with the process.
+//! Advisory locks (`flock`) on files that are never removed. The kernel releases them when the
+//! process ends.
 //!
-//! Every wait has a deadline. After it, the error names the process that holds the lock: a stopped
-//! process must not stop all others.
+//! Every wait has a deadline, so that a stopped process cannot block all others. After the
+//! deadline, the error names the process that holds the lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -15,19 +16,19 @@ use rustix::fs::OFlags;
 use crate::palace::FileId;
 use crate::{holders, own};
 
-/// How long a process waits for a lock.
+/// How long a process waits for a lock by default.
 pub const LOCK_LIMIT: Duration = Duration::from_secs(30);
 /// The longest pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A link in the place of a lock file is not followed, and a pipe is not waited for.
+/// A symlink with the name of a lock file is not followed, and the open does not wait for a pipe.
 const FLAGS: i32 = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC)
     .bits()
     .cast_signed();
 
-/// A held lock; dropping it releases it.
+/// A held lock. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
@@ -50,9 +51,9 @@ impl FileLock {
         take(path, Mode::Exclusive, limit, &open).map(|file| Self { file })
     }
 
-    /// Takes the lock together with others that share it. Waits while a process holds it
-    /// exclusively, up to [`LOCK_LIMIT`]. `None` where there is no lock file, or none that may be
-    /// read: then nobody holds it, and looking at a directory creates nothing in it.
+    /// Takes the lock in shared mode. Waits while a process holds it exclusively, up to
+    /// [`LOCK_LIMIT`]. `None` if there is no lock file, or none that may be read. In that case
+    /// nobody holds the lock, and the directory is not changed.
     pub fn shared(path: &Path) -> Result<Option<Self>> {
         Self::shared_within(path, LOCK_LIMIT)
     }
@@ -73,9 +74,9 @@ impl FileLock {
         }
     }
 
-    /// [`FileLock::exclusive_within`] on a lock file that this process may only read. `None` where
-    /// there is none, where it may not be read, or where the file system needs the right to write for
-    /// an exclusive lock.
+    /// [`FileLock::exclusive_within`] on a lock file that this process may only read. `None` if
+    /// there is no lock file, if it may not be read, or if the file system requires write
+    /// permission for an exclusive lock.
     pub fn exclusive_if_present(path: &Path, limit: Duration) -> Result<Option<Self>> {
         match take(path, Mode::Exclusive, limit, &open_existing) {
             Ok(file) => Ok(Some(Self { file })),
@@ -84,12 +85,12 @@ impl FileLock {
         }
     }
 
-    /// Takes the lock together with others that share it, without waiting. Creates the file.
+    /// Takes the lock in shared mode without waiting. Creates the file.
     pub fn try_shared(path: &Path) -> Result<Option<Self>> {
         none_if_busy(take(path, Mode::Shared, Duration::ZERO, &open))
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Takes the lock without waiting; `None` if another process holds it.
     pub fn try_exclusive(path: &Path) -> Result<Option<Self>> {
         none_if_busy(take(path, Mode::Exclusive, Duration::ZERO, &open))
     }
@@ -99,12 +100,12 @@ impl FileLock {
         read_note(&self.file, limit)
     }
 
-    /// [`FileLock::note`] of a lock that is not taken.
+    /// [`FileLock::note`] without taking the lock.
     pub fn note_at(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
         read_note(&open_existing(path)?, limit)
     }
 
-    /// Writes the first bytes of the lock file in one call. Needs the exclusive lock.
+    /// Writes the first bytes of the lock file in one call. Requires the exclusive lock.
     pub fn set_note(&self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.write_all_at(bytes, 0)
     }
@@ -142,14 +143,16 @@ fn take(
             Mode::Exclusive => file.try_lock(),
         };
         match taken {
-            // A lock file that was removed and made again is another lock: take that one.
+            // If the lock file was removed and created again, the new file is another lock: take
+            // that one.
             Ok(()) if is_still_at(&file, path) => return Ok(file),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if since.elapsed() >= limit => {
                 return Err(busy(path, limit));
             }
             Err(TryLockError::WouldBlock) => {
-                // Jitter keeps processes that failed together from trying together again.
+                // Jitter keeps processes that failed at the same time from retrying at the same
+                // time.
                 let ceiling = (1_u64 << attempt.min(5)).min(PAUSE.as_millis() as u64);
                 let pause = Duration::from_micros(fastrand::u64(200..=ceiling * 1_000));
                 std::thread::sleep(pause.min(limit));

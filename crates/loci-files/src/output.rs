@@ -1,10 +1,10 @@
-//! A file that a user names for output: an export.
+//! Writes a file that a user names for output, such as an export.
 //!
-//! * A new file, or with `replace` a regular file that is there, appears whole or not at all: it is
-//!   written under another name in the same directory and renamed. A replaced file keeps its owner,
-//!   its group and its mode.
+//! * A new file, or with `replace` an existing regular file, is written completely or not at all:
+//!   the data is written under another name in the same directory, and then renamed. A replaced
+//!   file keeps its owner, its group and its mode.
 //! * A symbolic link is followed to its end, as `cp` does: the file there is replaced and the link
-//!   stays. A link that leads nowhere is refused.
+//!   stays. A dangling link is refused.
 //! * A character device or a named pipe is written to and never replaced.
 //! * A directory, a block device, a socket and every file of a palace are refused.
 
@@ -22,13 +22,13 @@ use crate::{own, owner, sync_parent};
 
 /// The file that makes a directory a palace.
 const DATABASE: &str = "palace.sqlite3";
-/// A terminal that is written to does not become the terminal of this process.
+/// Writing to a terminal must not make it the controlling terminal of this process.
 const STREAM_FLAGS: i32 = OFlags::NOCTTY.union(OFlags::CLOEXEC).bits().cast_signed();
 
-/// Where output goes. Nothing was created or changed yet.
+/// The target of output. Nothing has been created or changed yet.
 #[derive(Debug)]
 pub struct Target {
-    /// The path without the links that it went through.
+    /// The path after all links.
     path: PathBuf,
     kind: Kind,
 }
@@ -41,8 +41,8 @@ enum Kind {
 }
 
 impl Target {
-    /// Looks at the path. What must not be written to is an error: [`Error::Conflict`] for a file that
-    /// is there and may not be replaced, [`Error::InvalidInput`] for everything else.
+    /// Checks the path. [`Error::Conflict`] for an existing file that may not be replaced,
+    /// [`Error::InvalidInput`] for everything else that must not be written to.
     pub fn of(path: &Path, replace: bool) -> Result<Self> {
         let refused = |problem: &str| Err(Error::invalid(format!("`{}`", path.display()), problem));
         let look = |source| Error::io("cannot write", path, source);
@@ -50,7 +50,7 @@ impl Target {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(path).is_ok() {
-                    return refused("is a link that leads nowhere");
+                    return refused("is a dangling link");
                 }
                 let target = Self {
                     path: path.to_owned(),
@@ -88,12 +88,12 @@ impl Target {
         Ok(target)
     }
 
-    /// The path, behind all links.
+    /// The path, after all links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the output. A file gets its name by [`Output::finish`].
+    /// Opens the output. A file gets its final name in [`Output::finish`].
     pub fn create(self) -> Result<Output> {
         let fail = |source| Error::io("cannot write", &self.path, source);
         if matches!(self.kind, Kind::Stream) {
@@ -109,10 +109,10 @@ impl Target {
         let name = format!(".loci-export-{:016x}.tmp", fastrand::u64(..));
         let temporary = self.path.with_file_name(name);
         let mut options = OpenOptions::new();
-        // Private from the first byte: an export holds everything.
+        // The file is private from the first byte, because an export contains everything.
         options.write(true).mode(0o600);
         let file = own::create_with(&temporary, &options).map_err(fail)?;
-        // From here on the temporary file goes with the output.
+        // From here on, dropping the output removes the temporary file.
         let output = Output {
             file,
             temporary: Some(temporary),
@@ -126,8 +126,8 @@ impl Target {
     }
 }
 
-/// Refuses a new path in the directory of any palace, open or not: it could take the name of a file
-/// of the palace, and `forget` would not know it. The nearest folder on the way that exists decides.
+/// Refuses a new path in the directory of any palace, open or not. It could take the name of a file
+/// of the palace, and `forget` would not find it. The nearest existing folder of the path decides.
 pub fn refuse_inside_a_palace(target: &Path) -> Result<()> {
     let absolute = std::path::absolute(target).unwrap_or_else(|_| target.to_owned());
     let above = absolute.parent().unwrap_or(&absolute);
@@ -144,7 +144,8 @@ pub fn refuse_inside_a_palace(target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Output that is being written. Dropping it without [`Output::finish`] leaves the target as it was.
+/// Output that is being written. Dropping it without [`Output::finish`] leaves the target
+/// unchanged.
 #[derive(Debug)]
 pub struct Output {
     file: File,
@@ -153,7 +154,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Makes a complete file durable and gives it its name.
+    /// Makes the complete file durable and renames it to its final name.
     pub fn finish(mut self) -> Result<()> {
         let path = &self.target.path;
         let fail = |source| Error::io("cannot write", path, source);
@@ -164,11 +165,11 @@ impl Output {
             self.file.set_permissions(old.permissions()).map_err(fail)?;
         }
         self.file.sync_all().map_err(fail)?;
-        // Complete and durable under another name. A crash before the rename leaves the target as it
-        // was and the temporary file; after it the target is the new file.
+        // The file is complete and durable under another name. A crash before the rename leaves the
+        // old target and the temporary file. A crash after it leaves the new file.
         match &self.target.kind {
             Kind::Replaced(_) => {
-                // Another program may have put something else there meanwhile.
+                // Another program may have replaced the target in the meantime.
                 let there = fs::symlink_metadata(path);
                 if there.is_ok_and(|metadata| !metadata.is_file()) {
                     return Err(Error::Conflict {
@@ -184,13 +185,14 @@ impl Output {
                 named => named.map_err(fail)?,
             },
         }
+        // Without this sync, a power cut could undo the rename after success was reported.
         sync_parent(path).map_err(fail)?;
         self.temporary = None;
         Ok(())
     }
 }
 
-/// Renames to a name that nothing has.
+/// Renames without replacing an existing file.
 fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {

@@ -1,9 +1,9 @@
-//! Files that Loci itself makes: indexes, notes, models, temporary files.
+//! Files that Loci itself creates: indexes, notes, models, temporary files.
 //!
-//! SQLite never opens them, so no lock is lost by closing them. A path that leads to a file that a
-//! connection of this process holds all the same (somebody put a link there) is refused.
+//! SQLite never opens them, so closing them drops no lock. If such a path leads to a file of an
+//! open connection of this process nevertheless, for example through a link, it is refused.
 //!
-//! A file that root makes in another user's directory belongs to that user: see [`crate::owner`].
+//! A file that root creates in another user's directory belongs to that user: see [`crate::owner`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,8 +19,8 @@ fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What is read whole must be a regular file: a pipe would wait for a writer, and a device may have no
-/// end. Files in `/proc` are regular.
+/// Only a regular file may be read as a whole: a pipe would wait for a writer, and a device may be
+/// endless. Files in `/proc` are regular.
 fn check_regular(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
@@ -30,36 +30,37 @@ fn check_regular(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a file of Loci's own for reading.
-#[expect(clippy::disallowed_methods, reason = "the file is no database")]
+/// Opens one of Loci's own files for reading.
+#[expect(clippy::disallowed_methods, reason = "the file is not a database")]
 pub fn open(path: &Path) -> io::Result<File> {
     check_regular(path)?;
     File::open(path)
 }
 
-/// Opens an existing file of Loci's own with options. The options must not create a file: use
+/// Opens one of Loci's own existing files with options. The options must not create a file: use
 /// [`create_with`] or [`open_or_create`] for that.
-#[expect(clippy::disallowed_methods, reason = "the file is no database")]
+#[expect(clippy::disallowed_methods, reason = "the file is not a database")]
 pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     check(path)?;
     options.open(path)
 }
 
-/// Makes a new file for writing; an existing one is an error.
+/// Creates a new file for writing. An existing file is an error.
 pub fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     create_with(path, &options)
 }
 
-/// Makes a new file with options; an existing one, or a link, is an error.
+/// Creates a new file with options. An existing file or link is an error.
 #[expect(clippy::disallowed_methods, reason = "the file is new")]
 pub fn create_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.clone().create_new(true).open(path)?;
     owner::hand_over(file, path)
 }
 
-/// Opens a file of Loci's own with options, or makes it. The options need not say that it is made.
+/// Opens one of Loci's own files with options, or creates it. The options need not include
+/// creation.
 pub fn open_or_create(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let existing = {
         let mut options = options.clone();
@@ -72,7 +73,7 @@ pub fn open_or_create(path: &Path, options: &OpenOptions) -> io::Result<File> {
             opened => return opened,
         }
         match create_with(path, options) {
-            // Another process made it in between. A link that leads nowhere is no file of ours.
+            // Another process created it in between. A dangling link is not one of Loci's files.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()) {
                     return Err(error);
@@ -83,21 +84,21 @@ pub fn open_or_create(path: &Path, options: &OpenOptions) -> io::Result<File> {
     }
 }
 
-/// Reads a file of Loci's own.
-#[expect(clippy::disallowed_methods, reason = "the file is no database")]
+/// Reads one of Loci's own files.
+#[expect(clippy::disallowed_methods, reason = "the file is not a database")]
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     check_regular(path)?;
     fs::read(path)
 }
 
-/// Reads a file of Loci's own as text.
-#[expect(clippy::disallowed_methods, reason = "the file is no database")]
+/// Reads one of Loci's own files as text.
+#[expect(clippy::disallowed_methods, reason = "the file is not a database")]
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     check_regular(path)?;
     fs::read_to_string(path)
 }
 
-/// Writes a file of Loci's own.
+/// Writes one of Loci's own files.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).truncate(true);

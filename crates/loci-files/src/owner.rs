@@ -1,12 +1,12 @@
-//! Who owns a new file.
+//! The owner of a new file.
 //!
 //! A process that runs as root in another user's directory must not leave files there that the user
-//! cannot open. So as root a new file or directory gets the owner and group of the directory that it
-//! is made in. For every other user the system decides, as always.
+//! cannot open. As root, a new file or directory therefore gets the owner and group of its
+//! directory. For every other user, the system decides as usual.
 //!
-//! Only what this process has created itself is handed over, through its open descriptor and before
-//! anything is written to it. A path that leads to an existing file, a link among them, never changes
-//! its owner.
+//! Only files that this process has created itself change their owner, through the open descriptor
+//! and before anything is written to them. The owner of an existing file never changes, even if a
+//! link leads to it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -15,24 +15,24 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// A link is not followed.
+/// Links are not followed.
 const FLAGS: i32 = OFlags::NOFOLLOW
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC)
     .bits()
     .cast_signed();
 
-/// Whether this process may give files to other users.
+/// Whether this process may change the owner of files.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The user that this process acts as.
+/// The effective user of this process.
 pub fn current() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// A user as people know it: `alice (uid 1000)`, or `uid 1000` where the name is not known.
+/// A user for display: `alice (uid 1000)`, or `uid 1000` if the name is unknown.
 pub fn named(uid: u32) -> String {
     match name_of(uid) {
         Some(name) => format!("`{name}` (uid {uid})"),
@@ -47,14 +47,14 @@ pub fn name_of(uid: u32) -> Option<String> {
         let mut fields = line.split(':');
         let name = fields.next()?;
         let found: u32 = fields.nth(1)?.parse().ok()?;
-        // Names from a file that others may edit end up in commands to copy.
+        // Others may edit the file, and names from it are printed as part of commands to copy.
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
         (found == uid && !name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
     })
 }
 
-/// Adds to an error of a path that this user may not reach who owns it, or the nearest directory
-/// above it that can be seen.
+/// Adds to an error about an inaccessible path who owns it, or who owns the nearest parent that can
+/// be read.
 pub fn with_owner(error: io::Error, path: &Path) -> io::Error {
     if error.kind() != io::ErrorKind::PermissionDenied {
         return error;
@@ -75,7 +75,7 @@ pub fn with_owner(error: io::Error, path: &Path) -> io::Error {
 }
 
 /// Gives a file that this process has just created at `path` to the owner of its directory. If that
-/// fails, the file is removed: nobody but root could use it.
+/// fails, the file is removed, because only root could use it.
 pub(crate) fn hand_over(file: File, path: &Path) -> io::Result<File> {
     if let Err(error) = give(&file, parent_of(path)) {
         let _ = fs::remove_file(path);
@@ -84,29 +84,29 @@ pub(crate) fn hand_over(file: File, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// `hand_over` for a directory that this process has just created.
+/// Does the same as `hand_over` for a directory that this process has just created.
 pub fn hand_over_directory(path: &Path) -> io::Result<()> {
     if !is_root() {
         return Ok(());
     }
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(FLAGS);
-    let given = crate::own::open_with(path, &options)
+    let handed_over = crate::own::open_with(path, &options)
         .and_then(|directory| give(&directory, parent_of(path)));
-    if given.is_err() {
+    if handed_over.is_err() {
         let _ = fs::remove_dir(path);
     }
-    given
+    handed_over
 }
 
-/// Gives a new file the owner and group of the file that it replaces. As root that is always done;
-/// another user can keep its own files its own, and is refused otherwise.
+/// Gives a new file the owner and group of the file that it replaces. Root can always do that.
+/// Other users can keep the owner of their own files only, and get an error otherwise.
 pub fn keep_owner(new: &File, old: &Metadata) -> io::Result<()> {
     let now = new.metadata()?;
     if now.uid() == old.uid() && now.gid() == old.gid() {
         return Ok(());
     }
-    // The owner of a file may change its group to another one that it is a member of.
+    // The owner of a file may change its group to another one of their groups.
     if now.uid() == old.uid() || is_root() {
         return fchown(new, Some(old.uid()), Some(old.gid())).map_err(|source| {
             let message = format!(
@@ -128,13 +128,13 @@ fn give(file: &File, directory: &Path) -> io::Result<()> {
         return Ok(());
     }
     let (file_now, directory) = (file.metadata()?, fs::metadata(directory)?);
-    // What root makes in its own directories keeps the group that the system chose.
+    // Files that root creates in its own directories keep the group that the system chose.
     if file_now.uid() == directory.uid() {
         return Ok(());
     }
     match fchown(file, Some(directory.uid()), Some(directory.gid())) {
-        // In a container the owner may be a user that does not exist there. Then root is the user who
-        // started the container, and may do what that user may.
+        // In a container the owner may be a user that does not exist there. Root is then the user
+        // who started the container, and has the permissions of that user.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         Err(error) => {
             let owner = named(directory.uid());

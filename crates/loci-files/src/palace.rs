@@ -1,10 +1,10 @@
-//! Which palaces this process has open, and which files its SQLite connections hold.
+//! Records which palaces this process has open, and which files its SQLite connections use.
 //!
 //! Two things are registered: the directory of each open palace ([`OpenPalace`]), and the identity
-//! of each file that a connection holds ([`HeldFiles`]). The second stays right when a directory is
-//! moved or a file is renamed: an inode number is not used again while a descriptor is open. Between
-//! the close of a connection and the end of its registration another file may get the number; so the
-//! close is announced, and who asks about such a number waits until it is done.
+//! of each file of a connection ([`HeldFiles`]). The identity stays valid when a directory is moved
+//! or a file is renamed, because an inode number is not reused while a descriptor is open. Between
+//! the close of a connection and the end of its registration, another file may get the number. The
+//! close is therefore announced, and queries about such a number wait until it is done.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -18,7 +18,7 @@ use loci_core::{Error, Result};
 
 use crate::LOCK_LIMIT;
 
-/// Device and inode number: two paths with the same identity are the same file.
+/// Device and inode number. Two paths with the same identity are the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
     device: u64,
@@ -26,17 +26,17 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// A file by its numbers.
+    /// The identity with these numbers.
     pub fn new(device: u64, inode: u64) -> Self {
         Self { device, inode }
     }
 
-    /// The device that it is on.
+    /// Number of its device.
     pub fn device(self) -> u64 {
         self.device
     }
 
-    /// Its number on the device.
+    /// Its inode number.
     pub fn inode(self) -> u64 {
         self.inode
     }
@@ -52,9 +52,9 @@ impl FileId {
 
 struct Registry {
     palaces: Vec<Entry>,
-    /// Files that connections hold, with the number of connections.
+    /// Files that connections use, with the number of connections.
     held: BTreeMap<FileId, usize>,
-    /// Those of them whose connection is being closed, counted likewise.
+    /// Files whose connection is being closed, with the number of connections.
     closing: BTreeMap<FileId, usize>,
     /// The files of each connection.
     connections: Vec<Vec<FileId>>,
@@ -63,7 +63,7 @@ struct Registry {
 struct Entry {
     directory: PathBuf,
     users: usize,
-    /// Its files are being read without SQLite.
+    /// Whether its files are being read without SQLite.
     raw: bool,
 }
 
@@ -94,7 +94,7 @@ impl Registry {
     }
 }
 
-/// A palace that this process has open; dropping it ends the registration.
+/// A palace that this process has open. Dropping it ends the registration.
 #[derive(Debug)]
 pub struct OpenPalace {
     directory: PathBuf,
@@ -146,7 +146,7 @@ impl OpenPalace {
 impl Drop for OpenPalace {
     fn drop(&mut self) {
         let mut registry = registry();
-        // By its path alone: the directory may have been moved or replaced since.
+        // Compares the path only, because the directory may have been moved or replaced since.
         let found = registry
             .palaces
             .iter()
@@ -162,14 +162,15 @@ impl Drop for OpenPalace {
     }
 }
 
-/// The right to read the files of a palace without SQLite: nothing else in this process has it open.
+/// Permission to read the files of a palace without SQLite. While it exists, nothing else in this
+/// process has the palace open.
 #[derive(Debug)]
 pub struct RawAccess {
     directory: PathBuf,
 }
 
 impl RawAccess {
-    /// `None` when this process has the palace open: then closing a descriptor of its files would
+    /// `None` if this process has the palace open, because closing a descriptor of its files would
     /// drop the locks of that connection.
     pub fn begin(directory: &Path) -> Option<Self> {
         let mut registry = registry();
@@ -196,8 +197,8 @@ impl Drop for RawAccess {
     }
 }
 
-/// The files that one connection holds. Declare it after the connection in a struct, so that it is
-/// dropped after the connection is closed.
+/// The files of one connection. Declare it after the connection in a struct, so that it is dropped
+/// after the connection is closed.
 #[derive(Debug, Default)]
 pub struct HeldFiles {
     ids: Vec<FileId>,
@@ -205,12 +206,12 @@ pub struct HeldFiles {
 }
 
 impl HeldFiles {
-    /// The files, in the order of their paths.
+    /// The identities of the files, in the order of the registered paths.
     pub fn ids(&self) -> &[FileId] {
         &self.ids
     }
 
-    /// Registers those of the paths that exist.
+    /// Registers the paths that exist.
     pub fn register<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let ids: Vec<FileId> = paths
             .into_iter()
@@ -227,7 +228,7 @@ impl HeldFiles {
         }
     }
 
-    /// Announces that the connection will now be closed. Dropping this must follow soon.
+    /// Announces that the connection is about to be closed. Drop this value soon after.
     pub fn close_begins(&mut self) {
         if self.closing {
             return;
@@ -267,7 +268,8 @@ fn count_down(counts: &mut BTreeMap<FileId, usize>, id: FileId) {
 }
 
 /// Whether a connection of this process holds the first of these files, the database, together with
-/// others than these. Connections that are being opened hold the database alone; they do not count.
+/// other files than these. Connections that are being opened hold only the database and do not
+/// count.
 pub fn holds_with_others(files: &[FileId]) -> bool {
     registry()
         .connections
@@ -280,8 +282,8 @@ pub(crate) fn is_held(id: FileId) -> bool {
     holding(id).held.contains_key(&id)
 }
 
-/// The registry, when no connection is just giving up this file: its number may be that of a new file
-/// by then.
+/// The registry, after no connection is releasing this file any more. By then its number may belong
+/// to a new file.
 fn holding(id: FileId) -> MutexGuard<'static, Registry> {
     let is_going = |registry: &mut Registry| {
         let held = registry.held.get(&id);
@@ -294,7 +296,7 @@ fn holding(id: FileId) -> MutexGuard<'static, Registry> {
 }
 
 /// Whether the file at `path`, with `metadata` from `stat`, belongs to a palace that this process
-/// has open: by its place, through a symbolic link or as a hard link.
+/// has open: by its path, through a symbolic link or as a hard link.
 pub fn is_file_of_open_palace(path: &Path, metadata: &Metadata) -> bool {
     let id = FileId::of(metadata);
     let directories: Vec<PathBuf> = {
@@ -302,15 +304,15 @@ pub fn is_file_of_open_palace(path: &Path, metadata: &Metadata) -> bool {
         if registry.held.contains_key(&id) {
             return true;
         }
-        // Where files are read raw there is no connection.
+        // If files are read without SQLite, there is no connection.
         let open = registry.palaces.iter().filter(|entry| !entry.raw);
         open.map(|entry| entry.directory.clone()).collect()
     };
     if directories.is_empty() {
         return false;
     }
-    // A file with one name that is not reached through a link lies where its path says. Anything
-    // else is compared with every file of every open palace.
+    // A file with one name that is not reached through a link is in the folder of its path. Any
+    // other file is compared with every file of every open palace.
     let single = fs::symlink_metadata(path).is_ok_and(|own| own.is_file() && own.nlink() == 1);
     if single {
         let folders: Vec<FileId> = folders_above(path);
@@ -324,7 +326,7 @@ pub fn is_file_of_open_palace(path: &Path, metadata: &Metadata) -> bool {
         .any(|directory| files_of(directory).any(|file| file == id))
 }
 
-/// The folder of a file and the one above it: index files lie one level down.
+/// The folder of a file and its parent, because index files are one level down.
 fn folders_above(path: &Path) -> Vec<FileId> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -336,7 +338,7 @@ fn folders_above(path: &Path) -> Vec<FileId> {
         .collect()
 }
 
-/// Every file in a palace's directory, and in the folders of it.
+/// Every file in the directory of a palace and in its subfolders.
 fn files_of(directory: &Path) -> impl Iterator<Item = FileId> {
     let list = |folder: &Path| -> Vec<(PathBuf, Metadata)> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -359,7 +361,7 @@ fn id_of(path: &Path) -> Option<FileId> {
     fs::metadata(path).ok().as_ref().map(FileId::of)
 }
 
-/// The error of a path that leads to a file of an open palace.
+/// The error for a path to a file of an open palace.
 pub(crate) fn refused() -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,

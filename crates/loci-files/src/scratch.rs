@@ -1,8 +1,8 @@
 //! Directories that must not outlive the process, such as a private copy of another user's palace.
 //!
-//! Their owner removes them when it is dropped. A program that a signal ends drops nothing: so a
-//! front end that handles signals calls [`remove_all`] before it ends. What a kill leaves is removed
-//! by the next process.
+//! Their owner removes them when it is dropped. A signal that ends the program runs no destructors,
+//! so a front end that handles signals calls [`remove_all`] before it ends. After a kill, the next
+//! process removes the directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,28 +15,28 @@ fn directories() -> MutexGuard<'static, Vec<PathBuf>> {
     DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `prepare` before the first directory is registered: the place to begin to handle signals.
-/// Only the first call counts.
+/// Runs `prepare` before the first directory is registered, for example to install signal handlers.
+/// Only the first call has an effect.
 pub fn before_first(prepare: fn()) {
     let _ = BEFORE_FIRST.set(prepare);
 }
 
-/// Removes all registered directories. For a process that ends right after.
+/// Removes all registered directories. For a process that is about to end.
 pub fn remove_all() {
     for directory in directories().drain(..) {
-        // The next process finds it, if this fails.
+        // If this fails, the next process removes it.
         let _ = fs::remove_dir_all(directory);
     }
 }
 
-/// A registered directory. Dropping it ends the registration and leaves the directory.
+/// A registered directory. Dropping it ends the registration and keeps the directory.
 #[derive(Debug)]
 pub struct Scratch {
     directory: PathBuf,
 }
 
 impl Scratch {
-    /// Registers a directory before anything is put into it.
+    /// Registers a directory. Call this before anything is written to it.
     pub fn register(directory: &Path) -> Self {
         static PREPARED: OnceLock<()> = OnceLock::new();
         PREPARED.get_or_init(|| {

@@ -1,13 +1,14 @@
-//! Whether a file is still as it was.
+//! Detects whether a file has changed.
 
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Length, times and inode of a file: equal if nobody wrote to it or replaced it in between.
+/// Length, times and inode of a file. Two stamps are equal if nobody wrote to the file or replaced
+/// it in between.
 ///
-/// A write in place that keeps the length, in the same tick of the file system's clock as the write
-/// before it, is not noticed.
+/// A write in place that keeps the length is not detected if it is in the same tick of the file
+/// system's clock as the write before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     len: u64,
@@ -17,7 +18,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Of the file as it is now; nothing if there is none.
+    /// The stamp of the file now; `None` if there is no file.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
         let info = match std::fs::metadata(path) {
             Ok(info) => info,
@@ -43,7 +44,7 @@ impl Stamp {
         self.len
     }
 
-    /// Whether the file holds nothing.
+    /// Whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -45,7 +45,7 @@ fn strict(text: &str) -> Option<Value> {
             assert_eq!(parse_json("input", &written).ok(), Some(value), "{text}");
         }
         Err(error) => {
-            let twice = error.to_string().contains("stands twice");
+            let twice = error.to_string().contains("appears twice");
             assert!(usual.is_err() || twice, "{text}: {error}");
             return None;
         }

@@ -1,4 +1,4 @@
-//! Sets damaged files aside under a name that says when, and never over another file.
+//! Quarantines damaged files under a name with the current time, and never overwrites a file.
 
 use std::fs;
 use std::io;
@@ -13,14 +13,15 @@ use crate::build::sync_directory;
 
 const MARK: &str = ".drift-";
 
-/// Renames `directory/name` to `name.drift-YYYYMMDD-HHMMSS` (UTC; `-2`, `-3`, … if taken) and answers
-/// with the new name; `None` if nothing is there. Whatever stands there is moved: file, directory,
-/// symlink, FIFO. The caller holds the lock that builders hold, and has checked again under it.
+/// Renames `directory/name` to `name.drift-YYYYMMDD-HHMMSS` (UTC; `-2`, `-3`, … if taken) and
+/// returns the new name; `None` if there is nothing to rename. Moves anything with that name: file,
+/// directory, symlink, FIFO. The caller holds the lock of the builders and has repeated its check
+/// under it.
 pub fn set_aside(directory: &Path, name: &str) -> Result<Option<String>> {
     set_aside_at(directory, name, clock::now(), rename_without_replacing)
 }
 
-/// Everything that [`set_aside`] left in the directory, by name.
+/// Everything that [`set_aside`] moved in this directory, sorted by name.
 pub fn drift_files(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(directory)
         .into_iter()
@@ -67,18 +68,20 @@ fn set_aside_at(
     let from = directory.join(name);
     let base = format!("{name}{MARK}{}", now.strftime("%Y%m%d-%H%M%S"));
     for counter in 1_u64.. {
-        let aside = match counter {
+        let new_name = match counter {
             1 => base.clone(),
             _ => format!("{base}-{counter}"),
         };
-        match rename(&from, &directory.join(&aside)) {
+        match rename(&from, &directory.join(&new_name)) {
             Ok(()) => {
+                // Without the sync, a power cut could bring the damaged file back under its old
+                // name.
                 sync_directory(directory)?;
-                return Ok(Some(aside));
+                return Ok(Some(new_name));
             }
             Err(Errno::EXIST | Errno::NOTEMPTY) => {}
             Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(Error::io("cannot set aside", from, error.into())),
+            Err(error) => return Err(Error::io("cannot quarantine", from, error.into())),
         }
     }
     Ok(None)
@@ -91,7 +94,8 @@ fn rename_without_replacing(from: &Path, to: &Path) -> rustix::io::Result<()> {
     }
 }
 
-/// For file systems without a no-replace rename; the caller's lock closes the gap between the two steps.
+/// For file systems without an atomic rename that does not replace. The caller's lock prevents a
+/// race between the two steps.
 fn look_then_rename(from: &Path, to: &Path) -> rustix::io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(_) => Err(Errno::EXIST),

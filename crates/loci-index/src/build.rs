@@ -1,5 +1,6 @@
-//! Writes a snapshot file. The 8-bit codes stream to disk, the rest (about 70 bytes a row at 384
-//! dimensions) is held until the end. The header is written last: an unfinished file has none.
+//! Writes a snapshot file. The 8-bit codes stream to disk, and the rest (about 70 bytes per row at
+//! 384 dimensions) stays in memory until the end. The header is written last, so an unfinished file
+//! has none.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -17,20 +18,21 @@ use crate::registration::{Identity, Registration, new_name, temporary_name};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// What a new snapshot is of.
+/// The parameters of a new snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildSpec {
-    /// Whose vectors.
+    /// The palace and collection of the vectors.
     pub identity: Identity,
-    /// The last sequence number whose effects the pushed rows hold.
+    /// The last sequence number that the pushed rows include.
     pub covered: u64,
-    /// Numbers per vector.
+    /// Length of the vectors.
     pub dimension: usize,
     /// How distances are measured.
     pub metric: Metric,
 }
 
-/// A snapshot being written. Dropped before [`finish`](Self::finish), it removes its file.
+/// A snapshot that is being written. If it is dropped before [`finish`](Self::finish), its file is
+/// removed.
 #[derive(Debug)]
 pub struct Builder {
     directory: PathBuf,
@@ -50,8 +52,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Starts a file in `directory`, under a temporary name and readable by the owner only. `sample`
-    /// is any number of vectors, flattened (a few thousand are enough; none costs recall): the codes are relative to their mean.
+    /// Creates a file in `directory` under a temporary name, readable by the owner only. `sample`
+    /// is any number of vectors, concatenated. The codes are relative to their mean. A few thousand
+    /// vectors are enough; without any, recall is lower.
     pub fn create(directory: &Path, spec: BuildSpec, sample: &[f32]) -> Result<Self> {
         if spec.dimension == 0 || spec.dimension > MAX_DIMENSION {
             return Err(Error::invalid(
@@ -89,13 +92,13 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Adds a row with its vector (little-endian f32). Rows must come in strictly ascending order.
+    /// Adds a row with its vector (little-endian f32). Rows must be strictly ascending.
     pub fn push(&mut self, row: u64, vector_bytes: &[u8]) -> Result<()> {
         let refuse = |problem: String| Err(Error::invalid(format!("vector of row {row}"), problem));
         if let Some(last) = self.rows.last()
             && *last >= row
         {
-            return refuse(format!("it comes after row {last}"));
+            return refuse(format!("it must be greater than row {last}"));
         }
         let (numbers, rest) = vector_bytes.as_chunks::<4>();
         if !rest.is_empty() || numbers.len() != self.spec.dimension {
@@ -134,8 +137,8 @@ impl Builder {
         }
     }
 
-    /// Flushes everything to disk and gives the file its final name. It is of use only once the
-    /// registration is committed in the truth.
+    /// Flushes everything to disk and renames the file to its final name. Nothing uses the file
+    /// until its registration is committed in the palace.
     pub fn finish(mut self) -> Result<Registration> {
         let terms: Vec<u8> = [&self.scales, &self.addends, &self.factors]
             .into_iter()
@@ -180,7 +183,7 @@ impl Builder {
         let path = self.directory.join(&self.name);
         fs::rename(&self.temporary.path, &path)
             .map_err(|source| Error::io("cannot create", &path, source))?;
-        // From here on the drop removes the renamed file, until the directory is on disk too.
+        // From here on, drop removes the renamed file, until the rename is durable too.
         self.temporary.path = path;
         sync_directory(&self.directory)?;
         self.temporary.renamed = true;
@@ -192,13 +195,13 @@ impl Builder {
     }
 }
 
-/// Makes renames within the directory durable.
+/// Makes renames in the directory durable.
 pub(crate) fn sync_directory(directory: &Path) -> Result<()> {
     loci_files::sync_directory(directory)
         .map_err(|source| Error::io("cannot sync", directory, source))
 }
 
-/// The bytes of a block that hold a slot's nibbles, one per group of four dimensions.
+/// The bytes of a block that contain the nibbles of a slot, one per group of four dimensions.
 pub(crate) fn nibble_bytes(slot: usize, block: &mut [u8]) -> impl Iterator<Item = &mut u8> {
     block
         .iter_mut()
@@ -206,7 +209,7 @@ pub(crate) fn nibble_bytes(slot: usize, block: &mut [u8]) -> impl Iterator<Item 
         .step_by(BLOCK_ROWS / 2)
 }
 
-/// Which half of such a byte is the slot's.
+/// The position of the slot's nibble in such a byte.
 pub(crate) fn nibble_shift(slot: usize) -> u32 {
     if slot % BLOCK_ROWS < BLOCK_ROWS / 2 {
         0
@@ -224,13 +227,13 @@ struct Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            // What cannot be removed here is removed by the next builder.
+            // If the removal fails, the next builder removes the file.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// The file with the checksum of the section that streams into it.
+/// The file, with the running checksum of the section that streams into it.
 struct Sink {
     file: File,
     buffer: Vec<u8>,
@@ -281,6 +284,8 @@ impl Sink {
         let bytes = header
             .encode()
             .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
+        // The header is written last, so an interrupted build leaves a file without a valid header.
+        // The sync comes before the rename, so the final name never refers to incomplete data.
         self.file.write_all_at(&bytes, 0)?;
         self.file.sync_all()?;
         Ok((header, bytes))

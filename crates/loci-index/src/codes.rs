@@ -1,23 +1,25 @@
-//! From a vector to its codes. Everything is relative to the centre of the data: with `x` the vector
-//! (normalised for cosine), `c` the centre and `x' = x - c`, every metric ranks by
-//! `<x', q'> + addend`, where the addend is `<x, c>`, or `-|x'|² / 2` for l2. What is stored is the
-//! addend and two approximations of `x'`: 8 bits per dimension, and 1 bit per rotated dimension.
+//! Computes the codes of a vector.
+//!
+//! Everything is relative to the centre of the data. With `x` the vector (normalised for cosine),
+//! `c` the centre and `x' = x - c`, every metric ranks by `<x', q'> + addend`. The addend is
+//! `<x, c>`, or `-|x'|² / 2` for l2. A row stores the addend and two approximations of `x'`: 8 bits
+//! per dimension, and 1 bit per rotated dimension.
 
 use loci_core::Metric;
 
 use crate::kernels::{dot_wide, magnitude_sum, square_wide};
 use crate::rotation::Rotation;
 
-/// Vectors shorter than this have no 1-bit codes: too few bits to tell anything apart.
+/// Shorter vectors have no 1-bit codes, because so few bits do not distinguish rows.
 const MIN_BITS: usize = 64;
 
-/// Numbers are cut to this magnitude, so that no sum over them leaves the range of f32.
+/// Numbers are clamped to this magnitude, so that no sum over them overflows f32.
 const LARGEST: f32 = 1e30;
 
-/// Below this a vector counts as equal to the centre.
+/// A vector closer to the centre than this counts as equal to it.
 const SMALLEST: f32 = 1e-30;
 
-/// Number of 1-bit codes for vectors of this dimension: a multiple of 64, or 0 for none.
+/// Number of 1-bit codes for vectors of this dimension: a multiple of 64, or 0 if there are none.
 pub(crate) fn bit_dimension(dimension: usize) -> usize {
     if dimension < MIN_BITS {
         0
@@ -26,20 +28,20 @@ pub(crate) fn bit_dimension(dimension: usize) -> usize {
     }
 }
 
-/// Codes of one row.
+/// The codes of one row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RowCodes {
     /// 8-bit codes, two's complement; `x' ≈ scale * codes`.
     pub(crate) codes: Vec<u8>,
     pub(crate) scale: f32,
     pub(crate) addend: f32,
-    /// Signs of the rotated `x'`, four to a byte, lowest bit first.
+    /// Signs of the rotated `x'`, four per byte, lowest bit first.
     pub(crate) nibbles: Vec<u8>,
     /// `<x', q'> ≈ factor * <signs, rotated q'>`, without bias.
     pub(crate) factor: f32,
 }
 
-/// Turns vectors of one collection into codes.
+/// Computes the codes of the vectors of one collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Encoder {
     metric: Metric,
@@ -57,7 +59,7 @@ impl Encoder {
         }
     }
 
-    /// An encoder whose centre is the mean of the sample's finite vectors.
+    /// An encoder whose centre is the mean of the finite vectors of the sample.
     pub(crate) fn from_sample(metric: Metric, dimension: usize, sample: &[f32]) -> Self {
         let mut sums = vec![0.0_f64; dimension];
         let mut count = 0_u32;
@@ -79,7 +81,7 @@ impl Encoder {
         &self.centre
     }
 
-    /// Encodes a vector of the right length; `vector` is overwritten with intermediate results.
+    /// Encodes a vector of the right length. `vector` is overwritten with intermediate results.
     pub(crate) fn encode(&self, vector: &mut Vec<f32>, row: &mut RowCodes) {
         let mut relative = std::mem::take(vector);
         let product = self.centred(&mut relative);
@@ -119,10 +121,11 @@ impl Encoder {
         *vector = relative;
     }
 
-    /// Prepares a vector and takes the centre off; the answer is its product with the centre before that.
+    /// Prepares a vector and subtracts the centre. Returns the product of the prepared vector with
+    /// the centre.
     pub(crate) fn centred(&self, vector: &mut Vec<f32>) -> f64 {
-        let given = vector.clone();
-        prepare(self.metric, &given, vector);
+        let original = vector.clone();
+        prepare(self.metric, &original, vector);
         let product = dot_wide(vector, &self.centre);
         for (number, centre) in vector.iter_mut().zip(&self.centre) {
             *number = (*number - centre).clamp(-LARGEST, LARGEST);
@@ -130,7 +133,7 @@ impl Encoder {
         product
     }
 
-    /// Pads and rotates in place; false if there are no 1-bit codes.
+    /// Pads and rotates in place. False if there are no 1-bit codes.
     pub(crate) fn rotate(&self, vector: &mut Vec<f32>) -> bool {
         let Some(rotation) = &self.rotation else {
             return false;
@@ -141,7 +144,8 @@ impl Encoder {
     }
 }
 
-/// The vector as the metric sees it: normalised for cosine (zero stays zero), as it is otherwise.
+/// The vector in the form that the metric uses: normalised for cosine (zero stays zero), otherwise
+/// unchanged.
 fn prepare(metric: Metric, vector: &[f32], out: &mut Vec<f32>) {
     out.clear();
     match metric {
@@ -162,8 +166,8 @@ fn prepare(metric: Metric, vector: &[f32], out: &mut Vec<f32>) {
     }
 }
 
-/// Rounds a number between -127 and 127 to the nearest integer, as a two's complement byte: the sum
-/// with 1.5 · 2^23 has no fraction bits left, and its lowest bits are the integer.
+/// Rounds a number between -127 and 127 to the nearest integer, as a two's complement byte. The sum
+/// with 1.5 · 2^23 has no fraction bits, and its lowest bits are the integer.
 fn nearest_byte(number: f32) -> u8 {
     (number + 12_582_912.0).to_bits() as u8
 }

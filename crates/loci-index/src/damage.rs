@@ -1,5 +1,5 @@
-//! Why a derived file cannot be used. None of these is an error for a reader: the answer comes from
-//! the truth instead, and the file is set aside.
+//! Reasons why an index file cannot be used. For a reader none of them is an error: the answer
+//! comes from the vectors in the palace instead, and the file is quarantined.
 
 use std::io;
 
@@ -9,36 +9,36 @@ use rustix::io::Errno;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
-    /// There is no such file; nothing to set aside.
+    /// There is no such file, so there is nothing to quarantine.
     #[error("the file is gone")]
     Missing,
-    /// The registered name is not one that a snapshot can have, so nothing was looked at.
+    /// The registered name is not a valid name of a snapshot, so no file was opened.
     #[error("`{}` is not a name of a snapshot file", .0.escape_debug())]
     Name(String),
-    /// A directory, symlink, FIFO, … stands in its place.
-    #[error("what stands in its place is not a regular file")]
+    /// Something else has its name: a directory, a symlink, a FIFO, …
+    #[error("it is not a regular file")]
     NotAFile,
-    /// The system refused to open or read it.
+    /// The system failed to open or read it.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[source] io::Error),
     /// Truncated or extended.
     #[error("the file has {found} bytes, {expected} were registered")]
     Length {
-        /// Bytes registered.
+        /// Registered length in bytes.
         expected: u64,
-        /// Bytes there.
+        /// Actual length in bytes.
         found: u64,
     },
-    /// The header is not one, or not the registered one.
+    /// The header is invalid, or is not the registered one.
     #[error("its header {0}")]
     Header(&'static str),
     /// A snapshot of another palace.
     #[error("the file belongs to another palace")]
     ForeignPalace,
-    /// A snapshot from another history of this palace, as after a restore.
+    /// A snapshot of another generation of this palace, for example from before a restore.
     #[error("the file is of generation {found}, not {expected}")]
     OtherGeneration {
-        /// Generation registered.
+        /// Registered generation.
         expected: u64,
         /// Generation in the file.
         found: u64,
@@ -46,20 +46,20 @@ pub enum Damage {
     /// A snapshot of another collection of this palace.
     #[error("the file is of collection {found}, not {expected}")]
     OtherCollection {
-        /// Collection registered.
+        /// Registered collection.
         expected: u64,
         /// Collection in the file.
         found: u64,
     },
-    /// A sound snapshot of this collection, older or newer than the registered one.
+    /// A valid snapshot of this collection, older or newer than the registered one.
     #[error("the file covers changes up to {found}, not {expected}")]
     OtherCoverage {
-        /// Sequence number registered.
+        /// Registered sequence number.
         expected: u64,
         /// Sequence number in the file.
         found: u64,
     },
-    /// A section's bytes are not those that were written.
+    /// The bytes of a section differ from what was written.
     #[error("its section `{name}` is damaged")]
     Section {
         /// The section.
@@ -68,7 +68,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// Whether something stands at the file's place that should be set aside.
+    /// Whether there is something to quarantine.
     pub fn leaves_something(&self) -> bool {
         !matches!(self, Self::Missing | Self::Name(_))
     }

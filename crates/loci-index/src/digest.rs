@@ -1,8 +1,8 @@
-//! The digest that lets an index and the truth be compared without reading either twice.
+//! The digest that compares an index with the vectors in the palace without reading either twice.
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Digest over a set of rows and their vectors. The order of rows does not matter.
+/// Digest of a set of rows and their vectors. The order of rows does not matter.
 #[derive(Debug, Clone, Default)]
 pub struct ContentDigest {
     sum: u128,
@@ -10,12 +10,12 @@ pub struct ContentDigest {
 }
 
 impl ContentDigest {
-    /// The digest of nothing.
+    /// The digest of the empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one row with its vector as stored (little-endian f32).
+    /// Adds one row with its stored vector (little-endian f32).
     pub fn add(&mut self, row: u64, vector_bytes: &[u8]) {
         self.buffer.clear();
         self.buffer.extend_from_slice(&row.to_le_bytes());
@@ -23,7 +23,7 @@ impl ContentDigest {
         self.sum = self.sum.wrapping_add(xxh3_128(&self.buffer));
     }
 
-    /// The digest of everything added.
+    /// The digest of all added rows.
     pub fn finish(&self) -> [u8; 16] {
         self.sum.to_le_bytes()
     }

@@ -1,11 +1,12 @@
-//! Exact distances, as Chroma defines them. What an index proposes is decided by these.
+//! Exact distances, as Chroma defines them. They decide the order of the candidates of an index.
 
 use loci_core::Metric;
 
 use crate::kernels::{self, Component};
 
-/// A query prepared for exact distances: cosine is 1 − cos (1 to a zero vector), l2 the squared
-/// Euclidean distance, ip 1 − inner product. A vector's cosine distance to itself is exactly 0.
+/// A query prepared for exact distances. Cosine is 1 − cos (1 to a zero vector), l2 is the squared
+/// Euclidean distance, ip is 1 − inner product. The cosine distance of a vector to itself is
+/// exactly 0.
 #[derive(Debug, Clone)]
 pub struct QueryVector {
     metric: Metric,
@@ -13,7 +14,8 @@ pub struct QueryVector {
     square: f32,
 }
 
-/// Squares within this range neither overflow nor lose digits in f32; outside of it cosine is taken in f64.
+/// Squares in this range neither overflow nor lose digits in f32. Outside of it, cosine is computed
+/// in f64.
 const SAFE_SQUARES: std::ops::Range<f32> = 1e-24..1e30;
 
 impl QueryVector {
@@ -26,7 +28,7 @@ impl QueryVector {
         }
     }
 
-    /// The vector as given.
+    /// The vector that was passed.
     pub fn vector(&self) -> &[f32] {
         &self.vector
     }
@@ -36,7 +38,7 @@ impl QueryVector {
         self.metric
     }
 
-    /// Distance to a vector in memory; a vector of another length is infinitely far.
+    /// Distance to a vector in memory. A vector of another length is infinitely distant.
     pub fn distance(&self, other: &[f32]) -> f32 {
         if other.len() == self.vector.len() {
             self.measure(other)
@@ -45,7 +47,7 @@ impl QueryVector {
         }
     }
 
-    /// Distance to a vector as stored: little-endian f32, unaligned. `None` if the length is wrong.
+    /// Distance to a stored vector: little-endian f32, unaligned. `None` if the length is wrong.
     /// Bit-identical to [`distance`](Self::distance).
     pub fn distance_to_bytes(&self, bytes: &[u8]) -> Option<f32> {
         let (numbers, rest) = bytes.as_chunks::<4>();
@@ -68,7 +70,7 @@ impl QueryVector {
             } else {
                 wide_products(&self.vector, other)
             };
-        // The root is taken of the product so that equal vectors divide to exactly 1.
+        // Taking the root of the product makes equal vectors divide to exactly 1.
         let norms = (square * query_square).sqrt();
         if norms > 0.0 {
             (1.0 - dot / norms).max(0.0) as f32
@@ -91,7 +93,7 @@ fn wide_products<T: Component>(query: &[f32], other: &[T]) -> (f64, f64, f64) {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "the claims are about exact bits")]
+#[expect(clippy::float_cmp, reason = "the tests compare exact bits")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -1,5 +1,6 @@
-//! The `flat` kind: every query looks at every allowed row, first through 1-bit codes, then the best of
-//! those through 8-bit codes. No structure that could be wrong: it is exact up to the codes' precision.
+//! The `flat` kind of index. Every query scans all allowed rows by their 1-bit codes, then the best
+//! of them by their 8-bit codes. There is no search structure that could be wrong: the result is
+//! exact up to the precision of the codes.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -15,10 +16,10 @@ use crate::registration::Registration;
 use crate::shortlist::Shortlist;
 use crate::slots::{SlotSet, find_row};
 
-/// Rows ahead whose 8-bit codes are asked for while one is scored.
+/// Number of rows ahead whose 8-bit codes are prefetched.
 const PREFETCH_ROWS: usize = 6;
 
-/// What a checked file holds.
+/// The content of a checked file.
 pub(crate) struct Parts {
     pub(crate) registration: Registration,
     pub(crate) encoder: Encoder,
@@ -30,7 +31,7 @@ pub(crate) struct Parts {
     pub(crate) sections: Sections,
 }
 
-/// One opened snapshot.
+/// An open snapshot.
 pub(crate) struct Flat {
     registration: Registration,
     encoder: Encoder,
@@ -40,7 +41,7 @@ pub(crate) struct Flat {
     factors: Vec<f32>,
     bits: Vec<u8>,
     codes: OnceLock<Vec<u8>>,
-    // Gone once the codes are loaded.
+    // `None` after the codes are loaded.
     sections: Mutex<Option<Sections>>,
 }
 
@@ -73,10 +74,11 @@ impl Flat {
         bit_dimension(self.registration.dimension) > 0
     }
 
-    /// How many rows the 1-bit scan hands to the 8-bit codes. Measured (`examples/measure.rs`): 1,000 keep
-    /// recall at 0.998 or more on every kind of data tried at 100,000 rows; the share matters where a
-    /// cluster has more rows than that, as in a million rows around 100 centres. A filter that leaves
-    /// few rows of a cluster makes the last neighbours far and alike, so it gets twice as many.
+    /// Number of rows that the 1-bit scan passes to the 8-bit codes. Measured
+    /// (`examples/measure.rs`): 1,000 keep recall at 0.998 or more on all kinds of data that were
+    /// tried at 100,000 rows. The share matters if a cluster has more rows than that, as in a
+    /// million rows around 100 centres. A filter that leaves few rows of a cluster makes the last
+    /// neighbours distant and similar, so it gets twice as many.
     fn shortlist_length(&self, eligible: usize, wanted: usize) -> usize {
         let least = if eligible < self.rows.len() / 2 {
             2_000
@@ -89,8 +91,8 @@ impl Flat {
             .max(wanted)
     }
 
-    /// Whether the 1-bit scan pays: it looks at all rows, allowed or not, and costs per row about a
-    /// twelfth of a look at the 8-bit codes.
+    /// Whether the 1-bit scan is worthwhile. It reads all rows, allowed or not, and costs per row
+    /// about a twelfth of reading the 8-bit codes.
     fn scan_pays(&self, eligible: usize, length: usize) -> bool {
         self.has_bits()
             && eligible > length.saturating_mul(4)
@@ -125,7 +127,7 @@ impl Flat {
         }
     }
 
-    /// Scores by 8-bit codes; `slots` ascending.
+    /// Scores rows by their 8-bit codes. `slots` must be ascending.
     fn scan_codes(&self, codes: &[u8], query: &QueryCodes, slots: &[u32], list: &mut Shortlist) {
         for (at, &slot) in slots.iter().enumerate() {
             if let Some(ahead) = slots.get(at + PREFETCH_ROWS) {
@@ -245,7 +247,7 @@ impl VectorIndex for Flat {
             return Ok(false);
         };
         let codes = open.read(0)?;
-        // Cannot be set already: the lock is held, and the file is dropped with the first setting.
+        // It cannot be set yet: the lock is held, and the file is dropped when it is set.
         let _ = self.codes.set(codes);
         *sections = None;
         Ok(true)

@@ -1,5 +1,5 @@
-//! Snapshot files with right checksums around any bytes, for the fuzz targets in `loci-fuzz`. Only
-//! with the feature `fuzzing`.
+//! Creates snapshot files with valid checksums around arbitrary bytes, for the fuzz targets in
+//! `loci-fuzz`. Only with the feature `fuzzing`.
 
 use loci_core::Metric;
 use xxhash_rust::xxh3::xxh3_64;
@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::layout::{Header, Layout};
 use crate::registration::{Identity, Registration, new_name};
 
-/// A file whose sections hold these bytes, repeated as often as needed, and its registration. `None`
-/// if no file can have this many rows of this dimension.
+/// A file whose sections contain these bytes, repeated as often as needed, and its registration.
+/// `None` if no file can have this many rows of this dimension.
 pub fn forge(
     count: u64,
     dimension: usize,
@@ -22,7 +22,7 @@ pub fn forge(
     for (number, length) in layout.lengths.into_iter().enumerate() {
         let mut section: Vec<u8> = (&mut source).take(length as usize).collect();
         section.resize(length as usize, 0);
-        // Rows are ascending numbers; anything else is refused when the file is opened.
+        // Rows must be ascending; otherwise the file is refused when it is opened.
         if number == 2 {
             let mut row = 0;
             for bytes in section.as_chunks_mut::<8>().0 {

@@ -1,4 +1,5 @@
-//! What every kind of index answers. `flat` is the only kind; a graph would be another implementation.
+//! The interface of every kind of index. `flat` is the only kind; a graph would be another
+//! implementation.
 
 use std::fmt;
 
@@ -7,28 +8,29 @@ use crate::distance::QueryVector;
 use crate::registration::Registration;
 use crate::slots::SlotSet;
 
-/// Rows that an index proposes.
+/// The rows that an index proposes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Candidates {
-    /// Probably nearest first; ascending by row when [`complete`](Self::complete).
+    /// Probably nearest first. Ascending by row if [`complete`](Self::complete).
     pub rows: Vec<u64>,
-    /// Every allowed, unmasked row is in it, so exact distances give the exact answer.
+    /// Whether every allowed, unmasked row is included, so that exact distances give the exact
+    /// answer.
     pub complete: bool,
 }
 
-/// One opened snapshot. Immutable; it answers from private memory, whatever happens to its file.
+/// An open snapshot. It is immutable and answers from private memory, whatever happens to its file.
 pub trait VectorIndex: fmt::Debug + Send + Sync {
-    /// What the snapshot was opened as.
+    /// The registration that it was opened with.
     fn registration(&self) -> &Registration;
 
-    /// All rows, ascending; the position in it is the row's slot.
+    /// All rows, ascending. The position of a row is its slot.
     fn rows(&self) -> &[u64];
 
     /// The slot of a row.
     fn slot(&self, row: u64) -> Option<usize>;
 
-    /// At most `wanted` rows that are probably nearest; exactly `wanted` if so many are allowed and not
-    /// masked. A query of another dimension or metric gets none.
+    /// At most `wanted` rows that are probably nearest. Exactly `wanted` if that many rows are
+    /// allowed and not masked. Empty for a query of another dimension or metric.
     fn candidates(
         &self,
         query: &QueryVector,
@@ -37,15 +39,15 @@ pub trait VectorIndex: fmt::Debug + Send + Sync {
         masked: &SlotSet,
     ) -> Candidates;
 
-    /// Loads and checks what was not needed for the first query; false if that was done before. Until
-    /// then candidates are coarser, so a caller should want more of them: for a top 10, about 1,000 or
-    /// a hundredth of the rows, whichever is more.
+    /// Loads and checks what the first query did not need. False if that was already done. Until
+    /// then candidates are coarser, so a caller should request more of them: for a top 10, about
+    /// 1,000 or a hundredth of the rows, whichever is more.
     fn warm(&self) -> Result<bool, Damage>;
 
-    /// Whether [`warm`](Self::warm) has nothing left to do.
+    /// Whether [`warm`](Self::warm) was done.
     fn is_warm(&self) -> bool;
 
-    /// Whether the codes of this row are those of this vector (little-endian f32); `None` for a row
-    /// that the snapshot does not hold. Before [`warm`](Self::warm), only what is loaded is compared.
+    /// Whether the codes of this row match this vector (little-endian f32). `None` for a row that
+    /// is not in the snapshot. Before [`warm`](Self::warm), only loaded codes are compared.
     fn agrees(&self, row: u64, vector_bytes: &[u8]) -> Option<bool>;
 }

@@ -1,8 +1,8 @@
-//! The inner loops: each has a portable body in `scalar` and, where the processor has AVX2, a faster
-//! twin in `x86` with bit-identical results. The only module with unsafe code.
+//! The inner loops. Each has a portable version in `scalar` and, for processors with AVX2, a faster
+//! version in `x86` with bit-identical results. This is the only module with unsafe code.
 //!
-//! Sums of floats run over a fixed number of lanes in a fixed order and without fused multiply-add, so
-//! that a distance or a code does not depend on the machine.
+//! Sums of floats use a fixed number of lanes in a fixed order and no fused multiply-add, so that a
+//! distance or a code does not depend on the machine.
 #![expect(unsafe_code, reason = "calls into functions compiled for AVX2")]
 
 mod scalar;
@@ -11,20 +11,20 @@ mod x86;
 
 pub(crate) use scalar::{dot_wide, magnitude_sum, square_wide};
 
-/// Rows that one block of 1-bit codes holds.
+/// Rows per block of 1-bit codes.
 pub(crate) const BLOCK_ROWS: usize = 32;
 
-/// The sum of this many table entries up to [`MAX_TABLE_ENTRY`] fits a byte.
+/// The sum of this many table entries of at most [`MAX_TABLE_ENTRY`] fits into a byte.
 const ENTRIES_PER_BYTE: usize = 4;
 
 /// Largest entry of a lookup table.
 pub(crate) const MAX_TABLE_ENTRY: u8 = 63;
 
-/// Largest magnitude of a query number as integer: with it, 8,192 products with an 8-bit code, spread
-/// over 8 lanes, cannot overflow 32 bits.
+/// Largest magnitude of a query number as an integer. With this limit, 8,192 products with an 8-bit
+/// code, spread over 8 lanes, cannot overflow 32 bits.
 pub(crate) const MAX_QUERY_INTEGER: f32 = 16_383.0;
 
-/// A number of a vector, in memory or as stored.
+/// A number of a vector, in memory or in its stored form.
 pub(crate) trait Component: Copy {
     fn value(self) -> f32;
 }
@@ -43,15 +43,15 @@ impl Component for [u8; 4] {
     }
 }
 
-/// What the 1-bit scan knows about a query: `table` holds, for two groups of four dimensions per
-/// entry, the weight of each of the 16 sign patterns.
+/// The data of a query for the 1-bit scan. Each entry of `table` has, for two groups of four
+/// dimensions, the weight of each of the 16 sign patterns.
 pub(crate) struct SignTable {
     pub(crate) entries: Vec<[u8; 32]>,
     pub(crate) step: f32,
     pub(crate) offset: f32,
 }
 
-/// Correction terms of one block's rows: `score = factor * signs + addend`.
+/// Correction terms of the rows of one block: `score = factor * signs + addend`.
 pub(crate) struct BlockTerms<'a> {
     pub(crate) factors: &'a [f32; BLOCK_ROWS],
     pub(crate) addends: &'a [f32; BLOCK_ROWS],
@@ -88,7 +88,7 @@ pub(crate) fn dot_codes(codes: &[u8], query: &[i16]) -> i64 {
     dispatch!(dot_codes(codes, query))
 }
 
-/// Scores the rows of one block; bit `i` of the answer says that row `i` is above `threshold`.
+/// Scores the rows of one block. Bit `i` of the result is set if row `i` is above `threshold`.
 pub(crate) fn score_block(
     block: &[u8],
     table: &SignTable,
@@ -99,7 +99,7 @@ pub(crate) fn score_block(
     dispatch!(score_block(block, table, terms, threshold, scores))
 }
 
-/// Asks the processor to load the bytes; no effect on results.
+/// Asks the processor to load the bytes. Does not affect results.
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     x86::prefetch(bytes);
@@ -107,7 +107,7 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     let _ = bytes;
 }
 
-/// A score that orders: NaN and minus infinity become the lowest finite number.
+/// A score with a total order: NaN and minus infinity become the lowest finite number.
 #[inline]
 pub(crate) fn orderly(score: f32) -> f32 {
     if score > -f32::MAX { score } else { -f32::MAX }

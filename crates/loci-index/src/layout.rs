@@ -1,5 +1,5 @@
-//! The header of a snapshot file. It is written and compared as a whole: what the fields say is encoded
-//! again and must give the same 4,096 bytes, so no offset, length or reserved byte in a file is ever used.
+//! The header of a snapshot file. To check it, the decoded fields are encoded again and must give
+//! the same 4,096 bytes. Offsets, lengths and reserved bytes in a file are therefore never used.
 
 use loci_core::{MAX_DIMENSION, Metric};
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,7 +11,7 @@ use crate::registration::Identity;
 /// Length of the header, and offset of the first section.
 pub(crate) const HEADER_BYTES: usize = 4096;
 pub(crate) const SECTIONS: usize = 5;
-/// In file order; positions in [`Layout::lengths`] and in [`Header::checksums`].
+/// In file order. The positions are the indices of [`Layout::lengths`] and [`Header::checksums`].
 pub(crate) const SECTION_NAMES: [&str; SECTIONS] = ["codes", "terms", "rows", "centre", "bits"];
 
 const MAGIC: [u8; 8] = *b"LOCI-IDX";
@@ -19,7 +19,7 @@ const VERSION: u32 = 1;
 const KIND_FLAT: u32 = 1;
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-/// Where the sections stand; follows from count and dimension alone.
+/// The positions of the sections, which follow from count and dimension alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) offsets: [u64; SECTIONS],
@@ -57,7 +57,7 @@ impl Layout {
     }
 }
 
-/// What a header says.
+/// The fields of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) identity: Identity,
@@ -70,7 +70,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// `None` where [`Layout::new`] is.
+    /// `None` if [`Layout::new`] is.
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
         let layout = Layout::new(self.count, self.dimension)?;
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
@@ -113,7 +113,7 @@ impl Header {
         Some(bytes)
     }
 
-    /// The message completes "its header …".
+    /// The error completes "its header …".
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
         const SHORT: &str = "is cut off";
         if bytes.get(..8) != Some(MAGIC.as_slice()) {
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Sets bytes and the header's own checksum, as a forger would.
+    /// Sets bytes and updates the header's own checksum, as a forger would.
     fn forged(at: usize, value: &[u8]) -> Vec<u8> {
         let mut bytes = header().encode().unwrap();
         bytes[at..at + value.len()].copy_from_slice(value);

@@ -1,5 +1,5 @@
-//! Removes what builders left behind: unfinished files, and finished ones that were never registered or
-//! whose registration was replaced.
+//! Removes files that builders left behind: unfinished files, and finished files that were never
+//! registered or whose registration was replaced.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,9 @@ use loci_core::{Error, Result};
 
 use crate::registration::{is_snapshot_name, is_temporary_name};
 
-/// Removes temporary files and snapshot files that are not in `keep`, and says how many. Only names
-/// that a builder makes are touched; drift files stay. The caller holds the lock that builders hold.
+/// Removes temporary files and snapshot files that are not in `keep`, and returns how many. Touches
+/// only names that a builder creates; quarantined files stay. The caller holds the lock of the
+/// builders.
 pub fn remove_leftovers(directory: &Path, keep: &[String]) -> Result<usize> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -27,6 +28,8 @@ pub fn remove_leftovers(directory: &Path, keep: &[String]) -> Result<usize> {
         if !leftover || entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
+        // Nothing uses this file: it is not registered, and no builder runs while the caller holds
+        // the lock. The removal is not synced. If a crash undoes it, the next call repeats it.
         match fs::remove_file(entry.path()) {
             Ok(()) => removed += 1,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

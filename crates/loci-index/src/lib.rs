@@ -1,9 +1,10 @@
 //! The derived vector index: codes, snapshot file, checks.
 //!
-//! A snapshot is built from the vectors in the truth, registered there, and may be lost or damaged
-//! at any time: [`open()`] and [`VectorIndex::warm`] answer with [`Damage`], never with wrong rows. The
-//! index names *candidates*; the caller measures exact distances with [`QueryVector`]. This crate
-//! knows nothing of the store that the vectors come from. The bytes on disk are in docs/format.md.
+//! A snapshot is built from the vectors in the palace and registered there. Its file may be lost or
+//! damaged at any time: [`open()`] and [`VectorIndex::warm`] then return [`Damage`], never wrong
+//! rows. The index proposes *candidates*; the caller computes exact distances with [`QueryVector`].
+//! This crate knows nothing about the store of the vectors. docs/format.md describes the file
+//! format.
 //!
 //! ```
 //! use loci_core::Metric;

@@ -1,4 +1,5 @@
-//! Opens a snapshot file: nothing in it is believed until it has been compared with the registration.
+//! Opens a snapshot file. Nothing in it is trusted until it has been compared with the
+//! registration.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -17,8 +18,9 @@ use crate::kernels::BLOCK_ROWS;
 use crate::layout::{HEADER_BYTES, Header, Layout, SECTION_NAMES};
 use crate::registration::{Identity, Registration, is_snapshot_name};
 
-/// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at 384
-/// dimensions) into memory. Never blocks on what may stand in its place, never follows a symlink.
+/// Opens the registered file and reads what a first query needs (about 70 of 450 bytes per row at
+/// 384 dimensions) into memory. Never blocks, even if a FIFO has its name, and never follows a
+/// symlink.
 pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn VectorIndex>, Damage> {
     if !is_snapshot_name(&registration.name) {
         return Err(Damage::Name(registration.name.clone()));
@@ -26,7 +28,7 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
     let layout = Layout::new(registration.count, registration.dimension)
         .filter(|layout| layout.bytes == registration.bytes)
         .ok_or(Damage::Header(
-            "was registered with a count that does not fit its length",
+            "was registered with a count that does not match its length",
         ))?;
     let mut file = open_file(&directory.join(&registration.name))?;
     let metadata = file.metadata().map_err(Damage::Unreadable)?;
@@ -81,18 +83,18 @@ pub fn open(directory: &Path, registration: &Registration) -> Result<Arc<dyn Vec
     Ok(Arc::new(flat))
 }
 
-/// What a snapshot file says of itself, whether or not it is registered.
+/// The content of a snapshot file according to its own header, whether or not it is registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotRows {
-    /// Whose vectors it holds.
+    /// The palace and collection of its vectors.
     pub identity: Identity,
     /// The last sequence number that it covers.
     pub covered: u64,
-    /// The rows in it.
+    /// Its rows.
     pub rows: Vec<u64>,
 }
 
-/// Reads which rows a snapshot file holds; for a palace whose registrations are lost. Header and rows
+/// Reads the rows of a snapshot file, for a palace whose registrations are lost. Header and rows
 /// must match their checksums.
 pub fn snapshot_rows(path: &Path) -> Result<SnapshotRows, Damage> {
     let mut file = open_file(path)?;
@@ -104,7 +106,7 @@ pub fn snapshot_rows(path: &Path) -> Result<SnapshotRows, Damage> {
     let header = Header::decode(&bytes).map_err(Damage::Header)?;
     let layout = Layout::new(header.count, header.dimension)
         .filter(|layout| layout.bytes == metadata.len())
-        .ok_or(Damage::Header("does not fit the length of the file"))?;
+        .ok_or(Damage::Header("does not match the length of the file"))?;
     let mut sections = Sections {
         file,
         layout,
@@ -169,8 +171,8 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
-    /// Reads a section and checks it. The length was compared with the file's before, so a damaged
-    /// count cannot ask for more memory than the file has bytes.
+    /// Reads and checks a section. Its length was checked against the length of the file, so a
+    /// damaged count cannot allocate more memory than the file has bytes.
     pub(crate) fn read(&mut self, number: usize) -> Result<Vec<u8>, Damage> {
         let name = SECTION_NAMES.get(number).copied().unwrap_or_default();
         let place = self

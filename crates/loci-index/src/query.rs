@@ -1,9 +1,9 @@
-//! A query in the form that the codes are compared with.
+//! A query in the form that is compared with codes.
 
 use crate::codes::Encoder;
 use crate::kernels::{self, MAX_QUERY_INTEGER, MAX_TABLE_ENTRY, SignTable};
 
-/// Query against one snapshot.
+/// A query for one snapshot.
 pub(crate) struct QueryCodes {
     integers: Vec<i16>,
     integer_scale: f32,
@@ -18,7 +18,7 @@ impl QueryCodes {
             .iter()
             .fold(0.0_f32, |most, number| most.max(number.abs()));
         let integer_scale = largest / MAX_QUERY_INTEGER;
-        // A cast to an integer saturates and takes NaN to 0.
+        // A cast to an integer saturates and maps NaN to 0.
         let integers = relative
             .iter()
             .map(|number| (number / integer_scale).round() as i16)
@@ -31,15 +31,15 @@ impl QueryCodes {
         }
     }
 
-    /// Score of a row from its 8-bit codes.
+    /// The score of a row by its 8-bit codes.
     pub(crate) fn score(&self, codes: &[u8], scale: f32, addend: f32) -> f32 {
         let product = kernels::dot_codes(codes, &self.integers) as f32;
         kernels::orderly(scale * (product * self.integer_scale) + addend)
     }
 }
 
-/// For every group of four dimensions, the product of the query with each pattern of four signs, shifted
-/// to start at 0 and divided into steps that fit the sums of the scan.
+/// For every group of four dimensions, the product of the query with each pattern of four signs,
+/// shifted to start at 0 and quantised so that the sums of the scan fit.
 fn sign_table(rotated: &[f32]) -> SignTable {
     let (groups, _) = rotated.as_chunks::<4>();
     let reach = |group: &[f32; 4]| group.iter().map(|number| number.abs()).sum::<f32>();

@@ -1,38 +1,38 @@
-//! What the truth knows about a snapshot file, and what such files are called.
+//! What the palace registers about a snapshot file, and the names of such files.
 
 use loci_core::Metric;
 
-/// Whose vectors a snapshot holds.
+/// The palace and collection of the vectors of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The palace.
+    /// Id of the palace.
     pub palace: [u8; 16],
-    /// The history of the palace; `restore` draws a new one.
+    /// Generation of the palace; `restore` creates a new one.
     pub generation: u64,
-    /// The collection's number within the palace.
+    /// Number of the collection in the palace.
     pub collection: u64,
 }
 
-/// What the truth registers about a snapshot file; only a registered file is used.
+/// What the palace registers about a snapshot file. Only registered files are used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// File name within the index directory.
+    /// File name in the index directory.
     pub name: String,
-    /// Whose vectors it holds.
+    /// The palace and collection of its vectors.
     pub identity: Identity,
     /// The last sequence number that it covers.
     pub covered: u64,
-    /// Rows in it.
+    /// Number of rows.
     pub count: u64,
-    /// Numbers per vector.
+    /// Length of the vectors.
     pub dimension: usize,
     /// How distances are measured.
     pub metric: Metric,
     /// [`ContentDigest`](crate::ContentDigest) of its rows and vectors.
     pub digest: [u8; 16],
-    /// XXH3-64 of the whole header, which itself holds the checksum of every section.
+    /// XXH3-64 of the whole header, which contains the checksum of every section.
     pub checksum: u64,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }
 
@@ -40,7 +40,7 @@ const PREFIX: &str = "flat-";
 const SUFFIX: &str = ".snapshot";
 const TEMPORARY: &str = ".tmp";
 
-/// A new name; the random part keeps two builds of the same coverage apart.
+/// A new name. The random part distinguishes two builds with the same coverage.
 pub(crate) fn new_name(collection: u64, covered: u64) -> String {
     let random = fastrand::u64(..);
     format!("{PREFIX}{collection}-{covered}-{random:016x}{SUFFIX}")
@@ -50,7 +50,7 @@ pub(crate) fn temporary_name(name: &str) -> String {
     format!("{name}{TEMPORARY}")
 }
 
-/// Whether [`new_name`] could have made it.
+/// Whether [`new_name`] could have created it.
 pub(crate) fn is_snapshot_name(name: &str) -> bool {
     let Some(middle) = name
         .strip_prefix(PREFIX)
@@ -67,7 +67,7 @@ pub(crate) fn is_snapshot_name(name: &str) -> bool {
     number(collection) && number(covered) && random.len() == 16 && random.bytes().all(hex)
 }
 
-/// Whether it is the name of a snapshot being built, or of one whose builder died.
+/// Whether it is the name of an unfinished snapshot, whose builder may have died.
 pub(crate) fn is_temporary_name(name: &str) -> bool {
     name.strip_suffix(TEMPORARY).is_some_and(is_snapshot_name)
 }

@@ -1,12 +1,14 @@
-//! A fixed pseudo-random rotation, so that 1-bit codes are equally good for any data: without it, sparse
-//! vectors or a few dominant dimensions leave most signs meaningless. Random sign flips and Hadamard
-//! transforms over the first and the last power-of-two stretch in turn; n log n, no matrix.
+//! A fixed pseudo-random rotation, which makes 1-bit codes equally good for any data. Without it,
+//! most signs are meaningless for sparse vectors or a few dominant dimensions. The rotation
+//! consists of random sign flips and Hadamard transforms, alternately over the first and the last
+//! power-of-two stretch. It takes n log n steps and no matrix.
 
 /// Rotation of vectors whose padded length is a multiple of 64.
 #[derive(Debug, Clone)]
 pub(crate) struct Rotation {
     stretch: usize,
-    // Per round, the flip of every number, with the scale that makes the transform orthonormal.
+    // For each round, the sign of every number, times the scale that makes the transform
+    // orthonormal.
     rounds: Vec<Vec<f32>>,
 }
 
@@ -40,7 +42,7 @@ impl Rotation {
         Self { stretch, rounds }
     }
 
-    /// Rotates in place. The length must be the padded one.
+    /// Rotates in place. The vector must have the padded length.
     pub(crate) fn apply(&self, vector: &mut [f32]) {
         for (round, flips) in self.rounds.iter().enumerate() {
             for (number, flip) in vector.iter_mut().zip(flips) {
@@ -62,7 +64,7 @@ fn start(round: usize, padded: usize, stretch: usize) -> usize {
     }
 }
 
-/// SplitMix64: the flips are part of the file format, so they come from no library.
+/// SplitMix64. The flips are part of the file format, so they do not come from a library.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

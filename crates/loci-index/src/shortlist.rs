@@ -1,20 +1,21 @@
-//! The best slots of a scan, with a rising threshold instead of a sort: most rows are dropped by one
-//! comparison.
+//! Collects the best slots of a scan. A rising threshold replaces a sort, so most rows are dropped
+//! by one comparison.
 
 use crate::top::{ascending_key, from_ascending_key};
 
-/// The `keep` highest scores offered. Offers must come in ascending slots: then what equals the
-/// threshold would lose the tie anyway.
+/// The `keep` highest scores. Slots must be offered in ascending order: a slot that equals the
+/// threshold would then lose the tie anyway.
 pub(crate) struct Shortlist {
     keep: usize,
     room: usize,
     threshold: f32,
-    // Score in the high half, inverted so that the smallest key is the best; slot in the low half.
+    // The score is in the high half, inverted so that the smallest key is the best. The slot is in
+    // the low half.
     keys: Vec<u64>,
 }
 
 impl Shortlist {
-    /// `keep` must not be zero, `total` is how many offers will come at most.
+    /// `keep` must not be zero. `total` is the maximum number of offers.
     pub(crate) fn new(keep: usize, total: usize) -> Self {
         let room = keep.saturating_mul(3).max(512);
         Self {
@@ -25,7 +26,7 @@ impl Shortlist {
         }
     }
 
-    /// Only a score above this can still enter.
+    /// Only a higher score can enter.
     pub(crate) fn threshold(&self) -> f32 {
         self.threshold
     }
@@ -48,13 +49,13 @@ impl Shortlist {
         }
     }
 
-    /// The slots kept, in no order.
+    /// The kept slots, in no particular order.
     pub(crate) fn into_slots(mut self) -> Vec<u32> {
         self.cut();
         self.keys.into_iter().map(|key| key as u32).collect()
     }
 
-    /// The slots kept, best first.
+    /// The kept slots, best first.
     pub(crate) fn into_sorted(mut self) -> Vec<u32> {
         self.cut();
         self.keys.sort_unstable();

@@ -1,6 +1,6 @@
-//! Sets of slots. A slot is the position of a row in one snapshot; it means nothing in another.
+//! Sets of slots. A slot is the position of a row in one snapshot, and has no meaning in another.
 
-/// Fixed-size set of slots of one snapshot.
+/// A set of slots of one snapshot, with a fixed size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotSet {
     len: usize,
@@ -27,9 +27,10 @@ impl SlotSet {
         Self { len, words }
     }
 
-    /// The slots of those of `rows` that stand in `index_rows` (ascending, as from
-    /// [`VectorIndex::rows`](crate::VectorIndex::rows)). Constant time per row where neither skips
-    /// numbers, logarithmic in the gap otherwise; `rows` out of order cost time, not correctness.
+    /// The slots of those `rows` that are in `index_rows` (ascending, as from
+    /// [`VectorIndex::rows`](crate::VectorIndex::rows)). Takes constant time per row if neither
+    /// skips numbers, otherwise logarithmic time in the gap. Unsorted `rows` take more time, but
+    /// the result is the same.
     pub fn from_sorted_rows(index_rows: &[u64], rows: impl IntoIterator<Item = u64>) -> Self {
         let mut set = Self::new(index_rows.len());
         let mut start = 0;
@@ -51,17 +52,17 @@ impl SlotSet {
         set
     }
 
-    /// Number of slots that the set ranges over.
+    /// Size of the range of slots.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no slot is in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// Adds a slot; false if it was there or is out of range.
+    /// Adds a slot. False if it was in the set or is out of range.
     pub fn insert(&mut self, slot: usize) -> bool {
         if slot >= self.len {
             return false;
@@ -73,7 +74,7 @@ impl SlotSet {
         })
     }
 
-    /// Removes a slot; false if it was not there.
+    /// Removes a slot. False if it was not in the set.
     pub fn remove(&mut self, slot: usize) -> bool {
         self.words.get_mut(slot / 64).is_some_and(|word| {
             let before = *word;
@@ -89,7 +90,7 @@ impl SlotSet {
             .is_some_and(|word| word >> (slot % 64) & 1 == 1)
     }
 
-    /// How many slots are in the set.
+    /// Number of slots in the set.
     pub fn count(&self) -> usize {
         self.words
             .iter()
@@ -111,7 +112,7 @@ impl SlotSet {
         })
     }
 
-    /// Keeps what `other` also holds.
+    /// Keeps only slots that `other` contains too.
     pub(crate) fn retain_all(&mut self, other: &Self) {
         let others = other.words.iter().copied().chain(std::iter::repeat(0));
         for (word, other) in self.words.iter_mut().zip(others) {
@@ -119,14 +120,14 @@ impl SlotSet {
         }
     }
 
-    /// Drops what `other` holds.
+    /// Removes the slots that `other` contains.
     pub(crate) fn remove_all(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= !other;
         }
     }
 
-    /// Membership of 32 slots at a time: bit `i` of item `b` is slot `32 * b + i`.
+    /// The set in words of 32 slots: bit `i` of item `b` is slot `32 * b + i`.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = u32> + '_ {
         self.words
             .iter()
@@ -134,8 +135,9 @@ impl SlotSet {
     }
 }
 
-/// Finds `row` in strictly ascending `rows`. Row numbers are integers, so a row cannot stand further
-/// from either end than the numbers differ: that narrows the search to nothing where no number is missing.
+/// Finds `row` in strictly ascending `rows`. Row numbers are integers, so the distance of a row
+/// from either end is at most the difference of the numbers. If no number is missing, that leaves
+/// nothing to search.
 pub(crate) fn find_row(rows: &[u64], row: u64) -> Result<usize, usize> {
     let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
         return Err(0);
@@ -199,8 +201,8 @@ mod tests {
                 prop_assert_eq!(find_row(&index, row), index.binary_search(&row));
             }
             let wanted: BTreeSet<u64> = asked.iter().copied().filter(|row| rows.contains(row)).collect();
-            for given in [asked.clone(), { let mut sorted = asked; sorted.sort_unstable(); sorted }] {
-                let set = SlotSet::from_sorted_rows(&index, given);
+            for order in [asked.clone(), { let mut sorted = asked; sorted.sort_unstable(); sorted }] {
+                let set = SlotSet::from_sorted_rows(&index, order);
                 let held: BTreeSet<u64> = set.iter().map(|slot| index[slot]).collect();
                 prop_assert_eq!(&held, &wanted);
             }

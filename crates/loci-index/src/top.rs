@@ -1,13 +1,13 @@
-//! The k nearest of many, decided by distance and then by row, so that the same rows in any order
-//! give the same answer.
+//! Selects the k nearest rows by distance and then by row, so that the order of offers does not
+//! affect the result.
 
 use std::collections::BinaryHeap;
 
-/// Bounded collector of the nearest rows. Ties go to the smaller row; NaN counts as farthest.
+/// Collects the k nearest rows. Ties go to the smaller row; NaN counts as most distant.
 #[derive(Debug, Clone)]
 pub struct TopK {
     k: usize,
-    // Largest first: the top of the heap is what the next offer has to beat.
+    // Largest first: the next offer has to beat the top of the heap.
     heap: BinaryHeap<(u32, u64)>,
 }
 
@@ -32,7 +32,7 @@ impl TopK {
         }
     }
 
-    /// The largest distance kept, once `k` rows are.
+    /// The largest kept distance; `None` until `k` rows are kept.
     pub fn worst(&self) -> Option<f32> {
         if self.heap.len() < self.k {
             return None;
@@ -50,7 +50,8 @@ impl TopK {
     }
 }
 
-/// Maps a float to an integer of the same order. Both zeros are one value, every NaN is the largest.
+/// Maps a float to an integer with the same order. Both zeros map to one value, and every NaN to
+/// the largest.
 pub(crate) fn ascending_key(value: f32) -> u32 {
     if value.is_nan() {
         return u32::MAX;

@@ -1,4 +1,5 @@
-//! How fast a text becomes terms: `cargo run --release -p loci-text --example speed -- FILE`.
+//! Measures the speed of term extraction: `cargo run --release -p loci-text --example speed --
+//! FILE`.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

@@ -1,10 +1,10 @@
-//! The name that opens a text: who speaks.
+//! Finds the name of the speaker at the start of a text.
 
-/// Longest name, in bytes and in words.
+/// Maximum length of a name, in bytes and in words.
 const NAME_BYTES: usize = 40;
 const NAME_WORDS: usize = 3;
 
-/// Labels that say in which role something was said, not who said it.
+/// Labels of roles. They do not name a person.
 const ROLES: [&str; 9] = [
     "user",
     "assistant",
@@ -17,7 +17,8 @@ const ROLES: [&str; 9] = [
     "agent",
 ];
 
-/// The name before the first colon, if the text opens with one: `Caroline: I went to…`. A role such as `User` is no name.
+/// The name before the first colon, if the text starts with one: `Caroline: I went to…`. A role
+/// such as `User` is not a name.
 ///
 /// ```
 /// assert_eq!(loci_text::opening_label("Ann Lee: hello"), Some("Ann Lee"));

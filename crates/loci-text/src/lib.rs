@@ -1,8 +1,9 @@
-//! What a text is to search.
+//! Text analysis for search.
 //!
-//! [`index_terms`], [`query_terms`] and [`matching_spans`] are word search: what is stored of a text, what a query asks for,
-//! what to highlight. [`when`] reads the time that a question speaks of. [`Tokenizer`] gives the pieces of words that embedders read. Nothing here fails, whatever
-//! the text, and nothing here does I/O.
+//! [`index_terms`], [`query_terms`] and [`matching_spans`] implement the search by words: the terms
+//! to store of a text, the terms of a query, and the spans to highlight. [`when`] finds the time in
+//! a question. [`Tokenizer`] splits text into the word pieces that embedders read. No function
+//! fails on any text, and none does I/O.
 #![forbid(unsafe_code)]
 
 mod label;

@@ -1,8 +1,8 @@
-//! The terms that postings are made of.
+//! The terms of postings.
 //!
-//! A text becomes a string of terms joined by single spaces. A term has ASCII lower-case letters, ASCII digits and characters
-//! outside ASCII only, and at most 64 bytes. Postings hold these terms, so their form is a file format: the table in
-//! `tests/it/terms.rs` pins it.
+//! A text becomes a string of terms separated by single spaces. A term consists of ASCII lower-case
+//! letters, ASCII digits and characters outside of ASCII, and has at most 64 bytes. Postings store
+//! these terms, so their form is a file format, which the table in `tests/it/terms.rs` pins.
 
 mod class;
 mod fold;
@@ -17,16 +17,16 @@ pub use highlight::matching_spans;
 pub use query::{QueryTerm, QueryTerms, query_terms};
 pub use walk::TermKind;
 
-/// What is stored of a text.
+/// The stored terms of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexTerms {
-    /// The terms in the order of the text, joined by single spaces.
+    /// The terms in text order, separated by single spaces.
     pub joined: String,
-    /// How many there are.
+    /// Number of terms.
     pub count: usize,
 }
 
-/// The terms of a text, for storing. Takes time linear in the length of the text.
+/// The terms of a text, for storage. Takes linear time in the length of the text.
 ///
 /// ```
 /// let terms = loci_text::index_terms("Melanie's café: src/lock.rs");

@@ -1,7 +1,7 @@
-//! Time in a question, and the dates that metadata holds.
+//! Finds the time in a question, and parses the dates in metadata.
 //!
-//! English only. What is not surely a time is not one: a question without a time loses nothing, a wrong time hides
-//! the answer.
+//! English only. An ambiguous expression does not count as a time: without a time nothing is lost,
+//! but a wrong time hides the answer.
 
 mod authored;
 mod calendar;
@@ -19,23 +19,23 @@ pub use authored::authored;
 use calendar::{Days, Unit, shift};
 use point::{Context, Reader};
 
-/// Where `before` begins.
+/// The start of `before`.
 const EARLIEST: Date = date(1, 1, 1);
-/// Where `after` ends.
+/// The end of `after`.
 const LATEST: Date = date(9999, 12, 31);
 
-/// The time that a question speaks of.
+/// The time in a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
-    /// The first day. 0001-01-01 if there is no first.
+    /// The first day; 0001-01-01 if there is no first day.
     pub from: Date,
-    /// The day after the last, later than `from`. 9999-12-31 if there is no last.
+    /// The day after the last day, later than `from`; 9999-12-31 if there is no last day.
     pub until: Date,
-    /// The bytes of the question that say so, with the preposition.
+    /// The byte range of the expression in the question, including its preposition.
     pub phrase: Range<usize>,
 }
 
-/// The first time that a question names, if it names one.
+/// The first time in a question, if there is one.
 ///
 /// ```
 /// use jiff::civil::date;
@@ -60,7 +60,7 @@ pub fn find(query: &str, today: Date) -> Option<When> {
     })
 }
 
-/// The time that begins at token `i`, with its preposition, and the token behind it.
+/// The time that begins at token `i`, with its preposition, and the index of the next token.
 fn expression(reader: &Reader<'_>, i: usize) -> Option<(Days, usize)> {
     let object = |context| reader.point(reader.skip(i + 1, "the"), context);
     match reader.word(i) {
@@ -91,7 +91,7 @@ fn expression(reader: &Reader<'_>, i: usize) -> Option<(Days, usize)> {
     }
 }
 
-/// `a total of 2000` is no year.
+/// `a total of 2000` is not a year.
 fn is_count(reader: &Reader<'_>, i: usize) -> bool {
     let before = i.checked_sub(1).map_or("", |before| reader.word(before));
     matches!(
@@ -100,7 +100,7 @@ fn is_count(reader: &Reader<'_>, i: usize) -> bool {
     )
 }
 
-/// `X and Y`. A time without a year before `and` is the one before the time behind it.
+/// `X and Y`. If the first time has no year, it is the last one before the second time.
 fn range(reader: &Reader<'_>, i: usize, joints: &[&str]) -> Option<(Days, usize)> {
     let (mut first, joint) = reader.point(reader.skip(i, "the"), Context::In)?;
     if !joints.contains(&reader.word(joint)) {

@@ -1,8 +1,8 @@
-//! BERT's uncased WordPiece, as all-MiniLM-L6-v2 was trained with it.
+//! BERT's uncased WordPiece tokenizer, which all-MiniLM-L6-v2 was trained with.
 //!
-//! Text is cleaned, lower-cased and stripped of accents, split at white space and punctuation, and each word
-//! becomes the longest pieces that the vocabulary holds, from left to right. Any text gives tokens;
-//! nothing here fails.
+//! Text is cleaned, lower-cased, stripped of accents, and split at white space and punctuation.
+//! Each word is then split into the longest pieces of the vocabulary, from left to right. Any text
+//! has tokens; no function fails.
 
 mod normalise;
 mod vocabulary;
@@ -14,17 +14,17 @@ pub use vocabulary::{BEGIN, END, TokenId};
 
 use vocabulary::{SPECIALS, UNKNOWN, Vocabulary};
 
-/// Characters of a word beyond which it counts as unknown.
+/// A word with more characters counts as unknown.
 const LONGEST_WORD: usize = 100;
 
-/// Turns text into token ids.
+/// Converts text into token ids.
 #[derive(Debug)]
 pub struct Tokenizer {
     vocabulary: Vocabulary<'static>,
 }
 
 impl Tokenizer {
-    /// The tokenizer of all-MiniLM-L6-v2, made on first use.
+    /// The tokenizer of all-MiniLM-L6-v2, created on first use.
     pub fn builtin() -> &'static Self {
         static TOKENIZER: OnceLock<Tokenizer> = OnceLock::new();
         TOKENIZER.get_or_init(|| Self {
@@ -37,17 +37,17 @@ impl Tokenizer {
         self.vocabulary.len()
     }
 
-    /// Whether the vocabulary holds nothing.
+    /// Whether the vocabulary is empty.
     pub fn is_empty(&self) -> bool {
         self.vocabulary.len() == 0
     }
 
-    /// The text of a token, `##` in front of a piece that continues a word.
+    /// The text of a token, with `##` before a piece that continues a word.
     pub fn token(&self, id: TokenId) -> Option<&'static str> {
         self.vocabulary.token(id)
     }
 
-    /// The tokens of `text`, without special tokens around them.
+    /// The tokens of `text`, without special tokens.
     ///
     /// ```
     /// use loci_text::Tokenizer;
@@ -61,7 +61,7 @@ impl Tokenizer {
         ids
     }
 
-    /// Appends at most `limit` tokens of `text`; reads no further than it must.
+    /// Appends at most `limit` tokens of `text`. Reads no more text than necessary.
     pub fn encode_up_to(&self, text: &str, limit: usize, ids: &mut Vec<TokenId>) {
         let end = ids.len().saturating_add(limit);
         let mut words = Words::default();
@@ -107,8 +107,8 @@ impl Tokenizer {
     }
 }
 
-/// The text before the first special token, and that token. Special tokens are recognised in text only as
-/// they are written, which is what the reference does.
+/// The text before the first special token, and that token. Like the reference, it recognises
+/// special tokens only in their exact spelling.
 fn next_special(text: &str) -> (&str, Option<(&'static str, TokenId)>) {
     for (place, _) in text.match_indices('[') {
         let (plain, rest) = text.split_at(place);

@@ -284,7 +284,7 @@ fn a_key_that_stands_twice_is_refused() {
     ] {
         let error = dir.error(2, arguments);
         assert_eq!(error["kind"], "invalid_input", "{arguments:?}: {error}");
-        let wanted = format!("key `{key}` stands twice");
+        let wanted = format!("key `{key}` appears twice");
         assert!(message(&error).contains(&wanted), "{arguments:?}: {error}");
     }
     assert_eq!(dir.run(&["export"]).ok().stdout, before);

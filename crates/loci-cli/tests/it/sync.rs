@@ -290,7 +290,7 @@ fn undo_takes_back_what_a_run_did_and_nothing_else() {
         twice["message"]
             .as_str()
             .unwrap()
-            .contains("undone already"),
+            .contains("already undone"),
         "{twice}"
     );
     let unknown = dir.error(2, &["undo", "99"]);

@@ -283,7 +283,7 @@ fn a_record_with_a_key_that_stands_twice_is_refused() {
     );
     let reasons = texts(&report["lost"], "reason");
     assert!(
-        reasons[0].contains("key `year` stands twice"),
+        reasons[0].contains("key `year` appears twice"),
         "{reasons:?}"
     );
     assert!(reasons[1].contains("`id`"), "{reasons:?}");

@@ -1,8 +1,9 @@
-//! Writes palaces of JSON lines: what the program that made them would do. The backend never does.
+//! Writes palaces of JSON lines, in the role of the program that created them. The backend never
+//! writes.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
-    reason = "part of the tests: a panic is how it reports"
+    reason = "test code reports by panicking"
 )]
 
 use std::path::Path;

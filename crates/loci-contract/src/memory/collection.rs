@@ -1,4 +1,5 @@
-//! The handle: checks that it is still valid, checks the input, then reads or writes the state.
+//! The collection handle. It checks that it is still valid, checks the input, then reads or writes
+//! the state.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +32,7 @@ pub(super) struct MemoryCollection {
 }
 
 impl MemoryCollection {
-    /// The palace, if this handle is still good for it.
+    /// The palace, if this handle is still valid for it.
     fn palace<'a>(&self, store: &'a mut Store) -> Result<&'a mut Palace> {
         self.session.check(self.backend)?;
         let palace = store
@@ -49,7 +50,7 @@ impl MemoryCollection {
         read(self.palace(&mut store)?.collection(&self.name)?)
     }
 
-    /// A copy of the drawers, so that whoever reads it sees one state and holds no lock.
+    /// A copy of the drawers, so that a reader sees one state and holds no lock.
     fn rows(&self) -> Result<Rows> {
         let mut store = lock(&self.store);
         let palace = self.palace(&mut store)?;
@@ -57,7 +58,7 @@ impl MemoryCollection {
         Ok(search::rows(palace, &self.name, state))
     }
 
-    /// Runs `change` on a copy of the palace and keeps the copy if it succeeds.
+    /// Runs `change` on a copy of the palace, and keeps the copy if it succeeds.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Palace) -> Result<T>) -> Result<T> {
         let mut store = lock(&self.store);
         let palace = self.palace(&mut store)?;
@@ -95,7 +96,7 @@ impl MemoryCollection {
         }))
     }
 
-    /// Vectors of texts; nothing without an embedder.
+    /// Vectors of texts; `None` without an embedder.
     pub(super) fn vectors_of(&self, texts: &[&str]) -> Result<Vectors> {
         let Some(embedder) = &self.embedder else {
             return Ok(None);
@@ -280,7 +281,7 @@ impl Collection for MemoryCollection {
     fn note_access(&self, records: &[u64]) {
         let mut store = lock(&self.store);
         let palace = self.palace(&mut store);
-        // Nobody waits for it: a handle that is closed counts nothing.
+        // Access counts are best effort: a closed handle counts nothing.
         let Ok(state) = palace.and_then(|palace| palace.collection_mut(&self.name)) else {
             return;
         };

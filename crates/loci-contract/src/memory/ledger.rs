@@ -1,5 +1,5 @@
-//! The ledger: rows of sources, runs and their steps. What is matched, recognised and patched is decided
-//! by [`loci_core::ledger`], as in every backend.
+//! The ledger: rows of sources, runs and their steps. [`loci_core::ledger`] decides about matching,
+//! recognising and patching, as in every backend.
 
 mod adopting;
 mod filing;
@@ -23,17 +23,17 @@ pub(super) use self::forgetting::forget;
 use super::collection::MemoryCollection;
 use super::state::{Drawer, Palace, State};
 
-/// Drawers that one call removes.
+/// Maximum number of drawers that one call removes.
 const SLICE: usize = 2_000;
 
-/// What was mined into one collection.
+/// The ledger of one collection.
 #[derive(Clone, Default)]
 pub(super) struct Mined {
-    /// By number, which drawers name as their origin. Numbers are never used again.
+    /// By number, which drawers use as their origin. Numbers are never reused.
     pub(super) sources: BTreeMap<u64, SourceRecord>,
     last_source: u64,
     runs: BTreeMap<u64, RunRecord>,
-    /// By number, in the order done.
+    /// By number, in order of execution.
     steps: BTreeMap<u64, RunStep>,
     last_step: u64,
     /// By number.
@@ -41,7 +41,7 @@ pub(super) struct Mined {
     last_forgotten: i64,
 }
 
-/// What a run did to one source.
+/// What a run changed in one source.
 #[derive(Clone)]
 struct RunStep {
     run: u64,
@@ -52,19 +52,19 @@ struct RunStep {
     kept: Vec<Kept>,
 }
 
-/// A drawer as it was before a step.
+/// A drawer before a step.
 #[derive(Clone)]
 struct Kept {
     record: u64,
     drawer: Drawer,
-    /// Whether its text went or changed, too.
+    /// Whether its text was removed or changed too.
     with_text: bool,
-    /// Leads back to its old metadata; nothing if the drawer went.
+    /// The patch back to its old metadata; `None` if the drawer was removed.
     back: Option<MetadataPatch>,
 }
 
 impl Mined {
-    /// Rows that belong to this machine and have this name, by section.
+    /// Rows with this name that belong to this machine, ordered by section.
     fn of_name<'a>(
         &'a self,
         machine: &'a Machine,
@@ -80,7 +80,7 @@ impl Mined {
         found.into_iter()
     }
 
-    /// A row of this machine, else one of no known machine.
+    /// A row of this machine, or one of no known machine.
     fn find(&self, machine: &Machine, name: &str, section: u32) -> Option<u64> {
         let found = self.of_name(machine, name);
         found
@@ -89,7 +89,7 @@ impl Mined {
             .map(|(number, _)| number)
     }
 
-    /// The number of a row, made when it is missing.
+    /// The number of a row, which is created if it is missing.
     fn ensure(&mut self, record: &SourceRecord) -> u64 {
         if let Some(number) = self.find(&record.machine, &record.name, record.section) {
             return number;
@@ -113,7 +113,7 @@ impl Mined {
         self.sources.insert(number, row);
     }
 
-    /// Makes the next look at a row read its source again.
+    /// Marks a row so that its source is read again.
     fn distrust(&mut self, number: u64) {
         if let Some(row) = self.sources.get_mut(&number) {
             row.hash = SourceHash::default();
@@ -121,7 +121,7 @@ impl Mined {
         }
     }
 
-    /// Makes other machines read their sources of this name again.
+    /// Marks the rows with this name on other machines, so that their sources are read again.
     fn distrust_others(&mut self, machine: &Machine, name: &str, revision: u64) {
         let others = self
             .sources
@@ -147,7 +147,7 @@ impl Mined {
         self.last_step
     }
 
-    /// What was forgotten, to be asked.
+    /// The forgotten texts, ready for queries.
     fn book(&self, key: &[u8; 32]) -> Book {
         let mut book = Book::new(*key);
         for (number, record) in &self.forgotten {
@@ -162,7 +162,7 @@ impl Mined {
         book
     }
 
-    /// Whether two rows belong to different machines that are both known.
+    /// Whether two rows belong to different known machines.
     fn is_of_another_machine(&self, row: u64, own: u64) -> bool {
         match (self.sources.get(&row), self.sources.get(&own)) {
             (Some(row), Some(own)) => !own.machine.owns(&row.machine),
@@ -172,7 +172,7 @@ impl Mined {
 }
 
 impl State {
-    /// Drawers of a row, in the order of insertion.
+    /// Drawers of a row, in insertion order.
     fn held_by(&self, source: u64) -> Vec<u64> {
         self.drawers
             .iter()
@@ -194,7 +194,7 @@ impl State {
 }
 
 impl Palace {
-    /// Draws the number of a change.
+    /// Takes the next sequence number.
     fn draw(&mut self) -> u64 {
         self.seq += 1;
         self.seq

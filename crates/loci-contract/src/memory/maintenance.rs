@@ -1,5 +1,5 @@
-//! Maintenance of palaces in memory. Nothing is derived, so nothing can disagree. New vectors of a
-//! re-embedding wait beside the old ones until all are there.
+//! Maintenance of palaces in memory. There is no derived data, so there can be no inconsistency.
+//! New vectors of a re-embedding are kept apart from the old ones until all exist.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ const SLICE: usize = 64;
 /// The collection of a self-test. No collection can have this name.
 const TRIAL: &str = "\u{1}trial";
 
-/// A re-embedding that is under way or was interrupted.
+/// A re-embedding that is running or was interrupted.
 #[derive(Clone)]
 pub(super) struct Fresh {
     identity: EmbedderIdentity,
-    /// By record, with the text that was embedded.
+    /// Vectors by record, each with the text that was embedded.
     vectors: BTreeMap<u64, (String, Vec<f32>)>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn repair(palace: &Palace) -> RepairReport {
     }
 }
 
-/// Takes up an earlier re-embedding with the same embedder. Gives the number of its vectors.
+/// Resumes an earlier re-embedding with the same embedder. Returns the number of its vectors.
 pub(super) fn begin_reembedding(state: &mut State, identity: &EmbedderIdentity) -> Result<u64> {
     if let Some(drawer) = state
         .drawers
@@ -73,7 +73,7 @@ pub(super) fn begin_reembedding(state: &mut State, identity: &EmbedderIdentity) 
     {
         return Err(Error::invalid(
             format!("drawer `{}`", drawer.id),
-            "has a vector and no text, so it cannot be embedded again",
+            "has a vector and no text, so it cannot be re-embedded",
         ));
     }
     let begun = state
@@ -89,7 +89,7 @@ pub(super) fn begin_reembedding(state: &mut State, identity: &EmbedderIdentity) 
     Ok(kept)
 }
 
-/// The next texts without a new vector, by record.
+/// The next texts without a new vector, ordered by record.
 pub(super) fn missing(state: &State) -> Vec<(u64, String)> {
     let Some(fresh) = &state.fresh else {
         return Vec::new();
@@ -117,7 +117,9 @@ pub(super) fn embed(
     if vectors.len() != texts.len() || vectors.iter().any(|vector| vector.len() != dimension) {
         return Err(Error::Internal {
             doing: "embedding".into(),
-            detail: "the embedder gave other vectors than it was asked for".into(),
+            detail:
+                "the embedder returned the wrong number of vectors, or vectors of the wrong length"
+                    .into(),
         });
     }
     let made = texts.iter().cloned().zip(vectors);
@@ -126,7 +128,7 @@ pub(super) fn embed(
         .collect())
 }
 
-/// Keeps new vectors. Gives how many drawers have one, and how many have a text.
+/// Stores new vectors. Returns how many drawers have one, and how many have a text.
 pub(super) fn keep_fresh(state: &mut State, made: Vec<(u64, String, Vec<f32>)>) -> (u64, u64) {
     let with_text = state
         .drawers
@@ -142,7 +144,7 @@ pub(super) fn keep_fresh(state: &mut State, made: Vec<(u64, String, Vec<f32>)>) 
     (fresh.vectors.len() as u64, total)
 }
 
-/// Puts the new vectors in the place of the old ones if none is missing; gives their number.
+/// Replaces the old vectors if no new one is missing, and returns their number.
 pub(super) fn switch(palace: &mut Palace, name: &str) -> Result<Option<u64>> {
     let seq = palace.seq + 1;
     let state = palace.collection_mut(name)?;
@@ -167,7 +169,7 @@ pub(super) fn switch(palace: &mut Palace, name: &str) -> Result<Option<u64>> {
     Ok(Some(switched))
 }
 
-/// Writes, reads, finds and forgets a drawer on a copy of the palace that is thrown away.
+/// Writes, reads, finds and forgets a drawer on a copy of the palace, which is then discarded.
 pub(super) fn self_test(palace: &Palace, text: &str, vector: &[f32]) -> SelfTest {
     let mut done = Vec::new();
     let trouble = act(&mut palace.clone(), text, vector, &mut done).err();
@@ -215,7 +217,7 @@ fn expect(holds: bool, what: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::Internal {
-        doing: "trying a write".into(),
+        doing: "running a self-test".into(),
         detail: what.into(),
     })
 }

@@ -1,4 +1,4 @@
-//! Projects: the same rule as everywhere, over a list.
+//! Projects as a list. [`loci_core::choose_wing`] makes the decisions, as in every backend.
 
 use std::convert::Infallible;
 
@@ -230,14 +230,14 @@ fn move_group(
         };
         let wing = MetaValue::Str(to.to_owned());
         drawer.metadata.0.insert("wing".into(), wing);
-        let twin = state
-            .twin_of(&drawer)
-            .and_then(|twin| state.drawers.values().find(|other| other.id == twin));
+        let duplicate = state
+            .duplicate_of(&drawer)
+            .and_then(|holder| state.drawers.values().find(|other| other.id == holder));
         seq += 1;
-        match twin {
-            Some(twin) => {
+        match duplicate {
+            Some(duplicate) => {
                 let mut keys = drawer.metadata.0.keys();
-                let says_more = keys.any(|key| twin.metadata.get(key).is_none());
+                let says_more = keys.any(|key| duplicate.metadata.get(key).is_none());
                 if says_more || is_named(palace, collection, &drawer.id) {
                     moved.left += 1;
                     continue;
@@ -261,7 +261,7 @@ fn move_group(
     Ok(moved)
 }
 
-/// Whether a fact or a link names the drawer.
+/// Whether a fact or a link refers to the drawer.
 fn is_named(palace: &Palace, collection: &str, id: &str) -> bool {
     let is_it = |drawer: &DrawerRef| drawer.collection == collection && drawer.id == id;
     let ends_there = |end: &LinkEnd| matches!(end, LinkEnd::Drawer(drawer) if is_it(drawer));

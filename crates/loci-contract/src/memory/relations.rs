@@ -1,4 +1,4 @@
-//! Facts and links of the reference backend: two lists in the order added.
+//! Facts and links as two lists in insertion order.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ impl MemoryRelations {
     }
 }
 
-/// Adds what is not there yet; each of them draws a number.
+/// Adds the items that do not exist yet. Each of them gets a sequence number.
 fn add<T: Clone>(
     kept: &mut Vec<T>,
     seq: &mut u64,
@@ -86,7 +86,7 @@ impl Palace {
         ended
     }
 
-    /// What is said when nothing could be ended.
+    /// The error if no fact could be ended.
     fn refusal(&self, ids: &[String], new: &Fact) -> Error {
         let old = self.facts.iter().find(|fact| ids.contains(&fact.id));
         let about = old.unwrap_or(new);
@@ -99,7 +99,7 @@ impl Palace {
         nothing_to_end(old, &holding)
     }
 
-    /// Subjects and objects that are wanted, in order.
+    /// The matching subjects and objects, sorted.
     fn names(&self, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let names = self
             .facts
@@ -176,7 +176,7 @@ impl Relations for MemoryRelations {
         let beginning = folded_name(beginning);
         self.with(|palace| {
             let mut names = palace.names(|name| {
-                // A name with space before it is no name that begins so.
+                // A name with leading space does not begin with this prefix.
                 let unmoved = !name.starts_with(char::is_whitespace);
                 unmoved && folded_name(name).starts_with(&beginning)
             });

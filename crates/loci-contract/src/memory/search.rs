@@ -1,11 +1,11 @@
-//! Reading: drawers as plain rows, which [`loci_core::rows`] reads by brute force.
+//! Converts drawers to rows, which [`loci_core::rows`] reads by brute force.
 
 use loci_core::rows::{Row, Rows};
 use loci_core::{Change, Changes};
 
 use super::state::{Drawer, Palace, State};
 
-/// The drawers of a collection, beside those of the other collections of its palace.
+/// The drawers of a collection, with those of the other collections of its palace.
 pub(super) fn rows(palace: &Palace, name: &str, state: &State) -> Rows {
     let others = palace
         .collections

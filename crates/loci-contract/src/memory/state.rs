@@ -1,4 +1,4 @@
-//! What a palace holds: plain values, no behaviour beyond looking things up.
+//! The data of a palace, as plain values with lookups only.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::maintenance::Fresh;
 
 #[derive(Clone, Default)]
 pub(super) struct Palace {
-    /// The last sequence number drawn.
+    /// The last sequence number in use.
     pub(super) seq: u64,
-    /// The last record number drawn.
+    /// The last record number in use.
     pub(super) records: u64,
-    /// The last collection number drawn.
+    /// The last collection number in use.
     pub(super) numbers: u64,
     pub(super) collections: BTreeMap<String, State>,
-    /// In the order added.
+    /// In insertion order.
     pub(super) facts: Vec<Fact>,
-    /// In the order added.
+    /// In insertion order.
     pub(super) links: Vec<Link>,
     /// The number of the last run.
     pub(super) runs: u64,
@@ -32,18 +32,18 @@ pub(super) struct Palace {
 /// One collection.
 #[derive(Clone)]
 pub(super) struct State {
-    /// Tells a collection from an earlier one of the same name.
+    /// Distinguishes a collection from an earlier one with the same name.
     pub(super) number: u64,
     pub(super) metric: Metric,
     pub(super) dimension: Option<usize>,
     pub(super) embedder: Option<EmbedderIdentity>,
     /// Sequence number of the last change.
     pub(super) seq: u64,
-    /// By record number, which is the order of insertion.
+    /// By record number, which is the insertion order.
     pub(super) drawers: BTreeMap<u64, Drawer>,
-    /// Record numbers of deleted drawers by the sequence number of the delete.
+    /// Record numbers of deleted drawers, by the sequence number of the delete.
     pub(super) tombstones: BTreeMap<u64, u64>,
-    /// In the order recorded.
+    /// In the order in which they were recorded.
     pub(super) projects: Vec<ProjectRecord>,
     pub(super) mined: Mined,
     /// A re-embedding that is not complete.
@@ -62,14 +62,14 @@ pub(super) struct Drawer {
     pub(super) created_at: i64,
     /// When it was last changed, in milliseconds since 1970.
     pub(super) updated_at: i64,
-    /// The row of the ledger that filed it, or 0.
+    /// The ledger row that filed it, or 0.
     pub(super) origin: u64,
     /// How often it was shown.
     pub(super) accesses: u64,
 }
 
 impl Palace {
-    /// An empty palace with a key of its own.
+    /// An empty palace with its own key.
     pub(super) fn new() -> Self {
         let mut forget_key = [0; 32];
         for (to, from) in forget_key
@@ -86,7 +86,10 @@ impl Palace {
 
     pub(super) fn create(&mut self, name: &str, options: &CollectionOptions) {
         self.numbers += 1;
-        let embedder = options.embedder.as_ref().map(|given| given.identity());
+        let embedder = options
+            .embedder
+            .as_ref()
+            .map(|embedder| embedder.identity());
         let state = State {
             number: self.numbers,
             metric: options.metric.unwrap_or_default(),
@@ -102,7 +105,7 @@ impl Palace {
         self.collections.insert(name.into(), state);
     }
 
-    /// Removes the links that start or end at drawers that went.
+    /// Removes the links that start or end at removed drawers.
     pub(super) fn unlink(&mut self, went: impl Fn(&DrawerRef) -> bool) {
         let is_there = |end: &LinkEnd| match end {
             LinkEnd::Drawer(drawer) => !went(drawer),
@@ -130,12 +133,12 @@ impl State {
         }
     }
 
-    pub(super) fn check_embedder(&self, name: &str, given: &EmbedderIdentity) -> Result<()> {
+    pub(super) fn check_embedder(&self, name: &str, identity: &EmbedderIdentity) -> Result<()> {
         match &self.embedder {
-            Some(pinned) if pinned != given => Err(Error::EmbedderMismatch {
+            Some(pinned) if pinned != identity => Err(Error::EmbedderMismatch {
                 collection: name.into(),
                 pinned: pinned.to_string(),
-                given: given.to_string(),
+                given: identity.to_string(),
             }),
             _ => Ok(()),
         }
@@ -181,8 +184,8 @@ impl State {
         self.drawers.values().find(|drawer| drawer.id == id)
     }
 
-    /// The id of another drawer that holds the mined key of `drawer`.
-    pub(super) fn twin_of(&self, drawer: &Drawer) -> Option<String> {
+    /// The id of another drawer with the mined key of `drawer`.
+    pub(super) fn duplicate_of(&self, drawer: &Drawer) -> Option<String> {
         let key = drawer.mined_key()?;
         self.drawers
             .values()
@@ -206,7 +209,7 @@ impl State {
         }
     }
 
-    /// Gives an imported drawer the history that it came with.
+    /// Sets the history of an imported drawer.
     pub(super) fn take_history(&mut self, id: &str, history: &History) {
         let origin = match &history.origin {
             Some(origin) => origin_row(self, origin),
@@ -228,7 +231,7 @@ impl Drawer {
         selection.holds(&self.id, document, &self.metadata, self.created_at)
     }
 
-    /// What a mined drawer is unique by: wing, source file, text, start line with part.
+    /// The unique key of a mined drawer: wing, source file, text, start line with part.
     fn mined_key(&self) -> Option<[String; 4]> {
         let document = self.document.clone()?;
         let source = self

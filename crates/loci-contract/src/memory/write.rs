@@ -1,4 +1,4 @@
-//! Adding, changing and deleting records, one after the other, on a copy of the palace.
+//! Adds, changes and deletes records, one after the other, on a copy of the palace.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ pub(super) enum Mode {
     Update,
 }
 
-/// Vectors for the texts of a batch that came without one, and who made them.
+/// Vectors for the texts of a batch that came without one, and the embedder that made them.
 pub(super) struct Embedded {
     pub(super) identity: EmbedderIdentity,
     pub(super) vectors: Vec<Option<Vec<f32>>>,
 }
 
-/// What one record of a batch comes to.
+/// The result of one record of a batch.
 struct Applied {
     outcome: Outcome,
     dropped_vector: bool,
@@ -127,19 +127,19 @@ fn apply(
     }
     if let Some(text) = new_text {
         drawer.document = Some(text.into());
-        // Somebody's own text: the source that filed the old one has no drawer here any more.
+        // The text was changed by hand, so the drawer no longer belongs to its source.
         drawer.origin = 0;
     }
     if old.as_ref() == Some(&drawer) {
         return Ok(Outcome::Unchanged.into());
     }
-    if let Some(twin) = state.twin_of(&drawer) {
+    if let Some(holder) = state.duplicate_of(&drawer) {
         if mode == Mode::Update {
             return Err(Error::Conflict {
-                what: format!("`{id}` would become a duplicate of `{twin}`"),
+                what: format!("`{id}` would become a duplicate of `{holder}`"),
             });
         }
-        return Ok(Outcome::DuplicateOf(twin).into());
+        return Ok(Outcome::DuplicateOf(holder).into());
     }
     if let Some(vector) = &drawer.embedding {
         state.dimension.get_or_insert(vector.len());

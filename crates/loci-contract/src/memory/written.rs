@@ -1,4 +1,4 @@
-//! What a palace in memory holds, as plain values, for tests that write it in another format.
+//! The content of a palace in memory as plain values, for tests that write it in another format.
 
 use loci_core::{EmbedderIdentity, Metadata, Metric, PalaceRef};
 
@@ -8,7 +8,7 @@ use super::{MemoryBackend, lock};
 /// A palace as of its last write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
-    /// Its collections, by name.
+    /// Its collections, sorted by name.
     pub collections: Vec<WrittenCollection>,
 }
 
@@ -17,15 +17,15 @@ pub struct Written {
 pub struct WrittenCollection {
     /// Its name.
     pub name: String,
-    /// Tells it from an earlier collection of the same name.
+    /// Distinguishes it from an earlier collection with the same name.
     pub number: u64,
     /// Its metric.
     pub metric: Metric,
-    /// Its dimension, if that is fixed.
+    /// Its dimension, if it is fixed.
     pub dimension: Option<usize>,
-    /// The embedder pinned in it.
+    /// The pinned embedder.
     pub embedder: Option<EmbedderIdentity>,
-    /// Its drawers in the order of insertion.
+    /// Its drawers in insertion order.
     pub drawers: Vec<WrittenDrawer>,
 }
 
@@ -34,7 +34,7 @@ pub struct WrittenCollection {
 pub struct WrittenDrawer {
     /// Its id.
     pub id: String,
-    /// Its record number: unique in the palace, in the order of insertion.
+    /// Its record number: unique in the palace, in insertion order.
     pub record: u64,
     /// The number of its last change, unique in the palace.
     pub seq: u64,
@@ -51,7 +51,7 @@ pub struct WrittenDrawer {
 }
 
 impl MemoryBackend {
-    /// Everything in a palace; nothing if there is none.
+    /// The content of a palace; `None` if it does not exist.
     pub fn written(&self, palace: &PalaceRef) -> Option<Written> {
         let store = lock(&self.store);
         let palace = store.palaces.get(palace)?;

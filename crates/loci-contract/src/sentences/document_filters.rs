@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::Fixture;
 use crate::scene::{empty, holding, ids, matching, refused};
 
-/// The ids, of drawers named by their place, whose text a filter selects. `None` has no text.
+/// The ids of the drawers whose text a filter selects. Ids are positions in `texts`; `None` has no
+/// text.
 fn selected(fixture: &dyn Fixture, texts: &[Option<&str>], filter: &Value) -> Vec<String> {
     let collection = empty(fixture);
     let mut batch = Batch::new((0..texts.len()).map(|n| n.to_string()));

@@ -1,4 +1,4 @@
-//! Chapter 12: errors say who must act and name the thing.
+//! Chapter 12: errors tell who must act, and name the cause.
 
 use loci_core::{Batch, Collection, Error, ErrorKind, Selection};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Chapter 11: facets, recent drawers and the change feed, where the backend names them.
+//! Chapter 11: facets, recent drawers and the change feed, for backends with these capabilities.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::Fixture;
 use crate::scene::{empty, lacks, matching, meta, open, plain, tagged};
 
-/// An empty collection; `None` where the sentence does not apply.
+/// An empty collection; `None` if the sentence does not apply.
 fn able(fixture: &dyn Fixture, capability: Capability) -> Option<Arc<dyn Collection>> {
     (!lacks(fixture, capability)).then(|| empty(fixture))
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::Fixture;
 use crate::scene::{empty, everything, ids, lacks, matching, patch, refused, tagged};
 
-/// The ids, of drawers named by their place, that a filter selects.
+/// The ids of the drawers that a filter selects. Ids are positions in `metadatas`.
 fn selected(fixture: &dyn Fixture, metadatas: &[Value], filter: &Value) -> Vec<String> {
     let collection = empty(fixture);
     let names = (0..metadatas.len()).map(|n| n.to_string());

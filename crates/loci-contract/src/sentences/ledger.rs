@@ -21,7 +21,7 @@ pub use forgotten::*;
 pub use runs::*;
 pub use sources::*;
 
-/// A new collection, unless the backend does not mine.
+/// A new collection; `None` if the backend has no ledger.
 fn mined(fixture: &dyn Fixture) -> Option<Arc<dyn Collection>> {
     if lacks(fixture, Capability::Mining) {
         assert!(
@@ -58,7 +58,7 @@ fn hash(of: u8) -> SourceHash {
     [of; 16]
 }
 
-/// The row that a complete source gets.
+/// The row of a complete source.
 fn row(name: &str) -> SourceRecord {
     SourceRecord {
         name: name.into(),
@@ -87,7 +87,7 @@ fn pieces(name: &str, texts: &[&str]) -> Vec<Piece> {
     texts.iter().enumerate().map(piece).collect()
 }
 
-/// A change of a source to these texts, based on what the ledger has.
+/// A change of a source to these texts, based on the current row.
 fn change(collection: &dyn Collection, record: SourceRecord, texts: &[&str]) -> SourceChange {
     let rows = ledger(collection)
         .source(&record.machine, &record.name)
@@ -113,12 +113,12 @@ fn file_one(collection: &dyn Collection, run: u64, change: &SourceChange) -> Cou
     }
 }
 
-/// Files these texts as the source of this name; gives the counts.
+/// Files these texts as the source with this name, and returns the counts.
 fn file(collection: &dyn Collection, run: u64, name: &str, texts: &[&str]) -> Counts {
     file_one(collection, run, &change(collection, row(name), texts))
 }
 
-/// Id and text of every drawer, by text.
+/// Id and text of every drawer, ordered by text.
 fn texts(collection: &dyn Collection) -> Vec<(String, String)> {
     let all = scene::everything(collection);
     let mut found: Vec<(String, String)> = all.documents.into_iter().zip(all.ids).collect();
@@ -142,7 +142,7 @@ fn counts(new: u64, updated: u64, removed: u64, kept: u64) -> Counts {
     }
 }
 
-/// Forgets the drawers of this text; false if the backend cannot.
+/// Forgets the drawer with this id. False if the backend does not support it.
 fn forget(fixture: &dyn Fixture, palace: &loci_core::PalaceRef, id: &str) -> bool {
     if lacks(fixture, Capability::Forgetting) {
         return false;

@@ -1,4 +1,4 @@
-//! Chapter 10: search by words. Applies to backends that name `LexicalSearch`.
+//! Chapter 10: search by words. Applies to backends with the capability `LexicalSearch`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::Fixture;
 use crate::scene::{drawer, empty, lacks, matching, meta, warned, worded};
 
-/// A collection of these texts named `0`, `1`, …; `None` where the sentence does not apply.
+/// A collection of these texts with the ids `0`, `1`, …; `None` if the sentence does not apply.
 fn texts(fixture: &dyn Fixture, texts: &[&str]) -> Option<Arc<dyn Collection>> {
     if lacks(fixture, Capability::LexicalSearch) {
         return None;

@@ -1,4 +1,4 @@
-//! Chapter 14: what is too long, too large or not storable is refused before anything is written.
+//! Chapter 14: input that is too long, too large or not storable is refused before any write.
 
 use loci_core::{
     Batch, Collection, Error, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES, MAX_BATCH_VECTOR_BYTES,

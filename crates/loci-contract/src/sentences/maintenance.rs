@@ -84,7 +84,7 @@ pub fn s20_3_the_state_counts_facts_links_and_changes(fixture: &dyn Fixture) {
     assert_eq!((after.facts, after.links), expected);
 }
 
-/// A fact and a link of the drawer `a`.
+/// Adds a fact and a link of the drawer `a`.
 fn relate(backend: &dyn Backend, fixture: &dyn Fixture, palace: &loci_core::PalaceRef) {
     if lacks(fixture, Capability::Relations) {
         return;

@@ -9,7 +9,7 @@ use crate::scene::{
 };
 use crate::{Fixture, WordEmbedder};
 
-/// Both calls that merge, each on a new collection that holds `a` with this metadata.
+/// Runs both calls that merge, each on a new collection with a drawer `a` that has this metadata.
 fn merging(fixture: &dyn Fixture, stored: &Value, given: &Value) -> [loci_core::Metadata; 2] {
     [Collection::upsert, Collection::update].map(|call| {
         let collection = empty(fixture);

@@ -1,4 +1,4 @@
-//! Chapter 18: projects and their wings. Its sentences bind a backend whose collections give `projects`.
+//! Chapter 18: projects and their wings. Applies to backends whose collections return `projects`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::Fixture;
 use crate::scene::{DRAWERS, drawer, open, plain};
 
-/// A new collection; nothing where the backend keeps no projects.
+/// A new collection; `None` if the backend stores no projects.
 fn fresh(fixture: &dyn Fixture) -> Option<(PalaceRef, Arc<dyn Collection>)> {
     let palace = fixture.fresh_palace();
     let collection = open(fixture, &palace, DRAWERS, &plain()).unwrap();
@@ -138,7 +138,7 @@ pub fn s18_4_folders_with_one_remote_are_one_project(fixture: &dyn Fixture) {
     assert_eq!(looked_up(&drawers, &clone), "api");
     assert_eq!(claimed(&drawers, &clone), "api");
     assert_eq!(recorded(&drawers), 2);
-    // The folder is known, also when nothing but its name is left.
+    // The folder is known, even if only its name is left.
     assert_eq!(looked_up(&drawers, &folder("/tmp/copy")), "api");
     let worktree = Project {
         folders: vec!["/tmp/tree".into()],
@@ -167,19 +167,19 @@ pub fn s18_6_a_folder_is_the_recorded_project_unless_that_is_contradicted(fixtur
         ..local("me", commit)
     };
     for (before, now, wing) in [
-        // It got its first remote; the remote moved; the folder was no repository.
+        // It got its first remote; the remote moved; the folder was not a repository.
         (local("me", Some("c1")), at("acme", Some("c1")), "api"),
         (at("acme", Some("c1")), at("moved", Some("c1")), "api"),
         (folder("/src/me/api"), at("acme", Some("c1")), "api"),
         (local("me", None), at("acme", Some("c1")), "api"),
         (at("acme", Some("c1")), local("me", Some("c1")), "api"),
         (at("acme", Some("c1")), folder("/src/me/api"), "api"),
-        // Another repository lies there now.
+        // Another repository is there now.
         (at("acme", Some("c1")), at("other", Some("c2")), "me/api"),
         (at("acme", None), at("other", None), "me/api"),
         (local("me", Some("c1")), at("other", Some("c2")), "me/api"),
         (local("me", Some("c1")), local("me", Some("c2")), "me/api"),
-        // Nobody looked whether it is another one.
+        // Nobody checked whether it is another one.
         (local("me", Some("c1")), at("other", None), "me/api"),
         (at("acme", Some("c1")), local("me", None), "me/api"),
     ] {
@@ -192,7 +192,7 @@ pub fn s18_6_a_folder_is_the_recorded_project_unless_that_is_contradicted(fixtur
         let claim = of(&drawers).claim_wing(&now).unwrap();
         assert_eq!(claim.wing, wing, "{before:?}, then {now:?}");
         assert_eq!(claim.recorded_commit, before.first_commit);
-        // What was claimed is found again, and a new remote is known.
+        // The claim is found again, and a new remote is recorded.
         assert_eq!(looked_up(&drawers, &now), wing);
         let elsewhere = Project {
             path: "/elsewhere/api".into(),
@@ -378,7 +378,8 @@ pub fn s18_13_moving_a_group_changes_the_wing_and_nothing_else(fixture: &dyn Fix
     assert_eq!(crate::scene::ids(&*drawers, there), ["a", "c"]);
     let here = crate::scene::matching(&json!({"wing": "api"}));
     assert_eq!(crate::scene::ids(&*drawers, here), ["b", "d", "e"]);
-    // The other wing has the same text of the same place: what is named, or says more, stays; a mere copy goes.
+    // The other wing has the same text at the same location. A drawer that is referred to, or has
+    // more metadata, stays; a plain copy is removed.
     let there = json!({"wing": "x/api", "source_file": "/x/b", "start_line": 1});
     drawers.add(&drawer("b2", "b", &there)).unwrap();
     let left = Moved {
@@ -513,7 +514,7 @@ pub fn s18_17_projects_of_an_import_get_wings_that_no_other_project_has(fixture:
         let placed = of(&drawers).place_projects(incoming).unwrap();
         placed.into_iter().map(|placed| placed.wing).collect()
     };
-    // Nothing is here: they have the wings that they had, also one that they share.
+    // This palace is empty, so they keep their wings, including one that they share.
     let first = [
         incoming("shared", "one", "/one/api"),
         incoming("shared", "two", "/two/api"),
@@ -547,7 +548,7 @@ pub fn s18_17_projects_of_an_import_get_wings_that_no_other_project_has(fixture:
     assert_eq!(holders, [acme, acme, None, None, one, None]);
     assert!(again.iter().all(|placed| !placed.is_new));
     assert_eq!(wings(&others), expected);
-    // What keeps its wing comes before what gets a new one.
+    // Projects that keep their wing are placed before those that get a new one.
     let mut late = [
         incoming("free", "fifth", "/fifth/web"),
         incoming("web", "sixth", "/sixth/web"),
@@ -556,7 +557,7 @@ pub fn s18_17_projects_of_an_import_get_wings_that_no_other_project_has(fixture:
         incoming.record.name = "web".into();
     }
     assert_eq!(wings(&late), ["fifth/web", "web"]);
-    // Drawers of others that no project is recorded for are others all the same.
+    // Drawers of others count even if no project is recorded for them.
     add(
         &drawers,
         "a",

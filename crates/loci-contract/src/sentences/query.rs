@@ -188,7 +188,7 @@ pub fn s7_16_drawers_without_a_vector_are_never_hits(fixture: &dyn Fixture) {
 pub fn s7_17_filters_apply_inside_retrieval(fixture: &dyn Fixture) {
     let collection = empty(fixture);
     let names: Vec<String> = (0..300).map(|n| n.to_string()).collect();
-    // The five drawers of the filter are the farthest of all.
+    // The five drawers that the filter selects are the most distant of all.
     let kind = |n: usize| patch(&json!({"kind": if n < 5 { "rare" } else { "common" }}));
     let vector = |n: usize| {
         if n < 5 {

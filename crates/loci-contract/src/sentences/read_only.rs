@@ -1,4 +1,4 @@
-//! The read half: what a backend does that cannot write.
+//! The read half: backends that cannot write.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn opened(backend: &dyn Backend, palace: &PalaceRef) -> std::sync::Arc<dyn Colle
         .unwrap()
 }
 
-/// The error of every call that would write.
+/// The errors of all calls that would write.
 fn errors_of_every_write(
     backend: &dyn Backend,
     palace: &PalaceRef,
@@ -88,7 +88,7 @@ pub fn r1_every_write_is_unsupported_and_advises_import_where_there_is_one(fixtu
 
 type Everything = BTreeMap<PathBuf, (SystemTime, Option<Vec<u8>>)>;
 
-/// Name, time and bytes of everything under a directory, itself included.
+/// Collects name, time and bytes of everything in a directory, and of the directory itself.
 fn on_disk(path: &Path, found: &mut Everything) {
     let info = std::fs::symlink_metadata(path).unwrap();
     let bytes = info.is_file().then(|| std::fs::read(path).unwrap());
@@ -181,7 +181,7 @@ pub fn r4_every_handle_sees_what_was_written_elsewhere_at_its_next_call(fixture:
 pub fn r5_a_drawer_has_the_times_that_were_recorded(fixture: &Through) {
     let palace = fixture.fresh_palace();
     let writer = open(fixture, &palace, DRAWERS, &plain()).unwrap();
-    // Whole seconds: that is as exact as many formats are.
+    // Many formats store times in whole seconds.
     let (old, new) = (1_000_000_000_000_i64, 1_500_000_000_000_i64);
     let batch = Batch::new(["old", "new"]).documents(["a quagga", "a quagga"]);
     let histories = [old, new].map(|moment| History::added(Some(moment)));

@@ -1,4 +1,4 @@
-//! Chapter 6: `get`, counts, and the shape of what comes back.
+//! Chapter 6: `get`, counts, and the shape of results.
 
 use loci_core::{Batch, Filter, Get, GetResult, Include, Metadata, Period, Selection};
 use serde_json::json;

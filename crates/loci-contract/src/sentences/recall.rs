@@ -1,4 +1,4 @@
-//! Chapter 16: what a search needs. Applies to backends that name `Recall`.
+//! Chapter 16: what a search needs. Applies to backends with the capability `Recall`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::Fixture;
 use crate::scene::{DRAWERS, drawer, empty, ids, lacks, last_seq, matching, open, plain};
 
-/// Keeps what it saw and chooses everything that may be chosen.
+/// Records what it saw, and chooses every candidate.
 #[derive(Default)]
 struct Everything {
     seen: Findings,

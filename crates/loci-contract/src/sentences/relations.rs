@@ -1,4 +1,5 @@
-//! Chapter 17: facts and links, and what its sentences start from. They bind a backend whose `relations` gives something.
+//! Chapter 17: facts and links, and their common setup. Applies to backends whose `relations`
+//! returns something.
 
 mod calls;
 mod ending;
@@ -19,7 +20,7 @@ pub use self::together::*;
 use crate::Fixture;
 use crate::scene::{DRAWERS, meta, open, plain};
 
-/// A new palace with its relations; nothing where the backend keeps none.
+/// A new palace with its relations; `None` if the backend stores none.
 fn fresh(fixture: &dyn Fixture) -> Option<(PalaceRef, Arc<dyn Relations>)> {
     let palace = fixture.fresh_palace();
     open(fixture, &palace, DRAWERS, &plain()).unwrap();

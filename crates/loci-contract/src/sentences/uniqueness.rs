@@ -1,4 +1,4 @@
-//! Chapter 5: mined drawers are unique by where they come from and what they say.
+//! Chapter 5: mined drawers are unique by source and text.
 
 use loci_core::{Batch, Collection, Error, Metadata, Outcome, Selection};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn mined() -> Value {
     json!({"wing": "w", "source_file": "notes.md", "start_line": 3})
 }
 
-/// A collection that holds `b`, mined, with the text "same".
+/// A collection with the mined drawer `b` and its text "same".
 fn holding_b(fixture: &dyn Fixture) -> std::sync::Arc<dyn Collection> {
     let collection = empty(fixture);
     collection.add(&drawer("b", "same", &mined())).unwrap();
@@ -89,7 +89,7 @@ pub fn s5_6_an_update_that_would_make_a_twin_is_a_conflict_and_nothing_is_applie
         collection.update(&Batch::new(["c", "a"]).documents(["changed", "same"])),
         Error::Conflict { .. }
     );
-    // Metadata alone can make a twin, too.
+    // A change of metadata alone can make a duplicate too.
     refused!(
         collection.update(&tagged([("c", mined())])),
         Error::Conflict { .. }

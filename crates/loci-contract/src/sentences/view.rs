@@ -1,4 +1,4 @@
-//! Chapter 16, second half: what a view answers, call by call.
+//! Chapter 16, second half: the calls of a view.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn able(fixture: &dyn Fixture) -> Option<Arc<dyn Collection>> {
     (!lacks(fixture, Capability::Recall)).then(|| empty(fixture))
 }
 
-/// What `read` makes of a view of a selection.
+/// The result of `read` on a view of a selection.
 fn view<T>(
     collection: &dyn Collection,
     selection: &Selection,
@@ -285,7 +285,8 @@ pub fn s16_13_facets_of_a_view_are_counted_over_its_selection(fixture: &dyn Fixt
     assert_eq!(facets[0].values, [("in".into(), 4), ("out".into(), 1)]);
 }
 
-/// A collection with one drawer beside another with three, of other words but for `quagga`.
+/// A collection with one drawer, and another one with three drawers; they share only the word
+/// `quagga`.
 fn beside_another(fixture: &dyn Fixture) -> Option<Arc<dyn Collection>> {
     if lacks(fixture, Capability::Recall) {
         return None;

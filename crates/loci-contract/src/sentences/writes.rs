@@ -80,7 +80,7 @@ pub fn s3_6_a_batch_is_all_or_nothing(fixture: &dyn Fixture) {
         .add(&drawer("full", "old", &json!({"half": half})).embeddings([vec![1.0, 0.0]]))
         .unwrap();
     let (before, seq) = (everything(&*collection), last_seq(&*collection));
-    // The second record fails only when it meets what is stored.
+    // The second record fails only when it is compared with the stored one.
     let batch = Batch::new(["new", "full"])
         .documents(["x", "y"])
         .metadatas([patch(&json!({})), patch(&json!({"other": half}))]);

@@ -1,4 +1,4 @@
-//! A handle on both: writes go to the scribe, reads come from the backend under test.
+//! A handle on both backends. Writes go to the scribe, and reads to the backend under test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,13 +21,13 @@ pub(super) struct ThroughCollection {
 }
 
 impl ThroughCollection {
-    /// The reader, with everything written out.
+    /// The reader, after everything was written out.
     fn reader(&self) -> &dyn Collection {
         self.scribe.lay_out(&self.palace);
         &*self.reader
     }
 
-    /// Who takes a write. Once the backend is closed that is the reader, which must refuse by itself.
+    /// The target of a write. After `close` it is the reader, which must refuse the write itself.
     fn writer(&self) -> &dyn Collection {
         if self.closed.load(Ordering::Acquire) {
             return &*self.reader;

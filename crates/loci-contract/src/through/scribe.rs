@@ -1,4 +1,4 @@
-//! Keeps the directories of the foreign format as the reference backend's palaces are.
+//! Keeps the directories in the foreign format in step with the palaces of the reference backend.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::memory::{MemoryBackend, Written};
 pub(super) struct Scribe {
     pub(super) memory: MemoryBackend,
     write_out: fn(&Written, &Path),
-    /// Where replaced directories stay, so that no file number is used again.
+    /// Where replaced directories are kept, so that no inode number is reused.
     aside: PathBuf,
     laid: Mutex<Laid>,
 }
@@ -32,7 +32,7 @@ impl Scribe {
         }
     }
 
-    /// Writes a palace out if it is not on disk as it is now.
+    /// Writes a palace out unless the directory is up to date.
     pub(super) fn lay_out(&self, palace: &PalaceRef) {
         let Some(written) = self.memory.written(palace) else {
             return;
@@ -48,9 +48,9 @@ impl Scribe {
         (self.write_out)(&written, &fresh);
         let place = palace.directory().expect("a directory");
         if place.exists() {
-            std::fs::rename(place, replaced).expect("the replaced palace goes aside");
+            std::fs::rename(place, replaced).expect("the replaced palace is moved away");
         }
-        std::fs::rename(fresh, place).expect("the foreign palace takes its place");
+        std::fs::rename(fresh, place).expect("the foreign palace is moved into place");
         laid.palaces.insert(palace.clone(), written);
     }
 }

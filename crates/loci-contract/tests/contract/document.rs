@@ -1,4 +1,4 @@
-//! docs/contract.md and the suite hold the same sentences.
+//! docs/contract.md and the suite have the same sentences.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ fn the_document_names_the_sentences_of_the_read_half() {
     assert_eq!(line.unwrap().trim_end_matches('.'), spans(&read));
 }
 
-/// `1.1, 1.3–1.5`: runs within a chapter are written as spans.
+/// Writes numbers like `1.1, 1.3–1.5`: consecutive numbers of a chapter become spans.
 fn spans(numbers: &[&str]) -> String {
     let parsed = numbers.iter().filter_map(|number| {
         let (chapter, at) = number.split_once('.')?;

@@ -1,4 +1,4 @@
-//! Whatever the filter, the reference backend selects what `matches` accepts.
+//! The reference backend selects exactly what `matches` accepts, for any filter.
 
 use loci_contract::arbitrary;
 use loci_contract::memory::MemoryBackend;

@@ -1,4 +1,4 @@
-//! The example backend keeps the read half of the contract, and reports what is wrong with its files.
+//! The example backend satisfies the read half of the contract, and reports errors in its files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ fn files_that_contradict_themselves_are_corrupt_and_the_error_names_the_thing() 
         (
             "{\"record\": 1, \"id\": \"a\"}\n{\"record\": 2, \"id\": \"a\"}",
             "",
-            "the id `a` stands twice",
+            "the id `a` appears twice",
         ),
         (
             r#"{"record": 7, "id": "a"}"#,
             r#"{"record": 7, "id": "b"}"#,
-            "the record number 7 of `b` stands twice",
+            "the record number 7 of `b` appears twice",
         ),
         (
             "{\"record\": 1, \"id\": \"a\", \"vector\": [1]}\n{\"record\": 2, \"id\": \"b\", \"vector\": [1, 2]}",
@@ -59,7 +59,7 @@ fn files_that_contradict_themselves_are_corrupt_and_the_error_names_the_thing() 
         assert!(matches!(error, Error::Corrupt { .. }), "{error:?}");
         assert!(error.to_string().contains(expected), "{error}");
     }
-    // What was repaired is read.
+    // A repaired palace can be read.
     let backend = json_lines::backend();
     let damaged = palace(directory.path(), "{}", "");
     assert!(backend.list_collections(&damaged).is_err());
@@ -78,7 +78,7 @@ fn records_without_numbers_are_numbered_in_the_order_of_the_files() {
     let notes = notes.unwrap();
     let all = Selection::all();
     assert_eq!(notes.get(&Get::new(all.clone())).unwrap().ids, ["b", "a"]);
-    // Without numbers and times of changes, the last one was changed last.
+    // Without change numbers and times, the last drawer is the most recent one.
     let recent = notes.get_recent(1, &all, Include::NONE).unwrap();
     assert_eq!(recent.ids, ["a"]);
 }
@@ -103,7 +103,7 @@ fn a_format_that_no_import_reads_is_refused_without_advice() {
     let error = backend.create_palace(&palace).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`writing` is not available: the backend `json-lines` only reads"
+        "`writing` is not available: the backend `json-lines` is read-only"
     );
     assert!(!matches!(error.advice(), Some(Advice::Import { .. })));
     assert!(backend.lacks(Capability::Backups).advice().is_none());

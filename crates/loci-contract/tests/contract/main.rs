@@ -1,4 +1,5 @@
-//! The reference backend keeps the whole contract, and the example of a read-only one its read half.
+//! The reference backend satisfies the whole contract, and the example of a read-only backend
+//! satisfies its read half.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

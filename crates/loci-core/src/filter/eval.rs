@@ -1,4 +1,4 @@
-//! The meaning of a filter on one drawer, without any index. Backends are tested against it.
+//! Evaluates a filter on one drawer without an index. Backends are tested against this code.
 
 use std::cmp;
 
@@ -73,7 +73,7 @@ fn scalar_eq(a: &MetaValue, b: &MetaValue) -> bool {
     }
 }
 
-/// Numbers in their mathematical order, whatever their type; `None` for anything else.
+/// Compares numbers by value, whatever their type; `None` for other values.
 fn compare(a: &MetaValue, b: &MetaValue) -> Option<cmp::Ordering> {
     match (a, b) {
         (MetaValue::Int(a), MetaValue::Int(b)) => Some(a.cmp(b)),
@@ -86,7 +86,7 @@ fn compare(a: &MetaValue, b: &MetaValue) -> Option<cmp::Ordering> {
     }
 }
 
-/// Exact: converting the integer to a float first would round above 2^53.
+/// The comparison is exact. Converting the integer to a float first would round above 2^53.
 fn compare_int_float(int: i64, float: f64) -> Option<cmp::Ordering> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if float.is_nan() {

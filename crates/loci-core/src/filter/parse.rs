@@ -1,4 +1,4 @@
-//! JSON to filter tree.
+//! Parses JSON into a filter tree.
 
 use std::cell::Cell;
 
@@ -10,17 +10,17 @@ use crate::json::parse_json;
 use crate::metadata::MetaValue;
 use crate::quote::quoted;
 
-/// Deeper filters are refused, so that no input can exhaust the stack.
+/// Deeper filters are refused, so that no input can overflow the stack.
 const MAX_DEPTH: usize = 64;
-/// Longest list of `$in`, `$nin`, `$and`, `$or`.
+/// Maximum length of a list in `$in`, `$nin`, `$and` and `$or`.
 const MAX_OPERANDS: usize = 10_000;
-/// Most regular expressions in one filter, and most bytes that one compiles to. A few characters such
-/// as `\pL{100}` compile to megabytes.
+/// Maximum number of regular expressions in a filter, and maximum bytes that one compiles to. A few
+/// characters such as `\pL{100}` compile to megabytes.
 const MAX_REGEXES: usize = 16;
 const MAX_REGEX_BYTES: usize = 4 << 20;
 
 impl Filter {
-    /// Reads a `where` filter: one key per object, `$and`/`$or` for more.
+    /// Parses a `where` filter: one key per object, `$and` or `$or` for more.
     ///
     /// ```
     /// use loci_core::{Error, Filter};
@@ -34,19 +34,19 @@ impl Filter {
         parse_where(value, 0, &Cell::new(0))
     }
 
-    /// Reads a `where` filter from JSON text.
+    /// Parses a `where` filter from JSON text.
     pub fn parse_text(text: &str) -> Result<Self> {
         Self::parse(&parse_json("where", text)?)
     }
 }
 
 impl DocumentFilter {
-    /// Reads a `where_document` filter.
+    /// Parses a `where_document` filter.
     pub fn parse(value: &Value) -> Result<Self> {
         parse_document(value, 0, &Cell::new(0))
     }
 
-    /// Reads a `where_document` filter from JSON text.
+    /// Parses a `where_document` filter from JSON text.
     pub fn parse_text(text: &str) -> Result<Self> {
         Self::parse(&parse_json("where_document", text)?)
     }

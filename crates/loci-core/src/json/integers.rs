@@ -1,22 +1,23 @@
-//! Integers that fit no 64 bits. serde_json reads them as floats and loses digits: an id of 30 digits
-//! would come back as another number. So the text is looked through before it is parsed.
+//! Finds integers that do not fit into 64 bits. serde_json reads them as floats and loses digits,
+//! so an id of 30 digits would become another number. The text is therefore scanned before it is
+//! parsed.
 
 use crate::error::{Error, Result};
 
 /// An integer that would lose digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LargeInteger {
-    /// The key that it stands under; empty at the top.
+    /// The key of the value; empty at the top level.
     pub key: String,
-    /// Its digits, shortened if they are many.
+    /// Its digits, truncated if there are many.
     pub digits: String,
 }
 
-/// Digits that an error shows.
+/// Number of digits that an error shows.
 const SHOWN: usize = 40;
 
 impl LargeInteger {
-    /// What is wrong with it, in words.
+    /// The problem, for an error message.
     pub fn problem(&self) -> String {
         let Self { key, digits } = self;
         let place = match key.as_str() {
@@ -27,9 +28,9 @@ impl LargeInteger {
     }
 }
 
-/// Refuses JSON text with an integer that does not fit into 64 bits, signed or unsigned; `what` names
-/// the text in the error. Numbers directly under the key `floats` are left alone: they are read as
-/// floats anyway.
+/// Refuses JSON text with an integer that does not fit into 64 bits, signed or unsigned. `what`
+/// names the text in the error. Numbers directly under the key `floats` are ignored, because they
+/// are read as floats anyway.
 pub fn refuse_large_integers(what: &str, json: &str, floats: Option<&str>) -> Result<()> {
     match large_integer(json.as_bytes(), floats) {
         Some(integer) => Err(Error::invalid(what, integer.problem())),
@@ -37,10 +38,10 @@ pub fn refuse_large_integers(what: &str, json: &str, floats: Option<&str>) -> Re
     }
 }
 
-/// The first integer in JSON text that does not fit into 64 bits. Text that is not JSON gives any
-/// answer: the parser refuses it.
+/// The first integer in JSON text that does not fit into 64 bits. The result is unspecified for
+/// text that is not JSON, which the parser refuses.
 pub fn large_integer(json: &[u8], floats: Option<&str>) -> Option<LargeInteger> {
-    // The last text, and the keys of the objects and lists around the current place.
+    // The last string, and the keys of the enclosing objects and lists.
     let (mut text, mut keys): (&[u8], Vec<&[u8]>) = (b"", Vec::new());
     let mut key: &[u8] = b"";
     let mut at = 0;
@@ -82,7 +83,7 @@ pub fn large_integer(json: &[u8], floats: Option<&str>) -> Option<LargeInteger> 
     None
 }
 
-/// Bytes of the string that begins here, with both quotes.
+/// Length in bytes of the string that starts here, quotes included.
 fn string_length(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {

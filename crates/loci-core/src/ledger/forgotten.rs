@@ -1,10 +1,12 @@
-//! What must not come back: keyed hashes of forgotten texts and of their lines. Nothing can be read
-//! out of them, and without the key nothing can be guessed.
+//! Records of forgotten texts, so that mining does not bring them back. A record holds keyed hashes
+//! of a text and of its lines. The text cannot be read from them, and without the key it cannot be
+//! guessed.
 //!
-//! A source may be cut differently when it is mined again, so whole texts are not enough. Lines of
-//! a forgotten text are known again by two rules. `matching`: by its order, its place and its
-//! neighbours, whatever the length of its lines. `stretches`: in any source, where most of its
-//! long lines stand near each other. A backend stores [`NewRecord`]s and asks a [`Book`] of them.
+//! A source may be split differently when it is mined again, so hashes of whole texts are not
+//! enough. Two rules recognise the lines of a forgotten text. `matching` uses their order, their
+//! location and their neighbours, whatever their length. `stretches` works in any source and looks
+//! for most of the long lines close together. A backend stores [`NewRecord`]s and queries them
+//! through a [`Book`].
 
 mod line;
 mod matching;
@@ -18,60 +20,62 @@ use crate::metadata::{MetaValue, Metadata};
 
 pub use self::line::source_hash;
 
-/// The key of the hashes. Each palace draws its own.
+/// The key of the hashes. Each palace generates its own.
 pub type ForgetKey = [u8; 32];
 
-/// Neighbours in which a line with content is looked for.
+/// Number of neighbouring drawers that are searched for a line with content.
 pub const NEIGHBOURS: usize = 4;
 
-/// A text without long lines is known in any source if it has at least so many lines, and together
-/// they are at least so long.
+/// A text without long lines is recognised in any source if it has at least this many lines, and
+/// together they have a minimum length.
 const SHORT_LINES: usize = 3;
 const SHORT_LINES_BYTES: usize = 48;
-/// Share of a forgotten text's lines that makes a stretch of lines that text.
+/// Percentage of a forgotten text's lines at which a stretch of lines counts as that text.
 const SHARE_PERCENT: usize = 60;
-/// Other lines in a row that do not end a stretch, however short it is.
+/// Number of consecutive other lines that never end a stretch, however short it is.
 const MOST_OTHERS: usize = 3;
-/// Other lines after which a line that was met before begins a stretch of its own.
+/// Number of other lines after which a repeated line starts a new stretch.
 const REPEATED_AFTER: usize = 2;
 
-/// A stored record, beside the hash of the whole text and the lines that are known in any source.
+/// A stored record, without the hash of the whole text and the lines that are recognised in any
+/// source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The backend's own number of it.
+    /// The number that the backend gave it.
     pub id: i64,
-    /// Number of its lines that are known in any source.
+    /// Number of its lines that are recognised in any source.
     pub telling: usize,
-    /// All its lines in order; empty where they are not known.
+    /// All its lines in order; empty if they are unknown.
     pub sequence: Vec<u64>,
-    /// Where the text stood.
+    /// The location of the text.
     pub place: TextPosition,
 }
 
-/// Where a forgotten text stood.
+/// The location of a forgotten text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextPosition {
-    /// [`source_hash`] of the name of its source, 0 if it had none.
+    /// [`source_hash`] of the name of its source; 0 if it has none.
     pub source: u64,
-    /// Number of its exchange, 0 if it stood in no conversation.
+    /// Number of its exchange; 0 outside of conversations.
     pub exchange: u32,
-    /// The nearest line with content before it in its source, or 1 at the beginning; 0 if not known.
+    /// The nearest line with content before it in its source; 1 at the beginning of the source, 0
+    /// if unknown.
     pub before: u64,
-    /// The nearest line with content behind it; 0 if not known. The end of a source is no such
-    /// line, since sources grow.
+    /// The nearest line with content after it; 0 if unknown. The end of a source does not count,
+    /// because sources grow.
     pub after: u64,
 }
 
-/// A record to store. Two of one text and one place are the same.
+/// A record to store. Two records with the same text and location are equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewRecord {
     /// [`text_hash`] of the whole text.
     pub hash: Vec<u8>,
-    /// Lines by which the text is known in any source, in order, each once.
+    /// Lines by which the text is recognised in any source, in order and without duplicates.
     pub lines: Vec<u64>,
     /// All its lines in order.
     pub sequence: Vec<u64>,
-    /// Where the text stood.
+    /// The location of the text.
     pub place: TextPosition,
 }
 
@@ -85,7 +89,7 @@ impl Record {
     }
 }
 
-/// The record of a text that is forgotten; nothing for one without content.
+/// The record of a forgotten text; `None` for a text without content.
 pub fn record_of(key: &ForgetKey, text: &str, place: TextPosition) -> Option<NewRecord> {
     if text.trim().is_empty() {
         return None;
@@ -102,7 +106,7 @@ pub fn record_of(key: &ForgetKey, text: &str, place: TextPosition) -> Option<New
     })
 }
 
-/// Where a drawer of this source stands, without its neighbours.
+/// The location of a drawer of this source, without its neighbours.
 pub fn place_of(key: &ForgetKey, source: Option<&str>, metadata: &Metadata) -> TextPosition {
     let Some(source) = source else {
         return TextPosition::default();
@@ -119,12 +123,13 @@ pub fn place_of(key: &ForgetKey, source: Option<&str>, metadata: &Metadata) -> T
     }
 }
 
-/// Whether the neighbours of a drawer are part of its place: in a file, not in a conversation.
+/// Whether the neighbours of a drawer are part of its location. They are in a file, but not in a
+/// conversation.
 pub fn has_neighbours(place: TextPosition) -> bool {
     place.source != 0 && place.exchange == 0
 }
 
-/// Adds the lines before and behind a drawer of a file. `before` and `after` are the texts of up to
+/// Adds the lines before and after a drawer of a file. `before` and `after` are the texts of up to
 /// [`NEIGHBOURS`] drawers on either side, nearest first.
 pub fn with_neighbours(
     key: &ForgetKey,
@@ -148,7 +153,7 @@ pub fn with_neighbours(
             .iter()
             .find_map(|text| content(lines_of(key, text), last))
     };
-    // Fewer neighbours than asked for, and none with content: the source begins here.
+    // There are fewer neighbours than requested and none has content, so the source begins here.
     let beginning = if before.len() < NEIGHBOURS {
         BEGINNING
     } else {
@@ -161,22 +166,23 @@ pub fn with_neighbours(
     }
 }
 
-/// Keyed hash of a text without the white space around it.
+/// Keyed hash of a text without surrounding white space.
 pub fn text_hash(key: &ForgetKey, text: &str) -> Vec<u8> {
     let hash = blake3::keyed_hash(key, text.trim().as_bytes());
     hash.as_bytes().iter().take(16).copied().collect()
 }
 
-/// What was forgotten in a collection.
+/// The forgotten texts of a collection.
 pub struct Book {
     key: ForgetKey,
     texts: HashSet<Vec<u8>>,
     records: Vec<Record>,
-    /// Records by line, for lines that are known in any source.
+    /// Records by line, for lines that are recognised in any source.
     lines: HashMap<u64, Vec<usize>>,
     /// Records by the hash of their source.
     sources: HashMap<u64, Vec<usize>>,
-    /// Records by their first line with content: a text without it does not hold them whole.
+    /// Records by their first line with content. A text without that line does not contain the
+    /// whole record.
     openings: HashMap<u64, Vec<usize>>,
 }
 
@@ -193,12 +199,13 @@ impl Book {
         }
     }
 
-    /// The key of its hashes.
+    /// The key of the hashes.
     pub fn key(&self) -> &ForgetKey {
         &self.key
     }
 
-    /// Adds a stored record: the hash of its text, the lines that are known in any source, the rest.
+    /// Adds a stored record: the hash of its text, the lines that are recognised in any source, and
+    /// the rest.
     pub fn add(&mut self, hash: Vec<u8>, lines: &[u64], record: Record) {
         self.texts.insert(hash);
         let at = self.records.len();
@@ -215,7 +222,7 @@ impl Book {
         self.records.push(record);
     }
 
-    /// Lines of a text that were forgotten, as ranges from 1, both ends included.
+    /// Forgotten lines of a text, as inclusive ranges counted from 1.
     pub fn lines_in(&self, text: &str, place: TextPlace<'_>) -> Vec<(u32, u32)> {
         if self.texts.is_empty() {
             return Vec::new();
@@ -232,7 +239,7 @@ impl Book {
             let Some(line) = lines.get(at) else {
                 continue;
             };
-            // Only blank lines lie between two lines with neighbouring indices.
+            // Lines with consecutive indices have only blank lines between them.
             match merged.last_mut().filter(|_| last == at.checked_sub(1)) {
                 Some((_, end)) => *end = line.number,
                 None => merged.push((line.number, line.number)),
@@ -242,7 +249,7 @@ impl Book {
         merged
     }
 
-    /// Ids of the records that a text holds in part. Those of the whole text have its
+    /// Ids of the records that a text contains in part. Records of the whole text have its
     /// [`text_hash`].
     pub fn records_in(&self, text: &str, place: TextPlace<'_>) -> Vec<i64> {
         let (_, records) = self.find(&lines_of(&self.key, text), place);
@@ -253,13 +260,13 @@ impl Book {
             .collect()
     }
 
-    /// Whether this very text was forgotten.
+    /// Whether exactly this text was forgotten.
     pub fn has_text(&self, text: &str) -> bool {
         !self.texts.is_empty() && self.texts.contains(&text_hash(&self.key, text))
     }
 
-    /// Whether a kept copy of a drawer holds a text that was forgotten. Copies serve the undo of a
-    /// run alone, so a smaller share of the same source is enough than in a drawer.
+    /// Whether a saved copy of a drawer contains forgotten text. Copies are used only to undo a
+    /// run, so a smaller share of the same source is enough than in a drawer.
     pub fn is_in(&self, text: &str, origin: TextPosition) -> bool {
         if self.has_text(text) {
             return true;
@@ -283,7 +290,7 @@ impl Book {
             || !stretches(self, &lines).is_empty()
     }
 
-    /// Lines of a text that were forgotten, by index, and the records that they belong to.
+    /// Indices of the forgotten lines of a text, and the records that they belong to.
     fn find(&self, lines: &[Line], place: TextPlace<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut found, mut records) = (BTreeSet::new(), BTreeSet::new());
         let known = match place {
@@ -336,8 +343,8 @@ impl Book {
     }
 }
 
-/// Stretches of lines that are a forgotten text, with the record's place in the book. Some other lines may have been put
-/// between its lines; they are not part of a stretch.
+/// Stretches of lines that match a forgotten text, with the index of the record in the book. Other
+/// lines may be mixed in; they are not part of the stretch.
 fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
     let mut open: HashMap<usize, Open> = HashMap::new();
     let mut found = Vec::new();
@@ -371,8 +378,9 @@ fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
             }
         }
         for record in records {
-            // A line that was met already, and comes again behind other lines, is not part of what was
-            // met: another text ends with the same words. It may begin a second copy.
+            // A line that was already seen and reappears after other lines is not part of this
+            // stretch, because another text may end with the same words. It may start a second
+            // copy.
             let repeated = open
                 .get(record)
                 .is_some_and(|seen| seen.others >= REPEATED_AFTER && seen.hashes.contains(&hash));
@@ -388,12 +396,12 @@ fn stretches(book: &Book, lines: &[Line]) -> Vec<(usize, (u32, u32))> {
     found
 }
 
-/// Lines of one record that were seen near each other.
+/// Lines of one record that were found close together.
 #[derive(Default)]
 struct Open {
     stretches: Vec<(u32, u32)>,
     hashes: HashSet<u64>,
-    /// Other lines since the last one.
+    /// Number of other lines since the last match.
     others: usize,
 }
 
@@ -408,8 +416,8 @@ impl Open {
     }
 }
 
-/// The lines by which a text is known in any source: its long ones, or all with content if it has
-/// enough of them.
+/// The lines by which a text is recognised in any source: its long lines, or all lines with content
+/// if there are enough of them.
 fn telling_lines(lines: &[Line], text: &str) -> Vec<u64> {
     let plain = |line: &Line| line.plain.filter(|_| has_content(line.hash));
     let long: Vec<u64> = lines

@@ -1,15 +1,15 @@
-//! What the marks of readers hold of a source's text: `forget` takes it out.
+//! Removes text of a source from the marks of readers, for `forget`.
 //!
-//! A mark is JSON of its reader. Three members may hold words of the source: `trail` (headings in
-//! force where a section begins), `conversation` (its title) and `front` (keys of frontmatter). A
-//! section without its mark costs a second reading of the file from there on, and nothing else.
+//! A mark is JSON of its reader. Three members may contain words of the source: `trail` (the
+//! headings at the start of a section), `conversation` (its title) and `front` (keys of
+//! frontmatter). Without its mark, a section is read again from its start; nothing else is lost.
 
 use serde_json::Value;
 
 use crate::metadata::Metadata;
 
-/// The mark without text; nothing if it stays as it is. `keys` are the metadata of a drawer of the source
-/// that stays: keys of frontmatter are those of all its drawers.
+/// The mark without text; `None` if it needs no change. `keys` is the metadata of a remaining
+/// drawer of the source: keys of frontmatter are in all its drawers.
 pub fn cleaned(mark: &str, keys: &Metadata) -> Option<String> {
     let mut value: Value = serde_json::from_str(mark).ok()?;
     let members = value.as_object_mut()?;
@@ -40,7 +40,7 @@ mod tests {
             Some(r#"{"front":["author"]}"#.into())
         );
         assert_eq!(cleaned(front, &nothing), Some(r#"{"front":[]}"#.into()));
-        // An export knows by its mark which of two exports is the later one.
+        // An export uses its mark to decide which of two exports is newer.
         assert_eq!(
             cleaned(r#"{"file":"a","pieces":2,"until":""}"#, &nothing),
             None

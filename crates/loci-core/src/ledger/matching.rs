@@ -1,25 +1,25 @@
-//! Which of the drawers of a source are still there, and what changes in them. A drawer is known again
-//! by text and line, by text alone, and, for what grows, by line and part. Pure, so that every backend
-//! decides the same.
+//! Matches the drawers of a source with its new pieces, and computes what changes in them. A drawer
+//! is matched by text and line, then by text alone, and, if the source grows, by line and part. The
+//! functions are pure, so that every backend decides in the same way.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{Piece, SourceChange, SourceHash};
 use crate::metadata::{MetaValue, Metadata, MetadataPatch};
 
-/// What a drawer or a piece is told apart by.
+/// The values that identify a drawer or a piece in its source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PieceKey {
     /// Hash of its text: [`text_hash`].
     pub hash: Vec<u8>,
     /// Its `start_line`; 0 if it has none.
     pub line: i64,
-    /// Its part of what begins at that line.
+    /// Its index among the pieces that start at that line.
     pub part: i64,
 }
 
 impl PieceKey {
-    /// The key of a piece that is to be filed.
+    /// The key of a piece to file.
     pub fn of_piece(piece: &Piece) -> Self {
         Self {
             hash: text_hash(&piece.text).to_vec(),
@@ -57,9 +57,9 @@ fn number(metadata: &Metadata, key: &str) -> i64 {
     }
 }
 
-/// The patch that leads from the metadata of a drawer to those of its piece. Its wing and room stay
-/// unless it is to move: a re-mine moves nothing by surprise. Keys that the miner does not know are
-/// somebody's own and stay.
+/// The patch from the metadata of a drawer to the metadata of its piece. Wing and room stay unless
+/// the change moves drawers, so that mining again moves nothing unexpectedly. Keys that the miner
+/// does not know were added by somebody else and stay.
 pub fn patch_to(old: &Metadata, piece: &Piece, change: &SourceChange) -> MetadataPatch {
     let mut patch = MetadataPatch::default();
     for (key, value) in &piece.metadata.0 {
@@ -76,7 +76,7 @@ pub fn patch_to(old: &Metadata, piece: &Piece, change: &SourceChange) -> Metadat
     patch
 }
 
-/// The patch that leads back from `patch` applied to `old`.
+/// The patch that reverts `patch` applied to `old`.
 pub fn inverse(patch: &MetadataPatch, old: &Metadata) -> MetadataPatch {
     let keys = patch.0.keys();
     MetadataPatch(
@@ -85,7 +85,7 @@ pub fn inverse(patch: &MetadataPatch, old: &Metadata) -> MetadataPatch {
     )
 }
 
-/// For every piece the drawer that it is, if any; each drawer at most once.
+/// The matching drawer of every piece, if any. Each drawer is used at most once.
 pub fn match_pieces(held: &[PieceKey], pieces: &[PieceKey], grows: bool) -> Vec<Option<usize>> {
     let mut found = vec![None; pieces.len()];
     let mut taken = vec![false; held.len()];
@@ -103,7 +103,7 @@ pub fn match_pieces(held: &[PieceKey], pieces: &[PieceKey], grows: bool) -> Vec<
     found
 }
 
-/// One pass: equal keys are matched in the order in which they stand.
+/// One pass, which matches equal keys in order.
 fn match_by<'a, K: std::hash::Hash + Eq>(
     held: &'a [PieceKey],
     pieces: &'a [PieceKey],

@@ -1,49 +1,46 @@
-//! What an undo decides. A backend looks things up and changes them; these rules say whether a run can
-//! be undone, what becomes of each drawer, and what the ledger knows of a source afterwards.
+//! The rules of an undo. A backend reads and writes the data; these rules decide whether a run can
+//! be undone, what happens to each drawer, and what the ledger records about a source afterwards.
 
 use crate::{Advice, Error, Outcome, Result, RunState, SourceRecord, Undone};
 
-/// What an undo needs is kept for so many runs that changed something.
+/// Number of runs with changes whose undo data is kept.
 pub const KEPT_RUNS: usize = 50;
 
-/// The origin of a drawer that belongs to no source: nobody mined it, or somebody changed it since.
+/// The origin of a drawer that belongs to no source, because it was not mined or was changed since.
 pub const NO_SOURCE: u64 = 0;
 
-/// The error about a run that is not recorded.
+/// The error for a run that is not recorded.
 pub fn unknown_run(run: u64) -> Error {
-    Error::invalid(
-        format!("run {run}"),
-        "is not a recorded run of this collection",
-    )
-    .advise(Advice::ListRuns)
+    Error::invalid(format!("run {run}"), "this collection has no such run").advise(Advice::ListRuns)
 }
 
-/// Refuses a run that is undone already. One whose undo was interrupted can be undone.
+/// Refuses a run that is already undone. A run whose undo was interrupted is accepted.
 pub fn refuse_undone(run: u64, state: &RunState) -> Result<()> {
     if *state == RunState::Undone {
-        return Err(Error::invalid(format!("run {run}"), "is undone already"));
+        return Err(Error::invalid(format!("run {run}"), "is already undone"));
     }
     Ok(())
 }
 
-/// What may stand in the way of undoing a run.
+/// What may prevent the undo of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Obstacles {
-    /// The last run after this one that changed one of its sources, and the name of that source.
+    /// The latest run after this one that changed one of its sources, and the name of that source.
     pub later: Option<(u64, String)>,
     /// The name of a source that this run removed or renamed, if another source has that name now.
     pub taken: Option<String>,
-    /// Whether something of what the run did is recorded.
+    /// Whether any step of the run is recorded.
     pub has_steps: bool,
-    /// Later runs of which something is recorded.
+    /// Number of later runs with recorded steps.
     pub newer_runs: usize,
 }
 
 impl Obstacles {
     /// Refuses a run that cannot be undone.
     ///
-    /// A source that a later run changed cannot go back behind that run. A source that went or was
-    /// renamed cannot come back while another one has its name. Of old runs nothing is kept.
+    /// A source that a later run changed cannot be reverted to a state before that run. A source
+    /// that was removed or renamed cannot be restored while another one has its name. The steps of
+    /// old runs are not kept.
     pub fn refuse(&self, run: u64) -> Result<()> {
         if let Some((later, name)) = &self.later {
             return Err(Error::Conflict {
@@ -60,7 +57,7 @@ impl Obstacles {
         }
         if !self.has_steps && self.newer_runs >= KEPT_RUNS {
             let why = format!(
-                "is too long ago: what its undo needs is kept for the last {KEPT_RUNS} runs that changed something"
+                "is too old; undo data is kept for the last {KEPT_RUNS} runs that changed something"
             );
             return Err(Error::invalid(format!("run {run}"), why));
         }
@@ -68,36 +65,36 @@ impl Obstacles {
     }
 }
 
-/// Whether a drawer that the run added goes. One that somebody changed since is theirs and stays.
+/// Whether a drawer that the run added is removed. A drawer that was changed since stays.
 pub fn removes_added(origin: u64) -> bool {
     origin != NO_SOURCE
 }
 
-/// What was kept of a drawer that a run removed or changed.
+/// What was saved of a drawer that a run removed or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptDrawer {
-    /// It was removed, and all of it is kept.
+    /// It was removed, and all of it was saved.
     Removed,
-    /// It was changed, and what leads back is kept.
+    /// It was changed, and the reverse patch was saved.
     Changed,
-    /// What was kept cannot be read.
+    /// The saved data cannot be read.
     Unreadable,
 }
 
-/// How a drawer becomes what it was.
+/// How a drawer is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WayBack {
     /// It is added again, if its id is free.
     Insert,
-    /// What the run changed is changed back. Keys that somebody added since stay.
+    /// The changes of the run are reverted. Keys that were added since stay.
     Change,
     /// It stays as it is.
     None,
 }
 
-/// How a drawer becomes what it was. `is_forgotten` tells whether its text must not come back, and
-/// `origin_now` the origin of the drawer that has its number and its id now, if there is one. Each is
-/// asked only where it decides.
+/// How a drawer is restored. `is_forgotten` returns whether its text was forgotten. `origin_now`
+/// returns the origin of the current drawer with its number and id, if there is one. Each is called
+/// only if the decision depends on it.
 pub fn way_back<E>(
     kept: KeptDrawer,
     is_forgotten: impl FnOnce() -> std::result::Result<bool, E>,
@@ -117,18 +114,19 @@ pub fn way_back<E>(
     })
 }
 
-/// What the ledger knows of a source once a step of it is undone.
+/// What the ledger records about a source after a step of it is undone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceAfter<'a> {
-    /// What it knew before the step. Its row of leftovers goes if no drawer is left in it.
+    /// The row from before the step. A row of leftovers is removed if it has no drawers.
     PutBack(&'a SourceRecord),
-    /// That the source must be read again: drawers are left that belong to no run.
+    /// That the source must be read again, because drawers are left that belong to no run.
     Distrust,
-    /// Nothing.
+    /// Nothing. The row is removed.
     Remove,
 }
 
-/// What the ledger knows of a source once a step is undone, before which it knew `before`.
+/// What the ledger records about a source after a step is undone. `before` is its row from before
+/// the step.
 pub fn source_after<E>(
     before: Option<&SourceRecord>,
     has_drawers: impl FnOnce() -> std::result::Result<bool, E>,
@@ -141,7 +139,7 @@ pub fn source_after<E>(
 }
 
 impl Undone {
-    /// Counts a drawer that was to become what it was.
+    /// Counts a drawer that was to be restored.
     pub fn count_returned(&mut self, outcome: &Outcome) {
         match outcome {
             Outcome::Added | Outcome::Updated | Outcome::Unchanged => self.restored += 1,
@@ -149,7 +147,7 @@ impl Undone {
         }
     }
 
-    /// Adds what another part of the same undo did to drawers.
+    /// Adds the counts of another part of the same undo.
     pub fn add(&mut self, part: &Self) {
         self.removed += part.removed;
         self.restored += part.restored;
@@ -226,7 +224,7 @@ mod tests {
         };
         let error = old.refuse(3).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("too long ago"), "{error}");
+        assert!(error.to_string().contains("too old"), "{error}");
         let empty = Obstacles {
             newer_runs: KEPT_RUNS - 1,
             ..Obstacles::default()

@@ -1,66 +1,67 @@
-//! What `forget` did, and why forgotten text may still be in a file after it.
+//! The result of `forget`, and the reasons why forgotten text may still be in a file after it.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// What `forget` did.
+/// The result of `forget`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ForgetOutcome {
     /// Drawers removed.
     pub forgotten: usize,
-    /// Facts removed that were taken from them.
+    /// Number of removed facts that were taken from these drawers.
     pub facts: usize,
-    /// Links removed that ended at them.
+    /// Number of removed links that ended at these drawers.
     pub links: usize,
-    /// True when forgotten text may still be in a file; the next process completes the purge.
+    /// True if forgotten text may still be in a file. The next process completes the purge.
     pub purge_pending: bool,
-    /// Why.
+    /// Why the purge is pending.
     pub pending_reason: Option<PurgePending>,
-    /// Kept files of the palace that were removed because they could hold the text too.
+    /// Other files of the palace that were removed because they could contain the
+    /// text too.
     pub removed_files: Vec<String>,
 }
 
-/// Why a purge is not complete. The next process that uses the palace completes it.
+/// Why a purge is incomplete. The next process that uses the palace completes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PurgePending {
-    /// A reader still needs pages of an older state.
+    /// A reader still uses pages of an older state.
     Readers {
-        /// Other processes that have the palace open, as far as the system tells.
+        /// Other processes that have the palace open, as far as the system reports them.
         processes: Vec<u32>,
     },
-    /// There is no room to rewrite the palace.
+    /// There is no space to rewrite the palace.
     Full,
     /// A file cannot be changed or removed.
     Denied {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// A restore is running: its copy of a backup may hold the text.
+    /// A restore is running. Its copy of a backup may contain the text.
     RestoreRunning,
-    /// Another process uses a copy that may hold the text.
+    /// Another process uses a copy that may contain the text.
     CopyInUse {
         /// Its name in the palace directory.
         name: String,
     },
-    /// Another process holds a lock of the palace, or forgets too.
+    /// Another process holds a lock of the palace, possibly for another `forget`.
     Busy,
     /// A known process holds a lock of the palace.
     Locked {
-        /// Which lock, and which process.
+        /// The lock and the process.
         detail: String,
     },
     /// Another error.
     Failed {
-        /// What it says.
+        /// The message of the error.
         detail: String,
     },
 }
 
 impl PurgePending {
-    /// A stable name for machines.
+    /// A stable name for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Readers { .. } => "readers",
@@ -73,7 +74,7 @@ impl PurgePending {
         }
     }
 
-    /// The reason that an error gives.
+    /// The reason that corresponds to an error.
     pub fn of(error: &Error) -> Self {
         match error {
             Error::Full { .. } => Self::Full,
@@ -110,7 +111,7 @@ impl fmt::Display for PurgePending {
                     "another process still reads an older state (pid {pids})"
                 )
             }
-            Self::Full => write!(out, "there is no room to rewrite the palace"),
+            Self::Full => write!(out, "there is no space to rewrite the palace"),
             Self::Denied { path } => {
                 let path = path.display();
                 write!(
@@ -119,12 +120,15 @@ impl fmt::Display for PurgePending {
                 )
             }
             Self::RestoreRunning => {
-                write!(out, "a restore is running, and its copy may hold the text")
+                write!(
+                    out,
+                    "a restore is running, and its copy may contain the text"
+                )
             }
             Self::CopyInUse { name } => {
                 write!(
                     out,
-                    "another process uses `{name}`, which may hold the text"
+                    "another process uses `{name}`, which may contain the text"
                 )
             }
             Self::Busy => write!(out, "another process holds a lock of the palace"),

@@ -1,21 +1,21 @@
-//! What `reembed` did, and how far it is.
+//! The result and the progress of `reembed`.
 
 use crate::embedder::EmbedderIdentity;
 
-/// What `reembed` did.
+/// The result of `reembed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reembedded {
-    /// Drawers that have a vector of the new embedder.
+    /// Drawers with a vector of the new embedder.
     pub drawers: u64,
     /// Vectors that this run made.
     pub made: u64,
-    /// Vectors that an earlier run had made.
+    /// Vectors that an interrupted run made before.
     pub resumed: u64,
-    /// Who made the old vectors, if that was known.
+    /// The embedder of the old vectors, if it is known.
     pub before: Option<EmbedderIdentity>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReembedProgress {
     /// Drawers with a new vector.

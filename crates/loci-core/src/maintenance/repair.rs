@@ -1,4 +1,4 @@
-//! What a repair or a salvage did.
+//! The results of a repair and a salvage.
 
 use std::path::PathBuf;
 
@@ -10,35 +10,35 @@ use super::verify::{Finding, add_ok};
 use crate::history::LeftOut;
 use crate::path_text::{path_text, serialize_path};
 
-/// What a repair did. JSON has the member `ok` too: [`RepairReport::ok`].
+/// The result of a repair. JSON also has the member `ok`: [`RepairReport::ok`].
 #[derive(Debug, Clone, Default, JsonSchema)]
 #[schemars(transform = add_ok)]
 pub struct RepairReport {
-    /// What verify found before.
+    /// Findings before the repair.
     pub before: Vec<Finding>,
-    /// What was done, in order.
+    /// Actions, in order.
     pub actions: Vec<String>,
-    /// Drawers before.
+    /// Number of drawers before.
     pub drawers_before: u64,
-    /// Drawers after.
+    /// Number of drawers after.
     pub drawers_after: u64,
-    /// Damaged drawers moved to the side table `damaged_drawers`, by id where it could be read.
+    /// Damaged drawers that were moved to the table `damaged_drawers`, by id if it could be read.
     pub set_aside: Vec<String>,
-    /// The copy made before anything was changed.
+    /// The copy that was made before any change.
     #[schemars(with = "Option<String>")]
     pub copy: Option<PathBuf>,
     /// The salvage into a new palace, if the database could not be read.
     pub salvage: Option<SalvageReport>,
-    /// Where the damaged database is now, if the salvaged one took its place.
+    /// Path of the damaged database, if the salvaged one replaced it.
     #[schemars(with = "Option<String>")]
     pub replaced: Option<PathBuf>,
-    /// What verify still finds.
+    /// Findings that remain.
     pub remaining: Vec<Finding>,
 }
 
 impl RepairReport {
-    /// Whether the palace is whole afterwards. After a salvage beside it, it is as damaged as
-    /// before.
+    /// Whether the palace is healthy afterwards. A salvage into another directory leaves it as
+    /// damaged as before.
     pub fn ok(&self) -> bool {
         let still_damaged = self.salvage.is_some() && self.replaced.is_none();
         self.remaining.is_empty() && !still_damaged
@@ -63,11 +63,12 @@ impl Serialize for RepairReport {
     }
 }
 
-/// How to repair.
+/// Options of a repair.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RepairOptions {
-    /// Put a salvaged palace in the place of the damaged one, which is kept under another name.
+    /// Replace the damaged palace with the salvaged one. The damaged palace is kept under another
+    /// name.
     pub replace: bool,
 }
 
@@ -75,14 +76,14 @@ pub struct RepairOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KnownBy {
-    /// From the counters of the collections: the number is exact.
+    /// From the counters of the collections. The number is exact.
     Counter,
-    /// From what is left of the drawers: there may have been more.
+    /// From the remaining traces of drawers. There may have been more.
     #[default]
     Evidence,
 }
 
-/// A drawer that was there and could not be read, with everything that is still known of it.
+/// A drawer that could not be read, with everything that is still known about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct LostDrawer {
     /// Its row number.
@@ -99,11 +100,11 @@ pub struct LostDrawer {
     pub source_file: Option<String>,
     /// The line it begins at.
     pub line: Option<String>,
-    /// Where it is still mentioned: `ids`, `labels`, `postings`, `vectors` and the like.
+    /// Where it is still mentioned, for example `ids`, `labels`, `postings` or `vectors`.
     pub evidence: Vec<&'static str>,
 }
 
-/// A fact or link that was there and could not be read.
+/// A fact or link that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct LostRelation {
     /// Its row number.
@@ -112,55 +113,55 @@ pub struct LostRelation {
     pub what: String,
 }
 
-/// What a salvage saved.
+/// The result of a salvage.
 ///
-/// `drawers_before` = `saved` + `damaged_drawers` + `duplicates` + `lost_drawers`; where that does
-/// not hold, `discrepancies` says so.
+/// `drawers_before` = `saved` + `damaged_drawers` + `duplicates` + `lost_drawers`. If that does not
+/// hold, `discrepancies` explains it.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SalvageReport {
     /// The new palace.
     #[serde(serialize_with = "serialize_path")]
     #[schemars(with = "String")]
     pub palace: PathBuf,
-    /// Drawers that were there, as far as that is known.
+    /// Number of drawers before the salvage, as far as it is known.
     pub drawers_before: u64,
     /// How that is known.
     pub known_by: KnownBy,
-    /// Drawers in the new palace.
+    /// Number of drawers in the new palace.
     pub saved: u64,
-    /// Of those, drawers whose vector was lost, by id; their text was checked by its own hash.
+    /// Saved drawers whose vector was lost, by id. Their text was checked against its own hash.
     pub without_vector: Vec<String>,
-    /// Facts in it.
+    /// Number of facts in the new palace.
     pub facts: u64,
-    /// Links in it.
+    /// Number of links in the new palace.
     pub links: u64,
-    /// What has damaged bytes: drawers by id where it could be read, facts and links by row; kept
-    /// in `damaged_drawers`, `damaged_facts` and `damaged_links`.
+    /// Records with damaged bytes: drawers by id if it could be read, facts and links by row. They
+    /// are kept in `damaged_drawers`, `damaged_facts` and `damaged_links`.
     pub damaged: Vec<String>,
-    /// Drawers among them.
+    /// Number of drawers among them.
     pub damaged_drawers: u64,
-    /// Drawers that were there already: the same text from the same place.
+    /// Duplicate drawers, with the same text from the same location as another one.
     pub duplicates: u64,
-    /// Drawers that were there and are neither saved nor kept as damaged.
+    /// Drawers that were neither saved nor kept as damaged.
     pub lost_drawers: u64,
-    /// Those of them that nothing mentions any more.
+    /// Lost drawers that nothing mentions.
     pub lost_without_a_trace: u64,
-    /// Those of them that something still mentions.
+    /// Lost drawers that are still mentioned somewhere.
     pub lost: Vec<LostDrawer>,
-    /// Facts that were there and are lost.
+    /// Facts that were lost.
     pub lost_facts: Vec<LostRelation>,
-    /// Links that were there and are lost.
+    /// Links that were lost.
     pub lost_links: Vec<LostRelation>,
-    /// Numbers that do not add up.
+    /// Counts that do not add up.
     pub discrepancies: Vec<String>,
-    /// Rows of the ledger of mining in the new palace.
+    /// Number of ledger rows in the new palace.
     pub sources: u64,
-    /// Of those, sources that the next mine reads again, because a drawer of theirs may be lost.
+    /// Sources that the next mine reads again, because one of their drawers may be lost.
     pub incomplete_sources: u64,
-    /// What a salvage does not carry over.
+    /// Data that a salvage does not copy.
     pub left_out: Vec<LeftOut>,
-    /// Pages that could not be read.
+    /// Number of pages that could not be read.
     pub unreadable_pages: u32,
-    /// Records that could not be read.
+    /// Number of records that could not be read.
     pub damaged_records: u64,
 }

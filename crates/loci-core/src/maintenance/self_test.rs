@@ -1,27 +1,27 @@
-//! A write that is tried and leaves no trace.
+//! The result of a self-test, which writes a drawer and leaves no trace.
 
 use crate::error::Error;
 
-/// One step of a rehearsal.
+/// One step of a self-test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RehearsalStep {
     /// A drawer was written.
     Write,
-    /// It was read as it was written.
+    /// It was read back unchanged.
     Read,
-    /// Its words find it.
+    /// A search for its words found it.
     Find,
-    /// It was forgotten: neither read nor found any more.
+    /// It was forgotten, and it can be neither read nor found.
     Forget,
-    /// A commit that changes nothing went through.
+    /// A commit without changes succeeded.
     Commit,
 }
 
-/// How far a rehearsal came.
+/// The result of a self-test.
 #[derive(Debug, Default)]
 pub struct SelfTest {
-    /// The steps that worked.
+    /// The steps that succeeded.
     pub done: Vec<RehearsalStep>,
-    /// What stopped it; nothing if all steps worked.
+    /// The error that stopped it; `None` if all steps succeeded.
     pub trouble: Option<Error>,
 }

@@ -1,4 +1,4 @@
-//! What a palace looks like from outside.
+//! The state of a palace, and the result of a restore.
 
 use std::path::PathBuf;
 
@@ -7,39 +7,40 @@ use crate::warning::Warning;
 /// The state of a palace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PalaceState {
-    /// Format of the database.
+    /// Format version of the database.
     pub format: i64,
-    /// Number of the last change.
+    /// Sequence number of the last change.
     pub seq: u64,
-    /// Forgotten text may still be in the files; the next process that can will purge it.
+    /// Whether forgotten text may still be in the files. The next process that can do so removes
+    /// it.
     pub purge_pending: bool,
-    /// Facts.
+    /// Number of facts.
     pub facts: u64,
-    /// Links.
+    /// Number of links.
     pub links: u64,
-    /// Drawers that a repair set aside because their bytes were damaged.
+    /// Number of drawers that a repair quarantined because their bytes were damaged.
     pub damaged_drawers: u64,
-    /// Facts and links that a repair set aside because their bytes were damaged.
+    /// Number of facts and links that a repair quarantined because their bytes were damaged.
     pub damaged_relations: u64,
-    /// Duplicates that were removed when the palace was opened; they are kept in a side table.
+    /// Number of duplicates that were moved to a separate table when the palace was opened.
     pub removed_duplicates: u64,
-    /// Bytes of all files in the palace directory.
+    /// Total size of the files in the palace directory, in bytes.
     pub bytes: u64,
-    /// Index files that failed their check and were set aside.
+    /// Number of index files that failed their check and were quarantined.
     pub drift_files: usize,
-    /// All files that were set aside instead of being deleted; only `forget` removes them.
+    /// All quarantined files. Only `forget` removes them.
     pub set_aside: Vec<String>,
     /// Registered index files.
     pub indexes: Vec<String>,
-    /// This process cannot write the palace, and why.
+    /// Why this process cannot write the palace; `None` if it can.
     pub read_only: Option<Warning>,
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// Drawers in the palace now.
+    /// Number of drawers in the restored palace.
     pub drawers: u64,
-    /// Where the palace that was there before is now.
+    /// Where the previous palace was moved.
     pub set_aside: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What a verification found.
+//! The findings of a verification.
 
 use std::fmt;
 
@@ -6,46 +6,46 @@ use schemars::{JsonSchema, Schema, json_schema};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-/// Findings of one kind that are listed one by one.
+/// Maximum number of listed findings of one kind.
 const LISTED: usize = 100;
 
-/// What does not agree. It serialises to one word.
+/// A kind of inconsistency. It serialises to one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String")]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// A vector that an index lacks.
+    /// A vector that is missing from an index.
     Missing,
-    /// An entry of an index without a drawer.
+    /// An index entry without a drawer.
     Ghost,
-    /// An entry of an index for an older vector.
+    /// An index entry of an older vector.
     Stale,
-    /// A record that is not what was written.
+    /// A record that differs from what was written.
     Damaged,
-    /// A count that is wrong.
+    /// A wrong count.
     Count,
-    /// A row that belongs to nothing.
+    /// A row without an owner.
     Orphan,
-    /// Postings that do not fit the texts.
+    /// Postings that do not match the texts.
     Postings,
-    /// Passages that do not fit the texts.
+    /// Passages that do not match the texts.
     Passages,
-    /// Labels that do not fit the metadata.
+    /// Labels that do not match the metadata.
     Labels,
-    /// An index file that cannot be used.
+    /// An unusable index file.
     Index,
     /// A damaged log.
     Log,
-    /// A table, index, view or trigger that is no part of a palace.
+    /// A table, index, view or trigger that does not belong to a palace.
     Schema,
-    /// The database itself.
+    /// An error in the database itself.
     Database,
-    /// Something that only one backend knows.
+    /// A kind that only one backend has.
     Other(&'static str),
 }
 
 impl FindingKind {
-    /// The word that is shown.
+    /// The word in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -99,30 +99,30 @@ impl Serialize for FindingKind {
     }
 }
 
-/// Something that does not agree.
+/// One inconsistency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// What does not agree.
+    /// Its kind.
     pub kind: FindingKind,
-    /// The collection, where there is one.
+    /// The collection, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// The drawer, where there is one.
+    /// The drawer, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The evidence.
     pub detail: String,
 }
 
-/// The result of a verification. JSON has the member `ok` too: [`VerifyReport::ok`].
+/// The result of a verification. JSON also has the member `ok`: [`VerifyReport::ok`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
 #[schemars(transform = add_ok)]
 pub struct VerifyReport {
-    /// What does not agree, at most a hundred of each kind.
+    /// The findings, at most a hundred of each kind.
     pub findings: Vec<Finding>,
-    /// Findings beyond those listed.
+    /// Number of findings that are not listed.
     pub more: u64,
-    /// Drawers looked at.
+    /// Number of drawers that were checked.
     pub drawers: u64,
     /// Whether rows, postings and codes were recomputed.
     pub deep: bool,
@@ -150,12 +150,12 @@ pub(super) fn add_ok(schema: &mut Schema) {
 }
 
 impl VerifyReport {
-    /// Whether everything agrees.
+    /// Whether there are no findings.
     pub fn ok(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Adds a finding, or counts it where its kind has enough.
+    /// Adds a finding, or counts it if its kind has reached the limit.
     pub fn push(
         &mut self,
         kind: impl Into<FindingKind>,

@@ -1,47 +1,49 @@
-//! The rule by which a project gets its wing. Backends give it what they know and write what it answers, both in one
-//! transaction, so that the rule is the same everywhere.
+//! The rule that assigns a wing to a project. A backend supplies the data and writes the result,
+//! both in one transaction. The rule is here so that it is the same in every backend.
 
 use super::{IncomingProject, PlacedProject, Project, ProjectRecord, TakenWing, WingClaim};
 
-/// How many numbered wings are tried.
+/// Maximum number of numbered wings to try.
 const NUMBERS: u32 = 10_000;
 
-/// What mined drawers a wing holds.
+/// The mined drawers of a wing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mined {
     /// None.
     Nothing,
-    /// Some are of the project's folders.
+    /// At least one drawer comes from the project's folders.
     Own,
-    /// Some, and none of them is of the project's folders.
+    /// There are drawers, but none from the project's folders.
     Others,
 }
 
-/// What a backend knows.
+/// The data that a backend supplies.
 pub trait ProjectView {
-    /// How reading fails.
+    /// The error of reading.
     type Error;
-    /// The records that share the remote, the first commit or one of the folders with a project, oldest first.
+    /// The records that share the remote, the first commit or a folder with a project, oldest
+    /// first.
     fn related(&self, project: &Project) -> Result<Vec<ProjectRecord>, Self::Error>;
     /// The records of a wing, oldest first.
     fn holders(&self, wing: &str) -> Result<Vec<ProjectRecord>, Self::Error>;
-    /// What mined drawers a wing holds. A drawer is of a folder if its `source_file` lies below it, or its `folder` is it
-    /// or lies below it. What lies below one of `except` does not make a wing `Own`.
+    /// The mined drawers of a wing. A drawer belongs to a folder if its `source_file` lies below
+    /// it, or if its `folder` is it or lies below it. Drawers below one of `except` do not make a
+    /// wing `Own`.
     fn mined(&self, wing: &str, folders: &[&str], except: &[&str]) -> Result<Mined, Self::Error>;
 }
 
-/// What a project gets, and what is to be recorded.
+/// The wing of a project, and the records to write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// The answer.
+    /// The result of the claim.
     pub claim: WingClaim,
-    /// The record of the project's folder as it shall be; nothing if it is so.
+    /// The new record of the project's folder; `None` if it does not change.
     pub record: Option<ProjectRecord>,
-    /// Records of the project that end.
+    /// Records of the project to remove.
     pub ends: Vec<ProjectRecord>,
 }
 
-/// Chooses the wing of a project. With `apart`, any other wing than that.
+/// Chooses the wing of a project. With `apart`, chooses any other wing than that one.
 pub fn choose<V: ProjectView>(
     view: &V,
     project: &Project,
@@ -75,7 +77,7 @@ pub fn choose<V: ProjectView>(
             .iter()
             .find(|record| record.path == project.path && record.wing == known.wing);
         let record = match same {
-            // The folder is gone: nothing new is known of the project.
+            // The folder is gone, so nothing new is known about the project.
             Same::Above(_) => None,
             _ => updated(here, project, &known.wing, now),
         };
@@ -115,14 +117,14 @@ pub fn choose<V: ProjectView>(
     })
 }
 
-/// Why a record is this project's, the best reason first.
+/// Why a record belongs to this project, the best reason first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Same {
     RemoteAndFolder,
     Remote,
     Folder,
     FirstCommit,
-    /// The folder is gone; a repository is recorded so many folders above it.
+    /// The folder is gone, and a repository is recorded this many folders above it.
     Above(usize),
 }
 
@@ -147,7 +149,7 @@ fn relation(record: &ProjectRecord, project: &Project) -> Option<Same> {
     above.filter(|_| is_repository).map(Same::Above)
 }
 
-/// Whether another project lies in the folder of a record now.
+/// Whether the folder of a record contains another project than the recorded one.
 fn contradicts(record: &ProjectRecord, project: &Project) -> bool {
     let commits = record
         .first_commit
@@ -159,12 +161,13 @@ fn contradicts(record: &ProjectRecord, project: &Project) -> bool {
     match (&record.remote, &project.remote) {
         (Some(_), Some(_)) => true,
         (None, None) => false,
-        // A remote came or went. The first commit would tell whether it is the same repository, and nobody looked.
+        // A remote was added or removed. The first commit would show whether it is the same
+        // repository, but it was not looked up.
         _ => project.is_repository && record.first_commit.is_some(),
     }
 }
 
-/// The record of the project's folder as it shall be; nothing if it is so.
+/// The new record of the project's folder; `None` if it does not change.
 fn updated(
     here: Option<&ProjectRecord>,
     project: &Project,
@@ -174,7 +177,7 @@ fn updated(
     let record = ProjectRecord {
         wing: wing.to_owned(),
         name: project.name.clone(),
-        // A folder that is gone, or is no repository any more, says nothing against what is known.
+        // A folder that is gone, or is not a repository, does not contradict the record.
         remote: project.remote.clone().or_else(|| here?.remote.clone()),
         first_commit: project
             .first_commit
@@ -209,25 +212,26 @@ fn free_wing<V: ProjectView>(
             return Ok(wing);
         }
     }
-    // More wings than anybody has: the path tells them apart.
+    // All numbered wings are taken. The path makes the name unique.
     Ok(format!("{second} {}", project.path))
 }
 
-/// Whether a project that is not recorded may have a wing.
+/// Whether a project that is not recorded may have this wing.
 fn may_have<V: ProjectView>(view: &V, own_paths: &[&str], wing: &str) -> Result<bool, V::Error> {
     let holders = view.holders(wing)?;
-    // A project inside this one has drawers of its own below these folders.
+    // A project inside this one has its own drawers below these folders.
     let inside: Vec<&str> = holders
         .iter()
         .map(|holder| holder.path.as_str())
         .filter(|path| own_paths.iter().any(|folder| is_below(path, folder)))
         .collect();
-    // Another project lay in this folder before: what was mined from it is that one's.
+    // Another project was in this folder before, and the drawers that were mined from it are its
+    // own.
     let was_anothers = holders
         .iter()
         .any(|holder| own_paths.contains(&holder.path.as_str()));
     Ok(match view.mined(wing, own_paths, &inside)? {
-        // What was mined before projects were recorded stays together.
+        // Drawers that were mined before projects were recorded stay together.
         Mined::Own => !was_anothers,
         Mined::Nothing => holders.is_empty(),
         Mined::Others => false,
@@ -239,15 +243,15 @@ fn own_paths(project: &Project) -> Vec<&str> {
     [project.path.as_str()].into_iter().chain(folders).collect()
 }
 
-/// Whether a path lies below a folder, by its letters.
+/// Whether a path lies below a folder. Compares text only.
 pub fn is_below(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches(['/', '\\']);
     path.strip_prefix(folder)
         .is_some_and(|rest| rest.len() > 1 && rest.starts_with(['/', '\\']))
 }
 
-/// The record that is written for one which comes from another palace; nothing if the project is recorded here. A further
-/// folder of a project that has a wing here gets that wing.
+/// The record to write for a record of another palace; `None` if the project is recorded here.
+/// Another folder of a project that has a wing here gets that wing.
 pub fn adopted<V: ProjectView>(
     view: &V,
     record: &ProjectRecord,
@@ -261,15 +265,17 @@ pub fn adopted<V: ProjectView>(
     unless_recorded(view, record, wing)
 }
 
-/// Whether a project that is not recorded here may have the wing that it has in another palace. This is asked for all
-/// projects of that palace before the first is recorded, so that those which share a wing there share it here.
+/// Whether a project that is not recorded here may keep the wing of its palace. Call this for all
+/// projects of that palace before the first one is recorded, so that projects which share a wing
+/// there share it here.
 pub fn keeps_wing<V: ProjectView>(view: &V, incoming: &IncomingProject) -> Result<bool, V::Error> {
     let record = &incoming.record;
     may_have(view, &[record.path.as_str()], &record.wing)
 }
 
-/// Which wing a project of another palace has here, and the record that is to be written: the recorded wing, else its own
-/// if it keeps that, else the one that a claim gives. Those that keep their wings come first: what they have is taken.
+/// The wing of a project from another palace, and the record to write: the recorded wing, else its
+/// own if it keeps it, else the one that a claim gives. Place the projects that keep their wing
+/// first, so that their wings are taken.
 pub fn place<V: ProjectView>(
     view: &V,
     incoming: &IncomingProject,
@@ -312,7 +318,7 @@ fn project_of(record: &ProjectRecord, owner: Option<String>) -> Project {
     }
 }
 
-/// The record with this wing; nothing if its folder is recorded there.
+/// The record with this wing; `None` if its folder is already recorded with it.
 fn unless_recorded<V: ProjectView>(
     view: &V,
     record: &ProjectRecord,

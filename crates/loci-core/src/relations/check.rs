@@ -1,4 +1,5 @@
-//! What every backend refuses of facts and links before it touches its store, and the name of a fact that has none.
+//! Validates facts and links before a backend touches its store, and derives the id of a fact that
+//! has none.
 
 use std::borrow::Cow;
 
@@ -10,14 +11,15 @@ use crate::batch::{
 use crate::error::{Error, Result};
 use crate::metadata::Metadata;
 
-/// Length of a fact's subject, predicate or object and of a link's label, wing or room.
+/// Maximum bytes of a fact's subject, predicate or object and of a link's label, wing or room.
 pub const MAX_ENTITY_BYTES: usize = 16 << 10;
-/// Length of `valid_from` and `valid_to`.
+/// Maximum bytes of `valid_from` and `valid_to`.
 pub const MAX_VALIDITY_BYTES: usize = 256;
 
 impl Fact {
-    /// The id it is kept under: its own, or one that subject, predicate, object, `valid_from` and source give. The derived one
-    /// is 32 hexadecimal digits: the first half of a BLAKE3 hash, so it is the same in every palace.
+    /// The id that it is stored under: its own, or one derived from subject, predicate, object,
+    /// `valid_from` and source. A derived id is 32 hexadecimal digits, the first half of a BLAKE3
+    /// hash, so it is the same in every palace.
     pub fn key(&self) -> Cow<'_, str> {
         if !self.id.is_empty() {
             return Cow::Borrowed(&self.id);
@@ -40,7 +42,7 @@ impl Fact {
         Cow::Owned(hex.chars().take(32).collect())
     }
 
-    /// What it counts against `MAX_BATCH_TEXT_BYTES` of a call.
+    /// Its size in bytes, which counts against `MAX_BATCH_TEXT_BYTES` of a call.
     pub fn bytes(&self) -> usize {
         let source = self.source.as_ref().map_or(0, DrawerRef::bytes);
         let validity = [&self.valid_from, &self.valid_to];
@@ -49,7 +51,7 @@ impl Fact {
         self.id.len() + statement + validity + source + self.metadata.to_json_text().len()
     }
 
-    /// Refuses everything that can be refused without looking at the store.
+    /// Checks everything that can be checked without the store.
     pub fn validate(&self) -> Result<()> {
         if !self.id.is_empty() {
             validate_id(&self.id)?;
@@ -66,7 +68,7 @@ impl Fact {
             date.as_ref()
                 .map_or(Ok(()), |date| validate_date(&what(part), date))?;
         }
-        if let Some(confidence) = self.confidence.filter(|given| !(0.0..=1.0).contains(given)) {
+        if let Some(confidence) = self.confidence.filter(|value| !(0.0..=1.0).contains(value)) {
             return Err(Error::invalid(
                 what("confidence"),
                 format!("{confidence} is not a number from 0 to 1"),
@@ -78,13 +80,13 @@ impl Fact {
 }
 
 impl Link {
-    /// What it counts against `MAX_BATCH_TEXT_BYTES` of a call.
+    /// Its size in bytes, which counts against `MAX_BATCH_TEXT_BYTES` of a call.
     pub fn bytes(&self) -> usize {
         let ends = self.from.bytes() + self.to.bytes();
         ends + self.label.len() + self.metadata.to_json_text().len()
     }
 
-    /// Refuses everything that can be refused without looking at the store.
+    /// Checks everything that can be checked without the store.
     pub fn validate(&self) -> Result<()> {
         self.from.validate()?;
         self.to.validate()?;
@@ -123,13 +125,13 @@ impl DrawerRef {
     }
 }
 
-/// Refuses a call of which one fact is refused, and calls that are too large.
+/// Refuses the whole call if it is too large or one of its facts is invalid.
 pub fn validate_facts(facts: &[Fact]) -> Result<()> {
     facts.iter().try_for_each(Fact::validate)?;
     validate_call("facts", facts.len(), facts.iter().map(Fact::bytes).sum())
 }
 
-/// Refuses a call of which one link is refused, and calls that are too large.
+/// Refuses the whole call if it is too large or one of its links is invalid.
 pub fn validate_links(links: &[Link]) -> Result<()> {
     links.iter().try_for_each(Link::validate)?;
     validate_call("links", links.len(), links.iter().map(Link::bytes).sum())
@@ -151,7 +153,7 @@ fn validate_call(what: &str, count: usize, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// A part that says something.
+/// Checks a part that must not be empty.
 fn validate_name(what: &str, text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Error::invalid(
@@ -170,7 +172,7 @@ fn validate_part(what: &str, text: &str) -> Result<()> {
         ));
     }
     if text.contains('\0') {
-        return Err(Error::invalid(what, "holds a NUL character"));
+        return Err(Error::invalid(what, "contains a NUL character"));
     }
     Ok(())
 }

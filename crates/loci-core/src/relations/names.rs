@@ -1,9 +1,9 @@
-//! When two names are the same: letter case and surrounding space do not count.
+//! Compares names without letter case and surrounding space.
 //!
-//! Every character folds to one character, so that a sorted index can be walked for all spellings of a name without
-//! reading the names between them; [`Spellings`] tells where to look next.
+//! Every character folds to one character, so that all spellings of a name can be found in a sorted
+//! index without reading the names between them. [`Spellings`] computes where to look next.
 
-/// Letters with a second capital or a second small form.
+/// Letters with a second uppercase or lowercase form.
 const MORE_FORMS: &[(char, &[char])] = &[
     ('k', &['\u{212a}']),
     ('å', &['\u{212b}']),
@@ -17,14 +17,14 @@ const MORE_FORMS: &[(char, &[char])] = &[
     ('ǳ', &['ǲ']),
 ];
 
-/// White space, in order.
+/// White space, sorted.
 const SPACE: &[char] = &[
     '\t', '\n', '\u{b}', '\u{c}', '\r', ' ', '\u{85}', '\u{a0}', '\u{1680}', '\u{2000}',
     '\u{2001}', '\u{2002}', '\u{2003}', '\u{2004}', '\u{2005}', '\u{2006}', '\u{2007}', '\u{2008}',
     '\u{2009}', '\u{200a}', '\u{2028}', '\u{2029}', '\u{202f}', '\u{205f}', '\u{3000}',
 ];
 
-/// A name as it is compared: without surrounding space, in small letters.
+/// The form of a name for comparison: lowercase, without surrounding space.
 ///
 /// ```
 /// use loci_core::folded_name;
@@ -35,13 +35,14 @@ pub fn folded_name(name: &str) -> String {
     name.trim().chars().map(folded).collect()
 }
 
-/// Whether two names are the same but for letter case and surrounding space.
+/// Whether two names are equal except for letter case and surrounding space.
 pub fn same_name(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim().chars(), other.trim().chars());
     one.map(folded).eq(other.map(folded))
 }
 
-/// One character for one character: a capital whose small form is longer, or does not lead back to it, stays as it is.
+/// Folds one character to one character. An uppercase letter whose lowercase form is longer, or
+/// does not map back to it, stays unchanged.
 fn folded(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
@@ -69,7 +70,7 @@ fn single(mut characters: impl Iterator<Item = char>) -> Option<char> {
     characters.next().is_none().then_some(first)
 }
 
-/// The characters that fold to this folded one, in order.
+/// The characters that fold to this folded character, sorted.
 fn forms(folded: char) -> Vec<char> {
     let mut forms: Vec<char> = [Some(folded), single(folded.to_uppercase())]
         .into_iter()
@@ -82,16 +83,16 @@ fn forms(folded: char) -> Vec<char> {
     forms
 }
 
-/// All spellings of a name, or of a beginning of names, as places in the order of their bytes.
+/// All spellings of a name, or of a prefix of names, as positions in byte order.
 #[derive(Debug, Clone)]
 pub struct Spellings {
     forms: Vec<Vec<char>>,
-    /// Whether anything may follow, or only space.
+    /// Whether any text may follow. Otherwise only space may follow.
     open: bool,
 }
 
 impl Spellings {
-    /// Of a name; space may follow it.
+    /// The spellings of a name. Space may follow it.
     pub fn of(name: &str) -> Self {
         Self {
             forms: name.trim().chars().map(|c| forms(folded(c))).collect(),
@@ -99,7 +100,7 @@ impl Spellings {
         }
     }
 
-    /// Of names that begin so.
+    /// The spellings of names that begin with a prefix.
     pub fn of_beginning(beginning: &str) -> Self {
         Self {
             open: true,
@@ -107,8 +108,9 @@ impl Spellings {
         }
     }
 
-    /// The first text from `bound` on that is a spelling. A walk that looks up the first stored name from there on, and goes
-    /// on from that one, meets every stored spelling that no space precedes.
+    /// The first spelling that is not less than `bound`. A walk that looks up the first stored name
+    /// from there, and continues after it, finds every stored spelling that does not begin with
+    /// space.
     pub fn next_from(&self, bound: &str) -> Option<String> {
         let bound: Vec<char> = bound.chars().collect();
         let checked = if self.open {
@@ -133,7 +135,7 @@ impl Spellings {
         })
     }
 
-    /// The ranges of texts that begin with space, first and behind the last.
+    /// The ranges of texts that begin with space, each from its start to its exclusive end.
     pub fn space_ranges() -> impl Iterator<Item = (String, String)> {
         SPACE.iter().filter_map(|space| {
             let next = char::from_u32(u32::from(*space) + 1)?;
@@ -145,7 +147,7 @@ impl Spellings {
         self.forms.get(at).map_or(SPACE, Vec::as_slice)
     }
 
-    /// The first text that begins so and spells the name.
+    /// The first text that begins like this and spells the name.
     fn completed(&self, mut text: Vec<char>) -> String {
         let missing = self.forms.iter().skip(text.len());
         text.extend(missing.filter_map(|forms| forms.first()));
@@ -185,7 +187,7 @@ mod tests {
         assert!(!same_name("Alice", "Al ice"));
     }
 
-    /// What a walk over sorted names meets, and how many names it looked at.
+    /// The names that a walk over sorted names finds, and how many names it read.
     fn walk(names: &BTreeSet<String>, spellings: &Spellings) -> (Vec<String>, usize) {
         let (mut met, mut looks) = (Vec::new(), 0);
         let mut bound = spellings.next_from("");

@@ -1,7 +1,8 @@
-//! When a fact holds: from the first moment of `valid_from` until before the first moment of `valid_to`.
+//! The validity of a fact: from the first moment of `valid_from` until just before the first moment
+//! of `valid_to`.
 //!
-//! A date is a year, a month, a day or a moment. `2026` as an end means that the fact does not hold in 2026. A fact that
-//! begins and ends in the same day or year holds at no moment.
+//! A date is a year, a month, a day or a moment. An end of `2026` means that the fact does not hold
+//! in 2026. A fact that begins and ends on the same day or in the same year never holds.
 
 use crate::quote::quoted;
 use loci_text::when::authored;
@@ -9,20 +10,21 @@ use loci_text::when::authored;
 use super::Fact;
 
 const DAY_MS: i64 = 86_400_000;
-/// The last days of the calendar, which mean never and which the calendar's moments do not reach.
+/// The last days of the calendar, which mean "never". They are beyond the range of timestamps.
 const LAST_DAYS: &str = "9999-12-3";
 
 /// The first and the last millisecond of a written date, since 1970 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateSpan {
-    /// Its first.
+    /// Its first millisecond.
     pub first: i64,
-    /// Its last; that of a moment is its first.
+    /// Its last millisecond; equal to the first for a moment.
     pub last: i64,
 }
 
 impl DateSpan {
-    /// Reads a year, month, day or moment (RFC 3339, in UTC where no offset is given); nothing if it is none of them.
+    /// Parses a year, month, day or moment (RFC 3339, UTC if there is no offset); `None` for
+    /// anything else.
     ///
     /// ```
     /// use loci_core::DateSpan;
@@ -72,7 +74,7 @@ impl DateSpan {
         }
     }
 
-    /// From `first` until before `next`; where the calendar ends, so many days.
+    /// From `first` until just before `next`. At the end of the calendar, `days` gives the length.
     fn before(first: i64, next: Option<i64>, days: i64) -> Self {
         Self {
             first,
@@ -87,8 +89,8 @@ fn number(part: &str, length: usize) -> Option<u16> {
 }
 
 impl Fact {
-    /// The milliseconds in which it holds, the second one excluded. A beginning that is absent or cannot be read is the
-    /// first moment there is; an end that cannot be read has passed.
+    /// The milliseconds in which it holds, the second bound excluded. A start that is absent or
+    /// unreadable is the earliest possible moment. An unreadable end counts as passed.
     pub fn span(&self) -> (i64, i64) {
         let first = |date: &Option<String>| {
             let date = date.as_deref()?;
@@ -106,15 +108,15 @@ impl Fact {
         since <= moment && moment < until
     }
 
-    /// Whether it can be ended at a date: it has no end, or one that is later and still to come, and it has not begun after
-    /// the date.
+    /// Whether it can be ended at a date: it has no end, or a later one in the future, and it does
+    /// not begin after the date.
     pub fn can_end(&self, date: DateSpan, now: i64) -> bool {
         let (since, until) = self.span();
         let open = self.valid_to.is_none() || (until > date.first && until > now);
         open && since <= date.last
     }
 
-    /// The statement for a message: one line, however long the names are.
+    /// The statement for a message, as one line of limited length.
     pub fn statement(&self) -> String {
         let [subject, predicate, object] =
             [&self.subject, &self.predicate, &self.object].map(|name| quoted(name));

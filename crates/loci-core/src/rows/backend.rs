@@ -1,4 +1,4 @@
-//! A backend that reads and never writes, over anything that can be read into rows.
+//! A read-only backend over anything that can be read into rows.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,16 +16,16 @@ use crate::maintenance::PalaceState;
 use crate::palace_ref::PalaceRef;
 use crate::result::Health;
 
-/// A palace whose files change while they are read is read again, so many times at most. After that
-/// the last reading serves, and the next call reads again.
+/// Maximum number of attempts to read a palace whose files change while they are read. After that
+/// the last reading is used, and the next call reads again.
 const ATTEMPTS: usize = 3;
 
 /// A read-only backend over a [`Source`].
 ///
-/// It reads a palace when it is first used and again when its stamp changed, so every call sees the
-/// last state. It answers by brute force, as [`super::Rows`] does. A palace that contradicts itself
-/// (an id or a record number twice in it, vectors of two lengths) is [`Error::Corrupt`] at every
-/// call, until its files are repaired.
+/// It reads a palace on first use and again when its stamp changes, so every call sees the latest
+/// state. It answers by brute force, like [`super::Rows`]. A palace that contradicts itself (a
+/// duplicate id or record number, vectors of two lengths) is [`Error::Corrupt`] at every call until
+/// its files are repaired.
 pub struct RowsBackend<S: Source> {
     source: Arc<S>,
     closed: AtomicBool,
@@ -53,7 +53,7 @@ impl<S: Source> RowsBackend<S> {
         self.palaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The palace, open in this process. Nothing is read yet.
+    /// The palace, opened in this process. Reads nothing yet.
     fn palace(&self, palace: &PalaceRef) -> Result<Arc<OpenPalace<S>>> {
         self.ensure_open()?;
         if !self.source.detect(palace) {
@@ -74,7 +74,7 @@ impl<S: Source> RowsBackend<S> {
     }
 }
 
-/// A palace that this process reads, and its rows as of the last call.
+/// An open palace, and its rows as of the last call.
 pub(super) struct OpenPalace<S: Source> {
     pub(super) source: Arc<S>,
     place: PalaceRef,
@@ -83,7 +83,7 @@ pub(super) struct OpenPalace<S: Source> {
 }
 
 impl<S: Source> OpenPalace<S> {
-    /// The rows as they are now. One thread reads while the others wait.
+    /// The current rows. One thread reads while the others wait.
     pub(super) fn loaded(&self) -> Result<Arc<LoadedPalace>> {
         if self.closed.load(Ordering::Acquire) {
             return Err(closed(&*self.source));
@@ -105,8 +105,8 @@ impl<S: Source> OpenPalace<S> {
                 stamp = after;
                 continue;
             }
-            // The rows stay under the stamp from before the reading: if it changed meanwhile, the next
-            // call reads again.
+            // The rows are stored with the stamp from before the reading. If the files changed in
+            // the meantime, the next call sees another stamp and reads again.
             let loaded = Arc::new(LoadedPalace::new(&self.place, read?)?);
             *current = Some((stamp, Arc::clone(&loaded)));
             return Ok(loaded);

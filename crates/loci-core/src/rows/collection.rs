@@ -22,14 +22,14 @@ use crate::warning::Warning;
 
 pub(super) struct RowsCollection<S: Source> {
     palace: Arc<OpenPalace<S>>,
-    /// Tells the collection from a later one of the same name.
+    /// Distinguishes the collection from a later one with the same name.
     number: u64,
     info: CollectionInfo,
     embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl<S: Source> RowsCollection<S> {
-    /// Fails if the options do not fit the collection.
+    /// Fails if the options do not match the collection.
     pub(super) fn open(
         palace: Arc<OpenPalace<S>>,
         found: &LoadedCollection,
@@ -57,7 +57,7 @@ impl<S: Source> RowsCollection<S> {
         })
     }
 
-    /// The collection as it is now.
+    /// The current state of the collection.
     fn now(&self) -> Result<Arc<LoadedCollection>> {
         let loaded = self.palace.loaded()?;
         let found = loaded.collections.get(&self.info.name);

@@ -1,4 +1,4 @@
-//! A palace as it was read: checked, numbered, and ready to answer.
+//! A palace after reading: checked, numbered, and ready for queries.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct LoadedPalace {
 pub(super) struct LoadedCollection {
     pub(super) number: u64,
     pub(super) info: CollectionInfo,
-    /// The highest number of a change.
+    /// The highest change number.
     pub(super) seq: u64,
     pub(super) rows: Rows,
 }
@@ -52,7 +52,7 @@ impl LoadedPalace {
                 return Err(Error::Corrupt {
                     what: format!("collection {}", quoted(&name)),
                     path: palace.to_string().into(),
-                    detail: "its name stands twice".into(),
+                    detail: "its name appears twice".into(),
                 });
             }
         }
@@ -60,7 +60,7 @@ impl LoadedPalace {
     }
 }
 
-/// Gives records numbers if the format has none.
+/// Numbers the records if the format has no record numbers.
 fn number(read: &mut [SourceCollection]) {
     let numbered = |of: &SourceCollection| of.rows.iter().any(|row| row.record != 0);
     if read.iter().any(numbered) {
@@ -79,11 +79,11 @@ fn check(read: &SourceCollection, records: &mut HashSet<u64>) -> Result<(), Stri
     for row in &read.rows {
         let id = quoted(&row.id);
         if !ids.insert(row.id.as_str()) {
-            return Err(format!("the id {id} stands twice"));
+            return Err(format!("the id {id} appears twice"));
         }
         if !records.insert(row.record) {
             return Err(format!(
-                "the record number {} of {id} stands twice",
+                "the record number {} of {id} appears twice",
                 row.record
             ));
         }
@@ -101,7 +101,7 @@ fn check(read: &SourceCollection, records: &mut HashSet<u64>) -> Result<(), Stri
     Ok(())
 }
 
-/// The dimension that the format records, else that of the first vector.
+/// The dimension that the format records, or that of the first vector.
 fn dimension(read: &SourceCollection) -> Option<usize> {
     let first = || read.rows.iter().find_map(|row| row.vector.as_ref());
     read.dimension.or_else(|| first().map(Vec::len))

@@ -1,4 +1,4 @@
-//! Rows by vector: every vector is compared.
+//! Queries rows by vector, by comparing every vector.
 
 use super::{Row, Rows, fields};
 use crate::batch::{MAX_RESULTS, validate_vector};
@@ -8,8 +8,8 @@ use crate::result::QueryResult;
 use crate::warning::Warning;
 
 impl Rows {
-    /// [`crate::Collection::query`] by these vectors. The input of `query` is not read: a caller
-    /// that has texts embeds them first.
+    /// [`crate::Collection::query`] for these vectors. The `input` of the query is ignored: a
+    /// caller with texts embeds them first.
     pub fn query(&self, vectors: &[Vec<f32>], query: &Query) -> Result<QueryResult> {
         if query.k == 0 || query.k > MAX_RESULTS {
             return Err(Error::invalid(
@@ -68,7 +68,7 @@ impl Rows {
     }
 }
 
-/// The nearest of these rows, equally near ones in their order.
+/// The nearest of these rows. Ties keep the order of the rows.
 pub(super) fn nearest<'a>(
     metric: Metric,
     vector: &[f32],
@@ -85,7 +85,7 @@ pub(super) fn nearest<'a>(
     hits
 }
 
-/// The distance of two vectors, summed in double precision.
+/// The distance between two vectors, summed in double precision.
 pub(super) fn distance(metric: Metric, a: &[f32], b: &[f32]) -> f32 {
     let sum = |term: fn(f64, f64) -> f64| -> f64 {
         a.iter()

@@ -1,4 +1,4 @@
-//! What is derived of rows for a search: passages, postings, and the order of rows in their sources.
+//! Derives search data from rows: passages, postings, and the order of rows in their sources.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -7,17 +7,17 @@ use super::Row;
 use crate::passage::{self, Passage};
 use crate::search_view::{PassageSummary, Postings, TermQuery};
 
-/// Sources are told apart within one collection only.
+/// Sources only need to be distinct within one collection.
 const COLLECTION: i64 = 0;
 
 #[derive(Debug, Default)]
 pub(super) struct Derived {
     pub(super) passages: HashMap<u64, PassageSummary>,
-    /// Records of each source, by line and record.
+    /// Records of each source, ordered by line and record.
     pub(super) sources: HashMap<u64, Vec<u64>>,
     /// Sum of the lengths of the passages.
     pub(super) terms: u64,
-    /// By term: records and how often each holds it, by record.
+    /// Records of each term and how often each contains it, ordered by record.
     postings: BTreeMap<String, Vec<(u64, u32)>>,
 }
 
@@ -27,7 +27,7 @@ impl Derived {
         let mut lines: HashMap<u64, Vec<(i64, u64)>> = HashMap::new();
         for row in rows {
             let length = derived.add_postings(row);
-            // Tokens are left out here: a search asks for those of few rows.
+            // Tokens are omitted here, because a search reads those of few rows.
             let place = Passage::of(COLLECTION, row.document.as_deref(), None, &row.metadata);
             derived.terms += u64::from(length);
             if let Some(source) = place.source {
@@ -81,7 +81,7 @@ impl Derived {
         u32::try_from(terms.count).unwrap_or(u32::MAX)
     }
 
-    /// Records that hold a term, unless more than `common` do.
+    /// Records that contain a term, unless there are more than `common`.
     pub(super) fn postings(&self, query: &TermQuery, common: usize) -> Postings {
         if query.longer {
             let records = self.records_of_longer(&query.term);
@@ -102,7 +102,7 @@ impl Derived {
         }
     }
 
-    /// Records that hold a term, by record.
+    /// Records that contain a term, ordered by record.
     pub(super) fn records(&self, query: &TermQuery) -> Vec<u64> {
         if query.longer {
             return self.records_of_longer(&query.term);

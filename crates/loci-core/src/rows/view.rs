@@ -1,4 +1,4 @@
-//! Rows as a search reads them.
+//! The [`SearchView`] of rows.
 
 use std::collections::HashSet;
 

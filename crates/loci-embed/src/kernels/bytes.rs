@@ -1,4 +1,4 @@
-//! Loops over rows of signed bytes, as the static table holds them.
+//! Loops over rows of signed bytes, as in the static table.
 
 use super::fma;
 

@@ -2,15 +2,15 @@
 
 use super::fma;
 
-/// Columns of one panel: two AVX2 registers.
+/// Columns per panel: two AVX2 registers.
 const WIDTH: usize = 16;
-/// Rows of one tile: with two columns of registers each, twelve accumulators stay in registers.
+/// Rows per tile. With two columns of registers each, twelve accumulators stay in registers.
 const HEIGHT: usize = 6;
-/// Tiles that share a pass over the weights while they are in the second-level cache.
+/// Tiles that share a pass over the weights while the weights are in the second-level cache.
 const TILES: usize = 8;
 
-/// A weight matrix in the order in which the product reads it: panels of sixteen outputs, each holding all inputs
-/// in turn.
+/// A weight matrix in the order in which the product reads it: panels of sixteen outputs, each with
+/// all inputs in turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Packed {
     inputs: usize,
@@ -32,7 +32,7 @@ impl Packed {
         packed
     }
 
-    /// As [`Packed::new`], reusing the memory.
+    /// Does the same as [`Packed::new`], and reuses the memory.
     pub(crate) fn fill(
         &mut self,
         inputs: usize,
@@ -102,7 +102,7 @@ pub(super) fn multiply<const FUSED: bool>(rows: &[f32], weights: &Packed, out: &
     }
 }
 
-/// Up to six rows, input by input; absent rows count as zero.
+/// Up to six rows, interleaved by input. Missing rows count as zero.
 fn interleave(rows: &[f32], inputs: usize, block: &mut Vec<[f32; HEIGHT]>) {
     let start = block.len();
     block.resize(start + inputs, [0.0; HEIGHT]);

@@ -1,7 +1,7 @@
-//! Between single and half precision.
+//! Converts between single and half precision.
 
-/// Bytes of `values`, each rounded to the nearest half-precision number, ties to even. Infinity for what is too
-/// large; values that are not numbers are the caller's to refuse.
+/// The bytes of `values`, each rounded to the nearest half-precision number, ties to even. Too
+/// large values become infinity. The caller must refuse NaN.
 #[expect(
     clippy::inline_always,
     reason = "inlined into functions compiled for AVX2"
@@ -11,12 +11,14 @@ pub(super) fn round<const FUSED: bool>(values: &[f32], out: &mut [u8]) {
     for (value, out) in values.iter().zip(out.as_chunks_mut::<2>().0) {
         let bits = value.to_bits();
         let size = bits & 0x7fff_ffff;
-        // The exponent is 112 smaller there, and thirteen bits of the fraction go.
+        // The exponent is 112 smaller in half precision, and thirteen bits of the fraction are
+        // dropped.
         let normal = size
             .wrapping_sub(112 << 23)
             .wrapping_add(0xfff + (size >> 13 & 1))
             >> 13;
-        // The last bit of a number just above one half weighs what the last bit of a subnormal half does.
+        // The last bit of a number just above one half has the same weight as the last bit of a
+        // subnormal half.
         let subnormal = (f32::from_bits(size) + 0.5)
             .to_bits()
             .wrapping_sub(0.5_f32.to_bits());
@@ -33,14 +35,15 @@ pub(super) fn round<const FUSED: bool>(values: &[f32], out: &mut [u8]) {
 
 /// Bits of 2⁻¹⁴.
 const SMALLEST_NORMAL: u32 = 0x3880_0000;
-/// Bits of 65,520, half way from the largest half to the next.
+/// Bits of 65,520, halfway between the largest half and the next number.
 const TOO_LARGE: u32 = 0x477f_f000;
 const INFINITY: u32 = 0x7c00;
 
-/// A half-precision number. Shifted into place its exponent is 112 too small, which one exact product mends.
+/// Converts a half-precision number. After the shift its exponent is 112 too small, which one exact
+/// multiplication corrects.
 pub(crate) fn half(bits: u16) -> f32 {
     let size = f32::from_bits(u32::from(bits & 0x7fff) << 13) * 2.0_f32.powi(112);
-    // The exponent that is kept for infinity and for what is not a number.
+    // This exponent is reserved for infinity and NaN.
     let size = if size < 65_536.0 { size } else { f32::NAN };
     f32::from_bits(size.to_bits() | u32::from(bits & 0x8000) << 16)
 }

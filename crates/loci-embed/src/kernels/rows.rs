@@ -1,13 +1,13 @@
-//! Loops over rows of activations: layer norm, GELU, softmax, and the exponential under them.
+//! Loops over rows of activations: layer norm, GELU, softmax, and their exponential.
 //!
-//! The exponential and the error function are our own polynomials rather than the platform's, so that
-//! vectors do not depend on a C library.
+//! The exponential and the error function are our own polynomials instead of the platform's, so
+//! that vectors do not depend on a C library.
 
 use super::fma;
 
 const LANES: usize = 16;
 
-/// Folds a row over sixteen lanes, then the lanes from first to last.
+/// Folds a row into sixteen lanes, then the lanes from first to last.
 #[expect(
     clippy::inline_always,
     reason = "inlined into functions compiled for AVX2"
@@ -103,10 +103,11 @@ fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
-/// e^x for x ≤ 0, within 2 units in the last place; below -87 it is the smallest normal number.
+/// e^x for x ≤ 0, within 2 units in the last place. Below -87 the result is the smallest normal
+/// number.
 #[inline(always)]
 fn exponential<const FUSED: bool>(x: f32) -> f32 {
-    // Adding 1.5 · 2^23 rounds to an integer and leaves it in the low bits.
+    // Adding 1.5 · 2^23 rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 12_582_912.0;
     let x = if x > -87.0 { x } else { -87.0 };
     let shifted = fma::<FUSED>(x, std::f32::consts::LOG2_E, ROUND);

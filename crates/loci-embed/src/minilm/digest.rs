@@ -1,12 +1,13 @@
-//! The identity of a model's weights, whatever file they came in.
+//! The digest of a model's weights, which does not depend on the file format.
 //!
-//! The digest is blake3 over, for each tensor of the encoder in the order in which it is loaded: its name, a zero byte, the number
-//! of its sides and each side as 64-bit numbers, and its values as half-precision numbers, all little-endian. So a file in
-//! f32, its copy in f16 and its ONNX export have one digest. Tensors that the encoder does not use do not count.
+//! It is blake3 over each tensor of the encoder, in loading order: its name, a zero byte, the
+//! number of its sides and each side as 64-bit numbers, and its values as half-precision numbers,
+//! all little-endian. A file in f32, its copy in f16 and its ONNX export therefore have the same
+//! digest. Tensors that the encoder does not use do not count.
 
 use crate::kernels;
 
-/// Values that are rounded at a time: the buffer stays in cache.
+/// Number of values that are rounded at a time, so that the buffer stays in the cache.
 const BLOCK: usize = 32 << 10;
 
 #[derive(Debug, Default)]
@@ -32,7 +33,7 @@ impl Digest {
         }
     }
 
-    /// Values that are half-precision numbers already.
+    /// Adds values that already are half-precision numbers.
     pub(super) fn halves(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
     }

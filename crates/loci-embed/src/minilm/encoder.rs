@@ -1,4 +1,5 @@
-//! The forward pass: embeddings, layers of attention and feed-forward, the mean over a text's tokens.
+//! The forward pass: embeddings, layers of attention and feed-forward, and the mean over the tokens
+//! of a text.
 
 use super::Shape;
 use crate::kernels::{self, Packed};
@@ -11,7 +12,7 @@ pub(super) struct Norm {
     pub(super) bias: Vec<f32>,
 }
 
-/// One layer's weights.
+/// The weights of one layer.
 #[derive(Debug)]
 pub(super) struct Layer {
     /// Query, key and value, one after the other.
@@ -28,13 +29,13 @@ pub(super) struct Layer {
 pub(crate) struct Encoder {
     pub(super) shape: Shape,
     pub(super) words: Vec<f32>,
-    /// Position vectors with the vector of the first segment added.
+    /// Position vectors plus the vector of the first segment.
     pub(super) positions: Vec<f32>,
     pub(super) norm: Norm,
     pub(super) layers: Vec<Layer>,
 }
 
-/// Memory that is kept between batches.
+/// Buffers that are reused between batches.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     state: Vec<f32>,
@@ -80,7 +81,7 @@ impl Encoder {
         Ok(vectors)
     }
 
-    /// The last layer's rows for the tokens of all texts, one text after the other.
+    /// The rows of the last layer for the tokens of all texts, text by text.
     pub(crate) fn run<'s>(
         &self,
         texts: &[&[TokenId]],
@@ -151,7 +152,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Attention of one text, all heads, from rows of query, key and value to rows of `mixed`.
+    /// Attention of one text over all heads, from rows of query, key and value to rows of `mixed`.
     fn attend(
         &self,
         wide: &[f32],

@@ -1,4 +1,4 @@
-//! The tiny model of the tests, in every form.
+//! The tiny model of the tests, in every format.
 
 use std::io::Write as _;
 
@@ -52,7 +52,7 @@ fn halves(values: &[f32]) -> Vec<u8> {
     bytes
 }
 
-/// The model with every weight multiplied, in f32 or rounded to f16, names under a prefix.
+/// The model with every weight multiplied, in f32 or rounded to f16, with names under a prefix.
 pub(crate) fn scaled(factor: f32, dtype: Dtype, prefix: &str) -> Vec<u8> {
     let tensors = tensors(|value| value * factor);
     let tensors: Vec<_> = tensors
@@ -77,9 +77,10 @@ pub(crate) fn scaled(factor: f32, dtype: Dtype, prefix: &str) -> Vec<u8> {
 pub(crate) struct Export {
     pub(crate) factor: f32,
     pub(crate) prefix: &'static str,
-    /// Linear weights are transposed and have numbers for names, as exporters that fold constants leave them.
+    /// Linear weights are transposed and have numbers as names, as from exporters that fold
+    /// constants.
     pub(crate) folded: bool,
-    /// Values are raw bytes, not a list of floats.
+    /// Values are raw bytes instead of a list of floats.
     pub(crate) raw: bool,
     pub(crate) half: bool,
     pub(crate) bias_first: bool,
@@ -88,7 +89,7 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    /// What torch writes.
+    /// The style of torch.
     pub(crate) const TORCH: Self = Self {
         factor: 1.0,
         prefix: "",

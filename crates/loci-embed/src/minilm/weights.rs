@@ -1,5 +1,5 @@
-//! From the tensors of a file to an [`Encoder`]. Names, types and shapes are all checked; a tensor
-//! that is not there or not as expected is named in the error.
+//! Builds an [`Encoder`] from the tensors of a file. Names, types and shapes are checked, and the
+//! error names the tensor that is missing or wrong.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl Shape {
         epsilon: 1e-12,
     };
 
-    /// Reads a `config.json`.
+    /// Parses a `config.json`.
     pub(crate) fn parse(config: &[u8]) -> Result<Self, String> {
         let config: Config = serde_json::from_slice(config)
             .map_err(|error| format!("its `config.json` cannot be read: {error}"))?;
@@ -143,14 +143,14 @@ pub(super) fn load(tensors: &Tensors<'_>, shape: Shape) -> Result<Weights, Strin
     })
 }
 
-/// Takes tensors out one after the other, checks them and adds them to the digest.
+/// Takes tensors one by one, checks them and adds them to the digest.
 struct Reader<'a> {
     tensors: &'a Tensors<'a>,
     digest: Digest,
 }
 
 impl Reader<'_> {
-    /// A tensor's values, row by row.
+    /// The values of a tensor, in row order.
     fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
         let tensor = self.tensors.find(name)?;
         if tensor.shape != shape {
@@ -183,7 +183,7 @@ impl Reader<'_> {
         }
         if !all_finite(&values) {
             return Err(format!(
-                "tensor `{name}` holds a value that is not a number"
+                "tensor `{name}` contains a value that is not a number"
             ));
         }
         self.digest.name(name, shape);
@@ -201,7 +201,7 @@ impl Reader<'_> {
         })
     }
 
-    /// One or more linear maps of the same input, packed one after the other.
+    /// One or more linear maps of the same input, packed together.
     fn dense(&mut self, names: &[String], inputs: usize, outputs: usize) -> Result<Packed, String> {
         let (mut weights, mut biases) = (Vec::new(), Vec::new());
         for name in names {
@@ -222,7 +222,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether no value is infinite or not a number.
+/// Whether all values are finite.
 fn all_finite(values: &[f32]) -> bool {
     let sizes = values.iter().map(|value| value.to_bits() & 0x7fff_ffff);
     sizes.fold(0, u32::max) < f32::INFINITY.to_bits()

@@ -1,4 +1,4 @@
-//! Which models can be downloaded, and how patiently.
+//! The models that can be downloaded, and the limits of a download.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::minilm::MINILM_NAME;
 pub struct KnownModel<'a> {
     /// Its name in the store.
     pub name: &'a str,
-    /// Where its file is.
+    /// The URL of its file.
     pub url: &'a str,
     /// SHA-256 of the file, in lower-case hexadecimal.
     pub sha256: &'a str,
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Digest of its weights: a store that holds them already need not download.
+    /// Digest of its weights. If the store has them already, nothing is downloaded.
     pub digest: &'a str,
 }
 
@@ -28,25 +28,25 @@ pub const KNOWN_MODELS: &[KnownModel<'static>] = &[KnownModel {
     digest: "b6d6b2e19e1647be30ca97dfb03cd448df44d3d07cefcf54b63e7f9fc8daafc8",
 }];
 
-/// How far a download is, in bytes.
+/// The progress of a download, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is on disk, parts of earlier calls included.
+    /// Bytes on disk, including those of earlier calls.
     pub done: u64,
-    /// The whole file.
+    /// Size of the file.
     pub total: u64,
 }
 
-/// How patient a download is.
+/// The time limits of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PullLimits {
-    /// Longest wait for a connection.
+    /// Maximum wait for a connection.
     pub connect: Duration,
-    /// Longest wait for the next bytes.
+    /// Maximum wait for the next bytes.
     pub stall: Duration,
-    /// Attempts in a row that bring next to nothing, the first included.
+    /// Maximum number of consecutive attempts with almost no progress, including the first.
     pub attempts: u32,
-    /// Pause after the first failure; it doubles.
+    /// Pause after the first failure. It doubles each time.
     pub backoff: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a stored model without reading its weights.
+//! Describes a stored model without reading its weights.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,18 +22,18 @@ pub struct StoredModel {
     pub digest: String,
     /// Length of its vectors.
     pub dimension: usize,
-    /// Size of its weights.
+    /// Size of its weights in bytes.
     pub bytes: u64,
-    /// The path or URL it came from.
+    /// The path or URL that it came from.
     pub source: String,
     /// When it was stored, UTC.
     pub added_at: String,
-    /// Why it cannot be used; then all but name and path may be empty.
+    /// Why it cannot be used. In that case all fields except name and path may be empty.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
 }
 
-/// The file: all that is not known from where it stands.
+/// The content of the file: everything except name and path.
 #[derive(Serialize)]
 struct Manifest<'a> {
     name: &'a str,
@@ -45,7 +45,7 @@ struct Manifest<'a> {
 }
 
 impl StoredModel {
-    /// Reads the manifest in `path`. What is wrong with it becomes the model's damage.
+    /// Reads the manifest in `path`. An error becomes the damage of the model.
     pub(super) fn read(name: &str, path: &Path) -> Self {
         let (model, damage) = match parse(path) {
             Ok(model) if model.name != name => {
@@ -95,7 +95,7 @@ fn wrong_weights(path: &Path, expected: u64) -> Option<String> {
     match fs::metadata(path.join(WEIGHTS)) {
         Ok(metadata) if metadata.len() == expected => None,
         Ok(metadata) => Some(format!(
-            "its `{WEIGHTS}` has {} bytes, stored were {expected}",
+            "its `{WEIGHTS}` has {} bytes, expected {expected}",
             metadata.len()
         )),
         Err(error) => Some(format!("its `{WEIGHTS}` cannot be read: {error}")),

@@ -1,5 +1,5 @@
-//! Downloads of models whose bytes are known beforehand. What arrives is kept in `NAME.partial` and continued by
-//! the next attempt or call; it is used only when its SHA-256 is right.
+//! Downloads models whose bytes are known in advance. Data is stored in `NAME.partial`, and the
+//! next attempt or call continues it. The file is used only if its SHA-256 is right.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -16,20 +16,20 @@ use super::{Added, Change, ModelStore};
 use crate::http;
 use loci_files::FileLock;
 
-/// An attempt that brought this much does not count as a failure.
+/// An attempt with this much progress does not count as a failure.
 const WORTHWHILE_BYTES: u64 = 1 << 20;
 
 /// Why an attempt ended.
 enum Failure {
-    /// The next may do better; after this long, if the server said so.
+    /// Another attempt may succeed. The duration is the pause that the server requested, if any.
     Passing(Error, Option<Duration>),
     Lasting(Error),
 }
 
 impl ModelStore {
-    /// Downloads a known model, from `from` instead of its own URL if given, and stores it. A download that was cut off is continued. Its
-    /// bytes are checked against the pinned SHA-256 before anything uses them. A model that is stored
-    /// already is not downloaded again.
+    /// Downloads a known model and stores it. `from` replaces its own URL. An interrupted download
+    /// is continued. The bytes are checked against the pinned SHA-256 before anything uses them. A
+    /// model that is already stored is not downloaded again.
     pub fn pull(
         &self,
         name: &str,
@@ -51,7 +51,7 @@ impl ModelStore {
         )
     }
 
-    /// As [`ModelStore::pull`], for any model whose bytes are known.
+    /// Does the same as [`ModelStore::pull`], for any model whose bytes are known.
     pub fn pull_known(
         &self,
         known: &KnownModel<'_>,
@@ -62,7 +62,7 @@ impl ModelStore {
         self.place(known.name)?;
         loci_files::create_directory_with(self.directory(), 0o777)
             .map_err(|error| Error::io("cannot create", self.directory(), error))?;
-        // Whoever comes second waits here, and then finds the model.
+        // A concurrent call waits here and then finds the stored model.
         let _lock = FileLock::exclusive(&self.hidden(known.name, "pull.lock"))?;
         if let Some(model) = self.whole(known.name, known.digest) {
             return Ok(Added {
@@ -74,7 +74,8 @@ impl ModelStore {
         let download = Download::new(known, uri, limits, &partial)?;
         download.run(progress)?;
         download.verify()?;
-        let added = self.add_from(&partial, &download.shown)?;
+        let added = self.add_from(&partial, &download.url)?;
+        // The model is stored and durable, so the partial file is not needed any more.
         fs::remove_file(&partial).map_err(|error| Error::io("cannot remove", &partial, error))?;
         Ok(added)
     }
@@ -85,8 +86,8 @@ struct Download<'a> {
     limits: &'a PullLimits,
     partial: &'a Path,
     uri: Uri,
-    /// The URL as it may be shown.
-    shown: String,
+    /// The URL without its secrets.
+    url: String,
     agent: Agent,
 }
 
@@ -106,13 +107,13 @@ impl<'a> Download<'a> {
             known,
             limits,
             partial,
-            shown: http::shown(&uri),
+            url: http::redacted(&uri),
             uri,
             agent: config.build().into(),
         })
     }
 
-    /// Tries until the partial file has its full length.
+    /// Retries until the partial file is complete.
     fn run(&self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).truncate(false);
@@ -138,7 +139,7 @@ impl<'a> Download<'a> {
         }
     }
 
-    /// One request for what is missing.
+    /// One request for the missing bytes.
     fn attempt(&self, file: &mut File, progress: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
         let lasting = |error| Failure::Lasting(self.local(error));
         let total = self.known.bytes;
@@ -181,7 +182,7 @@ impl<'a> Download<'a> {
         Ok(())
     }
 
-    /// The byte at which the answer's body begins: where we are, or zero.
+    /// The position of the first byte of the response body: the current one, or zero.
     fn start(&self, answer: &Response<ureq::Body>, done: u64) -> Result<u64, Failure> {
         let total = self.known.bytes;
         let status = answer.status();
@@ -193,7 +194,7 @@ impl<'a> Download<'a> {
                 }
                 _ => return Ok(0),
             },
-            // What is on disk does not fit what the server has.
+            // The bytes on disk do not belong to the file of the server.
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if done > 0 => {
                 let cleared =
                     loci_files::own::open_with(self.partial, OpenOptions::new().write(true));
@@ -212,7 +213,7 @@ impl<'a> Download<'a> {
         })
     }
 
-    /// Compares the SHA-256 of the whole file with the pinned one; a wrong file is removed.
+    /// Compares the SHA-256 of the whole file with the pinned one, and removes a wrong file.
     fn verify(&self) -> Result<()> {
         let mut file = loci_files::own::open(self.partial).map_err(|error| self.local(error))?;
         let mut context = ring::digest::Context::new(&ring::digest::SHA256);
@@ -231,9 +232,10 @@ impl<'a> Download<'a> {
         if found == self.known.sha256 {
             return Ok(());
         }
+        // If the file stayed, the next call would find it at full length and fail again.
         fs::remove_file(self.partial).map_err(|error| self.local(error))?;
         Err(Error::invalid(
-            format!("download `{}`", self.shown),
+            format!("download `{}`", self.url),
             format!(
                 "its SHA-256 is {found}, expected {}; it was removed and nothing was stored",
                 self.known.sha256
@@ -262,7 +264,7 @@ impl<'a> Download<'a> {
     }
 
     fn failed(&self, problem: String) -> Error {
-        http::unavailable("cannot download", &self.shown, problem)
+        http::unavailable("cannot download", &self.url, problem)
     }
 
     fn local(&self, error: std::io::Error) -> Error {
@@ -270,7 +272,8 @@ impl<'a> Download<'a> {
     }
 }
 
-/// Whether a partial answer begins where we are and belongs to a file of the right length.
+/// Whether a partial response begins at the current position and belongs to a file of the right
+/// length.
 fn continues(answer: &Response<ureq::Body>, done: u64, total: u64) -> bool {
     let parse = || {
         let range = answer.headers().get("content-range")?.to_str().ok()?;

@@ -1,4 +1,4 @@
-//! Files forced to disk, and a directory that takes the place of another in one step.
+//! Writes durable files, and replaces a directory by another in one step.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use loci_core::{Error, Result};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-/// Creates a file and waits until it is on disk.
+/// Creates a file and syncs it to disk.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     loci_files::own::create_new(path)
         .and_then(|mut file| {
@@ -18,13 +18,14 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(|error| Error::io("cannot write", path, error))
 }
 
-/// Waits until the names in a directory are on disk.
+/// Syncs the names in a directory to disk.
 pub(super) fn sync_directory(path: &Path) -> Result<()> {
     loci_files::sync_directory(path).map_err(|error| Error::io("cannot write", path, error))
 }
 
-/// Moves `new` to `place` and says whether something was there, which is then at `new` or at `old`. Where
-/// directories cannot be exchanged, a kill between two renames leaves `place` empty and what was there at `old`.
+/// Moves `new` to `place` and returns whether something was there. If so, it is then at `new` or at
+/// `old`. If the file system cannot exchange directories, a kill between two renames leaves `place`
+/// empty and the previous directory at `old`.
 pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
     let failed = |error| Error::io("cannot replace", place, error);
     let occupied = place.exists();
@@ -37,6 +38,7 @@ pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
     } else {
         fs::rename(new, place).map_err(failed)?;
     }
+    // The swap must be durable before the caller removes the old directory.
     if let Some(directory) = place.parent() {
         sync_directory(directory)?;
     }
@@ -44,6 +46,7 @@ pub(super) fn into_place(new: &Path, place: &Path, old: &Path) -> Result<bool> {
 }
 
 fn by_two_renames(new: &Path, place: &Path, old: &Path) -> Result<()> {
+    // If the process is killed between the renames, `ModelStore::sweep` moves `old` back.
     fs::rename(place, old)
         .and_then(|()| fs::rename(new, place))
         .map_err(|error| Error::io("cannot replace", place, error))

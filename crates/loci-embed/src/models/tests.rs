@@ -1,4 +1,4 @@
-//! The store on a tiny model.
+//! Tests the store with a tiny model.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(super) fn tiny(directory: impl Into<PathBuf>) -> ModelStore {
     }
 }
 
-/// A store, and a function that writes a model's file somewhere else.
+/// A store, and a function that writes a model file to another directory.
 fn store() -> (TempDir, ModelStore, impl Fn(&str, &[u8]) -> PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let store = tiny(dir.path().join("models"));
@@ -226,7 +226,7 @@ fn what_a_killed_add_leaves_is_not_seen_and_goes_with_the_next_one() {
     store.add(&path).unwrap();
     assert_eq!(names(&store), ["minilm"]);
 
-    // Between two renames, where directories cannot be exchanged.
+    // Between two renames, if directories cannot be exchanged.
     fs::rename(&place, store.hidden("minilm", "old")).unwrap();
     fs::create_dir(&new).unwrap();
     let listed = store.list().unwrap();
@@ -244,7 +244,7 @@ fn what_a_killed_add_leaves_is_not_seen_and_goes_with_the_next_one() {
 
 const CHILD: &str = "LOCI_TEST_MODEL_STORE";
 
-/// Not a test: what the next test kills.
+/// Not a test. The next test starts and kills it.
 #[test]
 #[ignore = "run by another test"]
 fn child_that_adds_two_models_in_turn() {
@@ -272,7 +272,7 @@ fn a_kill_at_any_moment_leaves_one_whole_model() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // The moment is spread over a few turns; any is as good as another.
+        // The moment varies over a few rounds; any moment is as good as another.
         std::thread::sleep(std::time::Duration::from_micros(20_000 + 1_733 * round));
         child.kill().unwrap();
         child.wait().unwrap();

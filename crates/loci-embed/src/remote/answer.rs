@@ -1,8 +1,8 @@
-//! What a server may answer, and what of it is believed.
+//! Parses and checks the response of a server.
 
 use serde::Deserialize;
 
-/// Letters of a server's message that are repeated.
+/// Maximum number of characters of a server's message in an error.
 const MESSAGE_LETTERS: usize = 200;
 
 #[derive(Deserialize)]
@@ -12,12 +12,12 @@ struct EmbeddingResponse {
 
 #[derive(Deserialize)]
 struct Item {
-    /// Some servers leave it out and keep the order.
+    /// Some servers omit it and keep the order of the texts.
     index: Option<usize>,
     embedding: Vec<f32>,
 }
 
-/// The vectors of an answer, in the order of the texts.
+/// The vectors of a response, in the order of the texts.
 pub(super) fn vectors(
     body: &[u8],
     count: usize,
@@ -27,7 +27,7 @@ pub(super) fn vectors(
         .map_err(|error| format!("its answer is not a list of embeddings: {error}"))?;
     if answer.data.len() != count {
         let found = answer.data.len();
-        return Err(format!("it gave {found} vectors for {count} texts"));
+        return Err(format!("it returned {found} vectors for {count} texts"));
     }
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
     for (position, item) in answer.data.into_iter().enumerate() {
@@ -36,17 +36,17 @@ pub(super) fn vectors(
         let expected = dimension.unwrap_or(found);
         if found != expected || found == 0 {
             return Err(format!(
-                "it gave a vector of {found} numbers, expected {expected}"
+                "it returned a vector of {found} numbers, expected {expected}"
             ));
         }
         if !item.embedding.iter().all(|value| value.is_finite()) {
-            return Err("it gave a vector with a value that is not a number".into());
+            return Err("it returned a vector with a value that is not a number".into());
         }
         match vectors.get_mut(index) {
             Some(place @ None) => *place = Some(item.embedding),
             _ => {
                 return Err(format!(
-                    "it gave no or two vectors for a text (index {index})"
+                    "it returned no or two vectors for a text (index {index})"
                 ));
             }
         }
@@ -54,14 +54,14 @@ pub(super) fn vectors(
     Ok(vectors.into_iter().flatten().collect())
 }
 
-/// What a server says went wrong, short and without the key.
+/// The error message of a server, truncated and without the key.
 pub(super) fn message(body: &[u8], key: Option<&str>) -> String {
     let json: Option<serde_json::Value> = serde_json::from_slice(body).ok();
-    let said = json.as_ref().and_then(|json| {
+    let reported = json.as_ref().and_then(|json| {
         let error = json.get("error").unwrap_or(json);
         error.get("message").unwrap_or(error).as_str()
     });
-    let text = said.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);
+    let text = reported.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);
     let text = match key {
         Some(key) if !key.is_empty() => text.replace(key, "***"),
         _ => text,

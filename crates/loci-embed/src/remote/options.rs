@@ -1,16 +1,16 @@
-//! What is needed to reach a server.
+//! The settings of a remote embedder.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::http;
 
-/// A key that is never shown.
+/// A key that is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a key.
+    /// Wraps a key.
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
     }
@@ -26,29 +26,29 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a server is and how to speak to it.
+/// The location of a server and the settings of requests.
 #[derive(Clone)]
 pub struct RemoteOptions {
-    /// Up to what precedes `/embeddings`, for example `http://localhost:11434/v1`.
+    /// The URL without `/embeddings`, for example `http://localhost:11434/v1`.
     pub url: String,
     /// The model's name on the server.
     pub model: String,
-    /// Length of its vectors; asked of the server when not given.
+    /// Length of its vectors. If it is absent, a request determines it.
     pub dimension: Option<usize>,
     /// Sent as a bearer token.
     pub key: Option<Secret>,
-    /// Texts in one request.
+    /// Maximum number of texts per request.
     pub batch: usize,
-    /// Longest time for one request with its answer.
+    /// Maximum time for one request and its response.
     pub timeout: Duration,
-    /// Attempts at one request, the first included.
+    /// Maximum number of attempts per request, including the first.
     pub attempts: u32,
-    /// Pause after the first failure; it doubles.
+    /// Pause after the first failure. It doubles each time.
     pub backoff: Duration,
 }
 
 impl RemoteOptions {
-    /// No key, batches of 64, a minute for each of four attempts.
+    /// No key, batches of 64 texts, and a minute for each of four attempts.
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -65,7 +65,7 @@ impl RemoteOptions {
 
 impl fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = http::parse(&self.url).map(|uri| http::shown(&uri));
+        let url = http::parse(&self.url).map(|uri| http::redacted(&uri));
         f.debug_struct("RemoteOptions")
             .field("url", &url.unwrap_or_else(|_| "***".into()))
             .field("model", &self.model)
@@ -79,7 +79,7 @@ impl fmt::Debug for RemoteOptions {
     }
 }
 
-/// The key for a URL: `LOCI_EMBEDDER_KEY`, or `OPENAI_API_KEY` where the server is OpenAI's own.
+/// The key for a URL: `LOCI_EMBEDDER_KEY`, or `OPENAI_API_KEY` if the server is OpenAI's own.
 pub(super) fn key(url: &str, variable: impl Fn(&str) -> Option<String>) -> Option<Secret> {
     let value = |name| variable(name).filter(|key| !key.trim().is_empty());
     let openai = || {

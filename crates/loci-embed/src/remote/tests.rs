@@ -1,4 +1,4 @@
-//! The embedder against a server that misbehaves.
+//! Tests the embedder with a server that misbehaves.
 
 use std::net::TcpListener;
 use std::time::Instant;
@@ -40,7 +40,7 @@ fn input(request: &crate::test_server::Request) -> Vec<String> {
         .collect()
 }
 
-/// A server that gives a text of n bytes the direction (n, 1), last text first.
+/// A server that maps a text of n bytes to the direction (n, 1), and returns the last text first.
 fn embedding_server() -> Server {
     Server::start(|_, request| {
         let texts = input(request);

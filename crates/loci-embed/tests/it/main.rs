@@ -1,4 +1,4 @@
-//! What the embedders promise, against fixtures made by the reference implementations
+//! The promises of the embedders, tested with fixtures from the reference implementations
 //! (`xtask/peers/minilm_reference.py`).
 #![allow(
     clippy::disallowed_methods,

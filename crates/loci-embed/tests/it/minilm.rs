@@ -1,4 +1,4 @@
-//! The model against onnxruntime, and what is refused.
+//! Compares the model with onnxruntime, and tests which files are refused.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ struct Case {
     vector: String,
 }
 
-/// The model's path, or a word on why the test does nothing.
+/// The path of the model. Without it, prints why the test is skipped.
 fn model() -> Option<PathBuf> {
     let path = std::env::var_os("LOCI_TEST_MINILM").map(PathBuf::from);
     if path.is_none() {
@@ -22,7 +22,7 @@ fn model() -> Option<PathBuf> {
     path
 }
 
-/// Vectors of onnxruntime: those of the fixture, or more of them from a file made by the same script.
+/// Vectors of onnxruntime, from the fixture or from a larger file of the same script.
 fn reference() -> Vec<(String, Vec<f32>)> {
     let json = match std::env::var_os("LOCI_TEST_MINILM_VECTORS") {
         Some(path) => fs::read_to_string(path).unwrap(),
@@ -130,7 +130,7 @@ fn centred_static_queries_point_towards_minilm_vectors() {
     }
 }
 
-/// The message with which a path is refused.
+/// The error message for a path.
 fn refusal(path: &Path) -> String {
     match MiniLm::open(path) {
         Ok(_) => panic!("{} was accepted", path.display()),

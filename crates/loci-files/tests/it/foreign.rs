@@ -1,5 +1,5 @@
-//! A path from outside may lead to a file of an open palace. Closing such a file drops the locks that
-//! the process holds on it.
+//! A path from outside may lead to a file of an open palace. Closing such a file drops the locks
+//! that the process holds on it.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use loci_files::{foreign, holders, own};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use tempfile::TempDir;
 
-/// A directory with a file in it on which this process holds a POSIX lock, as SQLite would.
+/// A directory with a file on which this process holds a POSIX lock, as SQLite would.
 struct Scene {
     root: TempDir,
     database: PathBuf,
@@ -58,7 +58,8 @@ impl Scene {
 
 #[test]
 fn closing_a_descriptor_drops_the_locks_of_the_process() {
-    // What the rest of this file guards against. If this fails, nothing of it is needed.
+    // This is the system behaviour that the module protects against. If this fails, the module is
+    // not needed.
     let scene = Scene::new();
     assert!(scene.is_locked());
     drop(File::open(&scene.database).unwrap());
@@ -170,9 +171,9 @@ fn raw_reads_are_refused_while_this_process_has_the_palace_open() {
     });
 }
 
-/// A file may get the number of one that a connection gave up a moment ago.
+/// A file may get the inode number of a file that a connection has just released.
 #[test]
-fn who_asks_about_a_file_that_is_being_closed_waits_until_it_is() {
+fn a_query_about_a_file_that_is_being_closed_waits_for_the_close() {
     let scene = Scene::new();
     let mut held = HeldFiles::register([&scene.database]);
     held.close_begins();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use loci_core::{Error, ErrorKind};
 use loci_files::{FileLock, holders};
 
-/// Names the lock file to a process that holds it.
+/// Environment variable with the path of the lock file, for the process that holds it.
 const HOLD: &str = "LOCI_TEST_HOLD";
 
 #[test]
@@ -26,7 +26,7 @@ struct Holder(Child);
 
 impl Holder {
     fn of(path: &std::path::Path) -> Self {
-        // This very program, in which one test does nothing but hold the lock.
+        // Runs this test program again; one of its tests only holds the lock.
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "locks::holds_a_lock_when_it_is_asked_to"])
             .env(HOLD, path)

@@ -1,5 +1,5 @@
-//! Portable bodies. Those over floats are also what the AVX2 twins compile: the lanes fix the order of
-//! additions.
+//! The portable versions. The AVX2 versions of the float functions compile the same code; the lanes
+//! fix the order of additions.
 
 use super::{BLOCK_ROWS, BlockTerms, Component, SignTable, orderly};
 
@@ -131,7 +131,8 @@ fn sum_wide(products: impl Fn(usize, &mut [f64; 8]), chunks: usize) -> f64 {
     lanes.iter().sum()
 }
 
-/// Inner product in f64 of at most the shorter length, for what is computed once per row or query.
+/// Inner product in f64 over the shorter length, for values that are computed once per row or
+/// query.
 pub(crate) fn dot_wide(a: &[f32], b: &[f32]) -> f64 {
     let (a_chunks, a_rest) = a.as_chunks::<8>();
     let (b_chunks, b_rest) = b.as_chunks::<8>();

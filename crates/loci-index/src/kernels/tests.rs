@@ -1,4 +1,4 @@
-//! AVX2 against the portable bodies, bit for bit, and both against plain sums.
+//! Compares the AVX2 versions with the portable ones bit by bit, and both with plain sums.
 
 use proptest::prelude::*;
 

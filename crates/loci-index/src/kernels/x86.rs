@@ -1,4 +1,5 @@
-//! AVX2 twins. Loads go through arrays of exactly the register's size, so the pointers are always good.
+//! The AVX2 versions. Loads go through arrays of exactly the size of a register, so the pointers
+//! are always valid.
 
 use std::arch::x86_64::{
     __m128i, __m256, __m256i, _CMP_GT_OQ, _MM_HINT_T0, _mm_add_epi16, _mm_loadu_si128,
@@ -84,8 +85,8 @@ pub(super) fn dot_codes(codes: &[u8], query: &[i16]) -> i64 {
     sum + scalar::dot_codes(code_rest, query_rest)
 }
 
-/// Sums of table entries for the even and the odd bytes of 16 rows. `even` also collects the odd bytes
-/// in its high halves; [`Sums::rows`] takes them out again.
+/// Sums of table entries for the even and the odd bytes of 16 rows. `even` also collects the odd
+/// bytes in its high halves; [`Sums::rows`] subtracts them.
 #[derive(Clone, Copy)]
 struct Sums {
     even: __m256i,
@@ -174,7 +175,7 @@ pub(super) fn score_block(
             _mm256_mul_ps(load_floats(factor), signs),
             load_floats(addend),
         );
-        // The second operand is the answer when the first is NaN.
+        // If the first operand is NaN, the result is the second one.
         let score = _mm256_max_ps(score, _mm256_set1_ps(-f32::MAX));
         // SAFETY: the array has 32 writable bytes; the store needs no alignment.
         unsafe { _mm256_storeu_ps(out.as_mut_ptr(), score) };

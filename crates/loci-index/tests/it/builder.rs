@@ -1,4 +1,4 @@
-//! A build ends with a whole file or with none.
+//! A build ends with a complete file or with none.
 
 use std::fs;
 use std::process::Command;
@@ -85,7 +85,7 @@ fn a_dimension_out_of_range_or_a_missing_directory_is_an_error() {
 
 const FULL_DISK: &str = "LOCI_TEST_FULL_DISK_DIR";
 
-/// Runs in a child process whose files may not grow, see the next test.
+/// Runs in a child process with a limited file size; see the next test.
 #[test]
 fn child_builds_on_a_full_disk() {
     let Some(dir) = std::env::var_os(FULL_DISK) else {
@@ -103,7 +103,7 @@ fn child_builds_on_a_full_disk() {
 
 #[test]
 fn a_full_disk_is_told_as_such_and_leaves_no_file() {
-    // In units of 512 bytes: not even the header, within the codes, within the last sections.
+    // In units of 512 bytes: less than the header, within the codes, within the last sections.
     for limit in [1, 1000, 2800] {
         let dir = tempfile::tempdir().unwrap();
         let output = Command::new("sh")

@@ -1,4 +1,4 @@
-//! Whatever is done to the bytes or to the place of the file, it is recognised and nothing dies.
+//! Any damage to the bytes or to the path of the file is detected, and nothing panics.
 
 use std::fs;
 use std::io::{Seek, Write};

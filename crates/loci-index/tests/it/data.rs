@@ -1,17 +1,18 @@
-//! Generated vectors whose neighbourhoods look like those of embeddings. Shared with `examples/measure.rs`.
+//! Generates vectors whose neighbourhoods resemble those of embeddings. Shared with
+//! `examples/measure.rs`.
 
-/// How a data set is drawn.
+/// How a data set is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Gaussian noise of the centre's own length around so many random centres.
+    /// Gaussian noise around this many random centres, as long as the centres.
     Clusters(usize),
-    /// A random linear image of so many latent numbers, with a little noise.
+    /// A random linear image of this many latent numbers, with a little noise.
     Latent(usize),
-    /// Few numbers that are not zero, as of hashed words.
+    /// This many non-zero numbers, as in hashed words.
     Sparse(usize),
 }
 
-/// Draws vectors; the same seed gives the same ones.
+/// Generates vectors. The same seed gives the same vectors.
 pub(crate) struct Source {
     random: fastrand::Rng,
     dimension: usize,
@@ -69,7 +70,7 @@ impl Source {
             Shape::Sparse(filled) => {
                 let mut vector = vec![0.0; self.dimension];
                 for _ in 0..filled {
-                    // The square prefers low positions: some words are common.
+                    // The product prefers low positions, because some words are common.
                     let place = random.f32() * random.f32() * self.dimension as f32;
                     vector[place as usize] += if random.bool() { 1.0 } else { 0.5 };
                 }
@@ -79,7 +80,7 @@ impl Source {
     }
 }
 
-/// As stored in the truth.
+/// The stored form of a vector.
 pub(crate) fn bytes(vector: &[f32]) -> Vec<u8> {
     vector
         .iter()
@@ -88,6 +89,7 @@ pub(crate) fn bytes(vector: &[f32]) -> Vec<u8> {
 }
 
 fn gaussian(random: &mut fastrand::Rng) -> f32 {
-    // The sum of four uniform numbers, close enough to a bell for test data; its variance is 1.
+    // The sum of four uniform numbers is close enough to a normal distribution for test data; its
+    // variance is 1.
     ((0..4).map(|_| random.f32()).sum::<f32>() - 2.0) * 3.0_f32.sqrt()
 }

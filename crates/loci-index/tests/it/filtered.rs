@@ -1,4 +1,5 @@
-//! Filters and masks apply inside: nothing forbidden comes back, and nothing is missing for it.
+//! Filters and masks apply inside the search: no forbidden row is returned, and no other row is
+//! missing.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,7 @@ fn answers_obey_filter_and_mask_and_are_full_when_enough_rows_exist() {
             assert_eq!(
                 found.rows.iter().collect::<BTreeSet<_>>().len(),
                 found.rows.len(),
-                "twice the same row"
+                "a row is returned twice"
             );
             assert!(found.rows.iter().all(|row| eligible.contains(row)));
             assert_eq!(found.complete, eligible.len() <= wanted);

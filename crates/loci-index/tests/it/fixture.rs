@@ -1,4 +1,4 @@
-//! A built snapshot with the vectors it was built from.
+//! A snapshot and the vectors that it was built from.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) fn spec(dimension: usize, metric: Metric) -> BuildSpec {
     }
 }
 
-/// Row number of a slot: with gaps, as after deletions.
+/// Row number of a slot, with gaps as after deletions.
 pub(crate) fn row_of(slot: usize) -> u64 {
     10 + slot as u64 * 3 / 2
 }
@@ -79,12 +79,12 @@ impl Fixture {
         index
     }
 
-    /// What is wrong with the file, at opening or at warming.
+    /// The damage that opening or warming reports.
     pub(crate) fn damage(&self) -> Option<Damage> {
         self.open().and_then(|index| index.warm()).err()
     }
 
-    /// The exact answer among the slots given.
+    /// The exact answer among these slots.
     pub(crate) fn exact(
         &self,
         query: &QueryVector,
@@ -98,7 +98,7 @@ impl Fixture {
         top.into_sorted().into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Share of the exact top 10 that exact distances to `wanted` candidates give.
+    /// Share of the exact top 10 that exact distances to `wanted` candidates find.
     pub(crate) fn recall(
         &self,
         index: &dyn VectorIndex,

@@ -1,4 +1,4 @@
-//! What a snapshot promises: it finds what is near, obeys filters, and damage is told, never believed.
+//! The promises of a snapshot: it finds near rows, obeys filters, and reports damage.
 #![allow(
     clippy::disallowed_methods,
     reason = "tests and tools have no palace open whose locks could be lost, or mean to damage it"

@@ -1,4 +1,4 @@
-//! Floors under which recall must not fall. Fixed seeds, so a failure is a change of the codes.
+//! Lower limits of recall. Seeds are fixed, so a failure means that the codes changed.
 
 use loci_core::Metric;
 use loci_index::{QueryVector, SlotSet};
@@ -71,7 +71,7 @@ fn short_vectors_are_found_by_their_eight_bit_codes() {
     for metric in [Metric::Cosine, Metric::L2, Metric::Ip] {
         for dimension in [2, 3, 16, 63] {
             let (fixture, queries) = fixture_and_queries(Shape::Clusters(20), dimension, metric);
-            // In two dimensions thousands of angles share a code; more candidates make up for it.
+            // In two dimensions thousands of angles share a code, so more candidates are needed.
             let wanted = if dimension < 4 { 500 } else { 50 };
             let recall = fixture.recall(&*fixture.open().unwrap(), &queries, wanted, None);
             assert!(recall >= 0.99, "{metric:?} {dimension}: {recall}");

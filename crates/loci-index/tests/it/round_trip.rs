@@ -1,4 +1,4 @@
-//! What was built is what is opened.
+//! An opened snapshot has the content that was built.
 
 use std::os::unix::fs::PermissionsExt;
 

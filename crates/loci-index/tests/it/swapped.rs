@@ -1,4 +1,4 @@
-//! A sound file that is not the registered one, and registrations that no file can satisfy.
+//! Valid files that are not the registered one, and registrations that no file can satisfy.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use loci_index::{BuildSpec, Builder, Damage, Identity, Registration, open};
 use crate::data::bytes;
 use crate::fixture::{Fixture, IDENTITY, build, row_of, spec};
 
-/// Puts a snapshot built to `other` in the place of the fixture's.
+/// Replaces the fixture's snapshot with one built to `other`.
 fn swapped(other: BuildSpec, change: impl Fn(&mut Vec<Vec<f32>>)) -> Damage {
     let fixture = Fixture::small();
     let mut vectors = fixture.vectors.clone();
@@ -126,7 +126,7 @@ fn a_registration_that_claims_too_much_allocates_nothing() {
         |claim| claim.dimension = usize::MAX,
         |claim| claim.dimension = 0,
         |claim| claim.bytes = u64::MAX,
-        // A count and a length that fit each other, but not the file: 16 TB of codes.
+        // A count and a length that match each other, but not the file: 16 TB of codes.
         |claim| {
             claim.count = 1 << 31;
             claim.dimension = 8192;

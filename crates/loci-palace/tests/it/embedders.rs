@@ -335,7 +335,7 @@ fn an_embedder_of_another_space_is_refused_by_both_names_with_the_way_out() {
         assert!(said.contains("theirs"), "{said}");
         assert!(said.contains("static") || said.contains("ours"), "{said}");
         assert!(
-            said.contains("embed all texts again"),
+            said.contains("re-embed all texts"),
             "the way out is missing: {said}"
         );
         assert!(

@@ -381,8 +381,11 @@ fn superseding_ends_the_old_and_begins_the_new_at_one_moment() {
             of("Alice", "lives in", "Rome"),
             ["ended 2026-03-01", "`Oslo`"],
         ),
-        (of("Alice", "lives in", "Bern"), ["not there", "`Oslo`"]),
-        (of("Alise", "lives in", ""), ["not there", "`Alice`"]),
+        (
+            of("Alice", "lives in", "Bern"),
+            ["does not exist", "`Oslo`"],
+        ),
+        (of("Alise", "lives in", ""), ["does not exist", "`Alice`"]),
     ] {
         let error = supersede(&palace, old, &oslo, None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Conflict);

@@ -74,13 +74,13 @@ fn no_palace_is_made_where_a_backend_reads_another() {
     let error = Palace::open(directory.path(), &chosen(Some("sqlite"))).err();
     let error = error.expect("the place is taken");
     assert!(
-        error.to_string().contains("`json-lines` only reads"),
+        error.to_string().contains("`json-lines` is read-only"),
         "{error}"
     );
     let palace = Palace::open(directory.path(), &chosen(None)).unwrap();
     let error = palace.require_creation().unwrap_err();
     assert!(
-        error.to_string().contains("`json-lines` only reads"),
+        error.to_string().contains("`json-lines` is read-only"),
         "{error}"
     );
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);

@@ -67,7 +67,7 @@ fn the_undo_of_a_first_mine_leaves_nothing_and_a_new_mine_is_whole() {
         .undo(&undo_of(DRAWERS, report.run.unwrap()))
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("undone already"), "{error}");
+    assert!(error.to_string().contains("already undone"), "{error}");
     scene.mine(&palace);
     scene.assert_as_fresh(&palace);
 }

@@ -1,21 +1,21 @@
-//! What a character is to the word walker.
+//! Classifies characters for the word walker.
 
 use unicode_normalization::char::is_combining_mark;
 
-/// The part a character plays.
+/// The class of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// A letter or digit of a script that puts spaces between words.
+    /// A letter or digit of a script with spaces between words.
     Word,
     /// A combining mark: it belongs to the character before it.
     Mark,
-    /// Stands inside a word and is not part of it: apostrophes, soft hyphens, joiners.
+    /// A character inside a word that is not part of it: apostrophes, soft hyphens, joiners.
     Joiner,
-    /// Joins words to a compound when it stands between two of them.
+    /// Joins two words to a compound.
     Connector,
     /// A character of a script that is indexed by pairs.
     Gram,
-    /// A symbol that is a term of its own.
+    /// A symbol that is a term by itself.
     Symbol,
     /// White space, punctuation and everything else.
     Other,
@@ -29,7 +29,7 @@ pub(super) fn class(c: char) -> Class {
             Class::Connector
         }
         '\0'..='\u{7f}' => Class::Other,
-        // Vowel signs are alphabetic and marks: marks go first.
+        // Vowel signs are both alphabetic and marks, so marks are checked first.
         _ if is_combining_mark(c) => letter(c, Class::Mark),
         _ if c.is_alphanumeric() => letter(c, Class::Word),
         _ if is_symbol(c) => Class::Symbol,
@@ -79,8 +79,9 @@ fn is_gram_script(c: char) -> bool {
     )
 }
 
-/// Emoji, pictographs and currency signs. Ranges, not Unicode's categories: what is a term must not change
-/// with a library's tables. Arrows, box drawing and skin tones are left out.
+/// Emoji, pictographs and currency signs. These are ranges instead of Unicode categories, because
+/// the terms must not change with the tables of a library. Arrows, box drawing and skin tones are
+/// excluded.
 fn is_symbol(c: char) -> bool {
     matches!(
         u32::from(c),

@@ -1,15 +1,15 @@
-//! One spelling for what readers take for the same word: case, width and accents do not count.
+//! Folds words that readers consider equal to one spelling: case, width and accents do not count.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Bytes of a term at most.
+/// Maximum bytes of a term.
 pub(super) const LONGEST_TERM: usize = 64;
-/// Bytes of a run that are read at most: what lies behind them cannot change the term, and normalising is
-/// linear only in short runs.
+/// Maximum bytes that are read of a run. The rest cannot change the term, and normalisation is
+/// linear for short runs only.
 const LONGEST_RUN: usize = 256;
 
-/// Puts the folded form of `raw` in `out`. It can be empty, and is never longer than a term may be.
+/// Writes the folded form of `raw` to `out`. It may be empty, and is never longer than a term.
 pub(super) fn fold(raw: &str, out: &mut String) {
     out.clear();
     let raw = head(raw, LONGEST_RUN);
@@ -34,7 +34,7 @@ pub(super) fn fold(raw: &str, out: &mut String) {
     out.truncate(length);
 }
 
-/// The longest beginning of `text` of at most `bytes` bytes.
+/// The longest prefix of `text` with at most `bytes` bytes.
 pub(super) fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -43,24 +43,27 @@ pub(super) fn head(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Whether a character of decomposed lower-case text counts. `base` is the last one that was no mark.
+/// Whether a character of decomposed lower-case text is kept. `base` is the last character that was
+/// not a mark.
 fn is_kept(base: &mut char, c: char) -> bool {
     match c {
         '\u{300}'..='\u{36f}' => match *base {
             'a'..='z' | '\u{80}'..='\u{24f}' | '\u{370}'..='\u{3ff}' => false,
-            // й, ў, ї, ѓ and ќ are letters of their own; ё is written е, and stress marks are no letters.
+            // й, ў, ї, ѓ and ќ are separate letters; ё is written е, and stress marks are not
+            // letters.
             '\u{400}'..='\u{52f}' => matches!(
                 (*base, c),
                 ('и' | 'у', '\u{306}') | ('і', '\u{308}') | ('г' | 'к', '\u{301}')
             ),
             _ => true,
         },
-        // Variation selectors and keycaps change how a character looks; U+02BC is an apostrophe.
+        // Variation selectors and keycaps only change the look of a character; U+02BC is an
+        // apostrophe.
         '\u{fe00}'..='\u{fe0f}'
         | '\u{20d0}'..='\u{20ff}'
         | '\u{e0100}'..='\u{e01ef}'
         | '\u{2bc}' => false,
-        // What compatibility forms unfold to: `½` to `1⁄2`, `⑴` to `(1)`.
+        // Remains of compatibility forms: `½` becomes `1⁄2`, and `⑴` becomes `(1)`.
         _ if !c.is_alphanumeric() && !is_combining_mark(c) => false,
         _ => {
             *base = c;

@@ -1,12 +1,13 @@
-//! Where a text carries the terms of a query.
+//! Finds the terms of a query in a text.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use super::walk::walk;
 
-/// Byte ranges of the words of `text` that carry one of the terms: in order, merged, on character boundaries. A term that ends
-/// in `*` stands for every term that begins with it ([`QueryTerm::pattern`](crate::QueryTerm::pattern)).
+/// Byte ranges of the words of `text` that have one of the terms: sorted, merged, on character
+/// boundaries. A term that ends in `*` matches every term that begins with it
+/// ([`QueryTerm::pattern`](crate::QueryTerm::pattern)).
 ///
 /// ```
 /// let text = "We ran; they were running.";
@@ -30,7 +31,7 @@ pub fn matching_spans(text: &str, terms: &[&str]) -> Vec<Range<usize>> {
     merge(spans)
 }
 
-/// A compound is found after its parts, so starts are not in order.
+/// A compound is found after its parts, so the starts are not sorted.
 fn merge(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     spans.sort_unstable_by_key(|span| (span.start, span.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(spans.len());

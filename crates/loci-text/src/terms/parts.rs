@@ -1,18 +1,18 @@
-//! Where one run of letters and digits falls into parts: `getUserName`, `HTTPServer`, `utf8`.
+//! Splits a run of letters and digits into parts: `getUserName`, `HTTPServer`, `utf8`.
 
 use std::ops::Range;
 
 use super::class::is_apostrophe;
 use super::fold::LONGEST_TERM;
 
-/// Parts beyond which a run is a hash or a blob, not a name.
+/// A run with more parts is a hash or a blob, not a name.
 const MOST_PARTS: usize = 12;
-/// What may follow the apostrophe at the end of a word without being part of it.
+/// What may follow an apostrophe at the end of a word without being part of it.
 const CLITICS: [&str; 6] = ["s", "ll", "re", "ve", "d", "m"];
 
 /// The word before a final `'s`, `'ll`, `'re`, `'ve`, `'d` or `'m`.
 pub(super) fn without_clitic(run: &str) -> &str {
-    // Few runs have the last byte of an apostrophe near their end.
+    // A fast check: few runs have the last byte of an apostrophe near their end.
     let mut tail = run.as_bytes().iter().rev().take(3);
     if !tail.any(|byte| matches!(byte, b'\'' | 0x99)) {
         return run;
@@ -46,7 +46,7 @@ fn shape(c: char) -> Shape {
     }
 }
 
-/// The places where the parts of the last run begin, but for the first.
+/// The positions where the parts of the last run begin, except the first.
 #[derive(Default)]
 pub(super) struct Parts {
     starts: Vec<usize>,
@@ -74,7 +74,7 @@ impl Parts {
                 (Some(Shape::Lower), Shape::Upper)
                 | (Some(Shape::Digit), Shape::Lower | Shape::Upper)
                 | (Some(Shape::Lower | Shape::Upper), Shape::Digit) => self.starts.push(at),
-                // `HTTPServer` falls before the `S`; `URLs` does not fall.
+                // `HTTPServer` is split before the `S`; `URLs` is not split.
                 (Some(Shape::Upper), Shape::Lower) => {
                     let plural = run.get(at..) == Some("s");
                     if let Some(upper) = last_upper.filter(|_| !plural) {
@@ -96,7 +96,7 @@ impl Parts {
         self.starts.is_empty()
     }
 
-    /// The byte ranges of the parts within the run.
+    /// The byte ranges of the parts in the run.
     pub(super) fn iter(&self) -> impl Iterator<Item = Range<usize>> {
         let starts = std::iter::once(0).chain(self.starts.iter().copied());
         let ends = self.starts.iter().copied().chain([self.length]);

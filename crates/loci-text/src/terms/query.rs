@@ -1,4 +1,4 @@
-//! The terms that a query asks for.
+//! The terms of a query.
 
 use std::collections::HashSet;
 
@@ -8,36 +8,38 @@ use super::walk::{Term, TermKind, walk};
 /// One term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// The term as it is stored.
+    /// The term in its stored form.
     pub term: String,
-    /// What it is of.
+    /// Its kind.
     pub kind: TermKind,
-    /// The word as it was typed.
+    /// The word as the user typed it.
     pub word: String,
-    /// Whether stored terms that begin with it count as well.
+    /// Whether stored terms that begin with it match too.
     pub prefix: bool,
 }
 
 impl QueryTerm {
-    /// The term as [`matching_spans`](crate::matching_spans) takes it: with a `*` behind it if it is a prefix.
+    /// The term in the form of [`matching_spans`](crate::matching_spans): with a `*` at the end if
+    /// it is a prefix.
     pub fn pattern(&self) -> String {
         let star = if self.prefix { "*" } else { "" };
         format!("{}{star}", self.term)
     }
 }
 
-/// What a query asks for.
+/// The terms of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct QueryTerms {
-    /// Each term once, in the order of the query.
+    /// The distinct terms, in query order.
     pub terms: Vec<QueryTerm>,
-    /// How many different terms there were beyond the limit.
+    /// Number of distinct terms beyond the limit.
     pub left_out: usize,
-    /// Whether the query has only stop words; they are its terms then.
+    /// Whether the query has only stop words. In that case they are its terms.
     pub only_stop_words: bool,
 }
 
-/// The first `limit` different terms of a query. Stop words are dropped unless nothing else is left.
+/// The first `limit` distinct terms of a query. Stop words are dropped unless there are no other
+/// words.
 ///
 /// ```
 /// let query = loci_text::query_terms("What did Melanie paint?", 10);
@@ -90,7 +92,7 @@ impl Distinct {
     }
 }
 
-/// Names of things are often typed only as far as they are remembered.
+/// Users often type only the part of a name that they remember.
 fn is_prefix(term: &Term<'_>) -> bool {
     match term.kind {
         TermKind::Whole => true,

@@ -1,16 +1,17 @@
-//! English stems, remembered.
+//! English stems, with a cache.
 //!
-//! Stemming a word costs a few hundred nanoseconds, and texts repeat their words, so each thread keeps the stems
-//! of short words. A hit compares the whole word: what is remembered never changes an answer.
+//! Stemming a word takes a few hundred nanoseconds, and texts repeat their words, so each thread
+//! caches the stems of short words. A lookup compares the whole word, so the cache never changes a
+//! result.
 
 use std::cell::Cell;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
 const SLOTS: usize = 8192;
-/// Letters of a word that fits a slot.
+/// Maximum number of letters of a word in a slot.
 const SHORT: usize = 16;
-/// Letters of a word beyond which it is no English word.
+/// A longer word is not an English word.
 const LONGEST_WORD: usize = 32;
 
 thread_local! {
@@ -25,7 +26,7 @@ struct Slot {
     length: u8,
 }
 
-/// Finds the stems of folded words.
+/// Stems folded words.
 pub(super) struct Stems {
     stemmer: Stemmer,
     slots: Vec<Slot>,
@@ -33,7 +34,7 @@ pub(super) struct Stems {
 }
 
 impl Stems {
-    /// This thread's stems, or new ones while they are lent out.
+    /// The stems of this thread, or a new cache while they are borrowed.
     pub(super) fn borrow() -> Self {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.unwrap_or_else(|| Self {
@@ -43,12 +44,12 @@ impl Stems {
         })
     }
 
-    /// Leaves the stems to the next caller on this thread.
+    /// Returns the stems to the thread.
     pub(super) fn give_back(self) {
         let _ = KEPT.try_with(|kept| kept.set(Some(self)));
     }
 
-    /// The stem of a word of three ASCII letters or more; other words are their own.
+    /// The stem of a word of at least three ASCII letters. Other words are their own stem.
     pub(super) fn stem<'a>(&'a mut self, word: &'a str) -> &'a str {
         let length = word.len();
         if !(3..=LONGEST_WORD).contains(&length)

@@ -1,7 +1,8 @@
-//! English words that say nothing about what a text is about.
+//! English words that carry no information about the topic of a text.
 
-/// Folded, sorted for binary search. Contractions stand here as they are typed without an apostrophe, except those that
-/// are words (`ill`, `well`, `id`); with one, the walker has reduced them to their first word.
+/// Folded, and sorted for binary search. Contractions are listed without an apostrophe, except
+/// those that are also words (`ill`, `well`, `id`). With an apostrophe, the walker reduces them to
+/// their first word.
 #[rustfmt::skip]
 const STOP_WORDS: [&str; 169] = [
     "a", "about", "above", "after", "again", "against", "aint", "all", "also", "am", "an", "and", "any",
@@ -20,7 +21,7 @@ const STOP_WORDS: [&str; 169] = [
     "yours", "yourself", "yourselves", "youve",
 ];
 
-/// Whether a folded word is one of them.
+/// Whether a folded word is a stop word.
 pub(super) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

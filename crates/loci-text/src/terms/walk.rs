@@ -1,8 +1,8 @@
-//! The one walker that index, query and highlight share, so that they cannot disagree about terms.
+//! The walker that index, query and highlight share, so that they always agree about terms.
 //!
-//! A chunk is what stands between white space and punctuation: components joined by slashes, made of runs joined by other
-//! connectors, made of parts where the case changes or a number begins. Nothing is kept of what was walked over, so time is
-//! linear and memory constant.
+//! A chunk is the text between white space and punctuation. It has components joined by slashes,
+//! which have runs joined by other connectors, which have parts where the case changes or a number
+//! begins. The walker keeps nothing of the text behind it, so time is linear and memory constant.
 
 use std::ops::Range;
 
@@ -11,34 +11,34 @@ use super::fold::{LONGEST_TERM, fold};
 use super::parts::{Parts, without_clitic};
 use super::stem::Stems;
 
-/// What a term is of.
+/// The kind of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TermKind {
-    /// A word that stands alone, or a symbol.
+    /// A single word, or a symbol.
     Word,
     /// A part of a compound.
     Part,
-    /// A compound, without what joins its parts.
+    /// A compound, without the characters that join its parts.
     Whole,
     /// One or two characters of a script that is indexed by pairs.
     Gram,
 }
 
-/// A term where it stands.
+/// A term and its position.
 #[derive(Debug)]
 pub(super) struct Term<'a> {
-    /// The term as it is stored.
+    /// The term in its stored form.
     pub(super) text: &'a str,
     /// The folded word before stemming.
     pub(super) folded: &'a str,
     pub(super) kind: TermKind,
-    /// Bytes of the text that carry it.
+    /// The bytes of the text that it comes from.
     pub(super) place: Range<usize>,
-    /// It is stored so that other terms' prefixes find it, and is not asked for.
+    /// Whether it is stored only so that prefixes find it, and is not used in queries.
     pub(super) index_only: bool,
 }
 
-/// Calls `take` with each term of `text`, in the order in which they end.
+/// Calls `take` with each term of `text`, ordered by the end of the term.
 pub(super) fn walk(text: &str, take: &mut impl FnMut(&Term<'_>)) {
     let mut walker = Walker {
         text,
@@ -63,7 +63,7 @@ struct Walker<'a, F> {
     take: &'a mut F,
 }
 
-/// A compound under way. It is given up when it grows longer than a term.
+/// A compound in progress. It is dropped when it becomes longer than a term.
 #[derive(Default)]
 struct Whole {
     start: usize,
@@ -93,7 +93,7 @@ impl Whole {
     }
 }
 
-/// How a run goes on.
+/// How a run continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joint {
     Connector,
@@ -168,7 +168,7 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
         self.take_whole(chunk, self.at);
     }
 
-    /// Where the run at the current place ends.
+    /// The end of the run at the current position.
     fn run_end(&self) -> usize {
         let plain = |at: usize| {
             let rest = self.text.as_bytes().get(at..).unwrap_or_default();
@@ -191,8 +191,9 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
         at
     }
 
-    /// What joins the run that ends at `end` to the next one, and where that begins. Three characters at most join;
-    /// repeated ones are dashes, dots and rules, but for `::`, `//`, `\\` and `__`.
+    /// The joint between the run that ends at `end` and the next one, and where that begins. At
+    /// most three characters join. Repeated characters are dashes, dots and rules, except for `::`,
+    /// `//`, `\\` and `__`.
     fn joint(&self, end: usize) -> Option<(Joint, usize)> {
         let mut joint = Joint::Connector;
         let mut before = None;
@@ -217,7 +218,7 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
         None
     }
 
-    /// Gives the terms of one run and leaves its folded form in `self.run`.
+    /// Emits the terms of one run and leaves its folded form in `self.run`.
     fn take_run(&mut self, place: Range<usize>, alone: bool) {
         let raw = without_clitic(self.text.get(place.clone()).unwrap_or_default());
         let place = place.start..place.start + raw.len();
@@ -229,7 +230,7 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
             } else {
                 TermKind::Part
             };
-            // A letter says nothing when it is only a piece of something.
+            // A single letter carries no information if it is only a part.
             if alone || self.run.chars().nth(1).is_some() {
                 give(&self.run, kind, place, &mut self.stems, self.take);
             }
@@ -277,7 +278,7 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
         }
     }
 
-    /// Pairs of the run of characters at the current place, and its last character.
+    /// Emits the pairs of the run of characters at the current position, and its last character.
     fn grams(&mut self) {
         let mut last: Option<(char, Range<usize>)> = None;
         let mut pairs = 0_usize;
@@ -304,7 +305,8 @@ impl<F: FnMut(&Term<'_>)> Walker<'_, F> {
         }
     }
 
-    /// Where the character at the current place ends, with what may compose with it.
+    /// The end of the character at the current position, including the marks that may combine with
+    /// it.
     fn cluster_end(&self) -> usize {
         let mut at = self.at;
         for n in 0..8 {

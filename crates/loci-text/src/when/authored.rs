@@ -1,4 +1,4 @@
-//! Dates as metadata holds them.
+//! Parses dates in metadata.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -6,13 +6,15 @@ use jiff::tz::TimeZone;
 
 use super::names;
 
-/// Bytes of a value beyond which it is no date.
+/// A longer value is not a date.
 const LONGEST: usize = 64;
 
-/// Reads a date, in milliseconds since 1970 in UTC. A value without an offset is taken as UTC, one without a time as midnight.
+/// Parses a date to milliseconds since 1970 in UTC. A value without an offset counts as UTC, and a
+/// value without a time as midnight.
 ///
-/// It reads RFC 3339, RFC 2822, `2023-05-07`, `2023-05-07 13:56`, `1:56 pm on 8 May, 2023`, `2023/05/20 (Sat) 02:21` and
-/// whole numbers: nine to eleven digits are seconds since 1970, twelve to fourteen milliseconds.
+/// Formats: RFC 3339, RFC 2822, `2023-05-07`, `2023-05-07 13:56`, `1:56 pm on 8 May, 2023`,
+/// `2023/05/20 (Sat) 02:21` and whole numbers. Nine to eleven digits are seconds since 1970, and
+/// twelve to fourteen are milliseconds.
 ///
 /// ```
 /// use loci_text::when::authored;
@@ -34,7 +36,8 @@ pub fn authored(value: &str) -> Option<i64> {
     if let Ok(stamp) = stamp {
         return Some(stamp.as_millisecond());
     }
-    // `2023-05-07T13:56:10[Europe/Rome]` and the like need a database of zones, which is not here.
+    // Values such as `2023-05-07T13:56:10[Europe/Rome]` need a time zone database, which is not
+    // available here.
     let plain = value
         .parse::<DateTime>()
         .ok()
@@ -50,7 +53,7 @@ fn utc(time: DateTime) -> Option<i64> {
 fn digits(value: &str) -> Option<i64> {
     let number: i64 = value.parse().ok()?;
     match value.len() {
-        // 20230507: as a number of seconds it would be in 1970.
+        // 20230507 is a date. As a number of seconds it would be in 1970.
         8 => {
             let field = |range: std::ops::Range<usize>| value.get(range)?.parse::<i16>().ok();
             let (year, month, day) = (field(0..4)?, field(4..6)?, field(6..8)?);
@@ -63,7 +66,7 @@ fn digits(value: &str) -> Option<i64> {
     }
 }
 
-/// What has been read of a date in words.
+/// The fields of a date in words that were read so far.
 #[derive(Default)]
 struct Fields {
     year: Option<i16>,
@@ -73,7 +76,7 @@ struct Fields {
     afternoon: Option<bool>,
 }
 
-/// Every word of the value must be understood, and none twice.
+/// Every word of the value must be understood, and no field may appear twice.
 fn written(value: &str) -> Option<DateTime> {
     let mut fields = Fields::default();
     let lower = value.to_ascii_lowercase();

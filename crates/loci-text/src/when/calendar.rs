@@ -1,14 +1,14 @@
-//! Spans of whole days. Weeks begin on Monday; seasons are the northern meteorological ones.
+//! Spans of whole days. Weeks begin on Monday; seasons are the northern meteorological seasons.
 
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
-/// Days from one date up to, and without, another.
+/// The days from one date until just before another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Days {
     pub(super) from: Date,
     pub(super) until: Date,
-    /// No year was named: the most recent one not after today was taken.
+    /// Whether no year was named, so that the most recent one not after today was taken.
     pub(super) floating: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Unit {
     Year,
 }
 
-/// Something that comes round every year.
+/// A period that recurs every year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Yearly {
     Day { month: i8, day: i8 },
@@ -62,7 +62,7 @@ impl Days {
     }
 }
 
-/// `date` moved by a number of units.
+/// Moves `date` by a number of units.
 pub(super) fn shift(date: Date, unit: Unit, n: i64) -> Option<Date> {
     let span = Span::new();
     let span = match unit {
@@ -75,7 +75,7 @@ pub(super) fn shift(date: Date, unit: Unit, n: i64) -> Option<Date> {
     date.checked_add(span.ok()?).ok()
 }
 
-/// The unit of the calendar that `date` is in; for a weekend, the one that ends its week.
+/// The calendar unit that contains `date`; for a weekend, the weekend of its week.
 pub(super) fn containing(date: Date, unit: Unit) -> Option<Days> {
     let (from, length, count) = match unit {
         Unit::Day => (date, Unit::Day, 1),
@@ -116,7 +116,7 @@ impl Yearly {
         }
     }
 
-    /// The most recent one that began by `today`.
+    /// The most recent occurrence that began by `today`.
     pub(super) fn recent(self, today: Date) -> Option<Days> {
         let found = self.back(today, |days| days.from <= today)?;
         Some(Days {
@@ -125,7 +125,7 @@ impl Yearly {
         })
     }
 
-    /// The last one that is over (-1), this year's (0) or the next to begin (1).
+    /// The last complete occurrence (-1), this year's (0) or the next to begin (1).
     pub(super) fn relative(self, today: Date, which: i64) -> Option<Days> {
         match which {
             -1 => self.back(today, |days| days.until <= today),
@@ -138,7 +138,7 @@ impl Yearly {
         }
     }
 
-    /// Leap days need up to eight years.
+    /// Leap days may need up to eight years.
     fn back(self, today: Date, fits: impl Fn(&Days) -> bool) -> Option<Days> {
         (0..=8)
             .filter_map(|n| self.in_year(today.year().checked_sub(n)?))

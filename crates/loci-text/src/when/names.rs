@@ -22,7 +22,7 @@ pub(super) fn month(word: &str) -> Option<i8> {
     })
 }
 
-/// Whether a month's name is also an everyday word.
+/// Whether the name of a month is also a common word.
 pub(super) fn is_also_a_verb(word: &str) -> bool {
     matches!(word, "may" | "march" | "mar")
 }

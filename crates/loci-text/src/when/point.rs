@@ -1,4 +1,4 @@
-//! One time, as a question names it: `yesterday`, `two weeks ago`, `last May`, `7 May 2023`.
+//! Parses a single time in a question: `yesterday`, `two weeks ago`, `last May`, `7 May 2023`.
 
 use jiff::civil::Date;
 
@@ -6,21 +6,21 @@ use super::calendar::{Days, Unit, Yearly, containing, shift, weekday};
 use super::names;
 use super::token::{Kind, Token};
 
-/// What stands before a time: the more it says, the less the time itself must.
+/// The word before a time. The more specific it is, the less specific the time must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Context {
-    /// Nothing: only what can be nothing else is a time.
+    /// None. Only an unambiguous expression is a time.
     Bare,
-    /// `on`: a day.
+    /// `on`: a day follows.
     On,
-    /// `in`, `since` and the like: a month or a year alone is a time too.
+    /// `in`, `since` and similar: a month or a year alone is a time too.
     In,
 }
 
-/// A time and the token behind it.
+/// A time and the index of the next token.
 pub(super) type ReadTime = Option<(Days, usize)>;
 
-/// A question being read.
+/// Reads a question.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) tokens: &'a [Token<'a>],
@@ -32,7 +32,7 @@ impl Reader<'_> {
         self.tokens.get(i).map(|token| &token.kind)
     }
 
-    /// The word at `i`, or nothing.
+    /// The word at `i`, or an empty string.
     pub(super) fn word(&self, i: usize) -> &str {
         match self.kind(i) {
             Some(Kind::Word(word)) => word,
@@ -40,12 +40,12 @@ impl Reader<'_> {
         }
     }
 
-    /// `i`, or what comes after a word that stands there.
+    /// The index after `word` if it is at `i`, otherwise `i`.
     pub(super) fn skip(&self, i: usize, word: &str) -> usize {
         i + usize::from(self.word(i) == word)
     }
 
-    /// The time that begins at `i` and needs no other time to be told.
+    /// The time that begins at `i` and does not refer to another time.
     pub(super) fn simple(&self, i: usize, context: Context) -> ReadTime {
         self.near(i)
             .or_else(|| self.ago(i))
@@ -88,7 +88,7 @@ impl Reader<'_> {
         Some((days?, i + 2))
     }
 
-    /// `last three days`, `past week`: up to and with today.
+    /// `last three days`, `past week`: until today, inclusive.
     fn rolling(&self, i: usize) -> ReadTime {
         let (n, next) = match self.count(i + 1) {
             Some((n, next)) => (n, next),
@@ -101,7 +101,7 @@ impl Reader<'_> {
         Some((Days::new(from, until), next + 1))
     }
 
-    /// `two weeks ago`: that day, or the week, month or year of the calendar that it was in.
+    /// `two weeks ago`: that day, or the calendar week, month or year that contains it.
     fn ago(&self, i: usize) -> ReadTime {
         let (n, next) = self.count(i)?;
         let unit = names::unit(self.word(next))?;
@@ -144,7 +144,7 @@ impl Reader<'_> {
         Some((days?, i + 1))
     }
 
-    /// Whether a plural follows a number: `in 2000 drawers` names no year.
+    /// Whether a plural follows a number: `in 2000 drawers` does not name a year.
     fn counts_things(&self, i: usize) -> bool {
         self.tokens.get(i).is_some_and(|token| {
             let raw = token.raw;
@@ -184,7 +184,8 @@ impl Reader<'_> {
         self.with_year(season, i + 1, context == Context::In)
     }
 
-    /// In the year named at `i`; without one, the most recent, if that is meant for sure.
+    /// The period in the year at `i`. Without a year, the most recent one, if the expression is
+    /// unambiguous (`sure`).
     fn with_year(&self, yearly: Yearly, i: usize, sure: bool) -> ReadTime {
         let at = i + usize::from(self.kind(i) == Some(&Kind::Comma));
         let at = self.skip(at, "of");
@@ -202,8 +203,8 @@ impl Reader<'_> {
             .or_else(|| names::season(self.word(i)))
     }
 
-    /// `may` and `march` are months only after a preposition or with a capital that does not begin a sentence,
-    /// but for a question that is nothing else.
+    /// `may` and `march` are months only after a preposition, with a capital letter inside a
+    /// sentence, or if the question has no other words.
     fn is_name_of_month(&self, i: usize, context: Context) -> bool {
         if context != Context::Bare || !names::is_also_a_verb(self.word(i)) {
             return true;

@@ -1,6 +1,8 @@
-//! Times that are told by another: `late May`, `the last week of October`, `the Saturday after May 7`.
+//! Parses times that refer to another time: `late May`, `the last week of October`, `the Saturday
+//! after May 7`.
 //!
-//! The other time is a simple one, so that nothing here recurses as deep as a question is long.
+//! The other time is a simple one, so the recursion depth does not depend on the length of the
+//! question.
 
 use super::calendar::{Days, Unit, containing, shift, weekday};
 use super::names;
@@ -16,7 +18,7 @@ impl Reader<'_> {
             .or_else(|| self.simple(i, context))
     }
 
-    /// The time that others are told by.
+    /// The time that others refer to.
     fn other(&self, i: usize) -> ReadTime {
         self.simple(self.skip(i, "the"), Context::In)
     }
@@ -36,7 +38,8 @@ impl Reader<'_> {
         Some((days.third(which)?, next))
     }
 
-    /// `first week of May`, `last weekend in May`: a month's first week is its first seven days.
+    /// `first week of May`, `last weekend in May`. The first week of a month is its first seven
+    /// days.
     fn nth(&self, i: usize) -> ReadTime {
         let which = match (self.word(i), self.kind(i)) {
             ("first", _) => 0,
@@ -100,7 +103,7 @@ impl Reader<'_> {
     }
 }
 
-/// The unit that ends at `edge` or begins there; for a weekend, the nearest.
+/// The unit that ends or begins at `edge`; for a weekend, the nearest one.
 fn beside(edge: jiff::civil::Date, unit: Unit, side: i64) -> Option<Days> {
     if unit == Unit::Weekend {
         let same = containing(edge, Unit::Weekend)?;

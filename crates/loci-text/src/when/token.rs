@@ -1,10 +1,10 @@
-//! The words, numbers and dates of a question, where they stand.
+//! Splits a question into words, numbers and dates with their positions.
 
 use std::ops::Range;
 
 use jiff::civil::Date;
 
-/// Letters of a word that can matter here.
+/// Maximum number of letters of a relevant word.
 const LONGEST_WORD: usize = 12;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     /// `2023-05`: the first day of the month.
     Month(Date),
     Comma,
-    /// The end of a sentence: nothing reads across it.
+    /// The end of a sentence. No expression continues across it.
     Stop,
     Other,
 }
@@ -88,7 +88,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// `mid-May`: the word before the hyphen, and its length with it.
+/// `mid-May`: the word before the hyphen, and its length including the hyphen.
 fn prefix(piece: &str) -> Option<(&'static str, usize)> {
     ["early", "mid", "late"].into_iter().find_map(|word| {
         let (head, _) = piece.split_once('-')?;
@@ -110,7 +110,7 @@ fn kind(raw: &str) -> Kind {
     if raw.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return Kind::Word(raw.to_ascii_lowercase());
     }
-    // `Q2` is a word that holds a number.
+    // `Q2` is a word that contains a number.
     if let [b'q' | b'Q', b'1'..=b'4'] = raw.as_bytes() {
         return Kind::Word(raw.to_ascii_lowercase());
     }

@@ -1,9 +1,9 @@
-//! From raw text to the words that the vocabulary is asked for.
+//! Normalises raw text and splits it into the words that are looked up in the vocabulary.
 
 use unicode_categories::UnicodeCategories as _;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Splits text into cleaned words, with buffers that are kept between texts.
+/// Splits text into cleaned words. The buffers are reused between texts.
 #[derive(Debug, Default)]
 pub(super) struct Words {
     word: String,
@@ -11,10 +11,10 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Calls `take` with each word in turn until it says `false`.
+    /// Calls `take` with each word until it returns `false`.
     ///
-    /// ASCII characters never depend on what stands beside them, and marks are never reordered across one: so runs of
-    /// ASCII go the short way, whatever else is in the text.
+    /// ASCII characters do not depend on their neighbours, and marks are never reordered across
+    /// them. Runs of ASCII therefore take a fast path, whatever else is in the text.
     pub(super) fn each(&mut self, text: &str, mut take: impl FnMut(&str) -> bool) {
         self.word.clear();
         let mut rest = text;
@@ -69,7 +69,8 @@ impl Words {
         true
     }
 
-    /// The order of steps matters: marks are reordered over the whole cleaned run before they are dropped.
+    /// The order of the steps matters: marks are reordered over the whole cleaned run before they
+    /// are removed.
     fn unicode(&mut self, text: &str, take: &mut impl FnMut(&str) -> bool) -> bool {
         if text.is_empty() {
             return true;
@@ -123,7 +124,7 @@ fn is_dropped(c: char) -> bool {
     }
 }
 
-/// The blocks of ideographs that stand for a word each; kana and hangul are not among them.
+/// The blocks of ideographs that are one word each. Kana and hangul are not among them.
 fn is_ideograph(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -153,7 +154,7 @@ mod tests {
         found
     }
 
-    /// The whole text as one run, the way the reference does it.
+    /// Processes the whole text as one run, as the reference does.
     fn in_one_run(text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let mut words = Words::default();

@@ -1,4 +1,4 @@
-//! The list of pieces, and the map from text to id.
+//! The vocabulary of pieces, and the map from text to id.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,14 +6,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// The number of a token in the vocabulary.
 pub type TokenId = u16;
 
-/// Stands for a word that cannot be made of pieces.
+/// Represents a word that cannot be built from pieces.
 pub(super) const UNKNOWN: TokenId = 100;
-/// Begins a text.
+/// Marks the start of a text.
 pub const BEGIN: TokenId = 101;
-/// Ends a text.
+/// Marks the end of a text.
 pub const END: TokenId = 102;
 
-/// Tokens that are recognised in text as they are written.
+/// Tokens that are recognised in text in their exact spelling.
 pub(super) const SPECIALS: [(&str, TokenId); 5] = [
     ("[PAD]", 0),
     ("[UNK]", UNKNOWN),
@@ -24,7 +24,7 @@ pub(super) const SPECIALS: [(&str, TokenId); 5] = [
 
 type Map<'a> = HashMap<&'a str, TokenId, BuildHasherDefault<Multiply>>;
 
-/// Pieces that begin a word and pieces that continue one, in a map each.
+/// Two maps: pieces that begin a word, and pieces that continue one.
 #[derive(Debug)]
 pub(super) struct Vocabulary<'a> {
     tokens: Vec<&'a str>,
@@ -34,7 +34,7 @@ pub(super) struct Vocabulary<'a> {
 }
 
 impl<'a> Vocabulary<'a> {
-    /// Reads one token per line; the line's number is the token's id.
+    /// Parses one token per line. The line number is the id of the token.
     pub(super) fn new(lines: &'a str) -> Self {
         let tokens: Vec<&str> = lines.lines().collect();
         let mut made = Self {
@@ -64,7 +64,7 @@ impl<'a> Vocabulary<'a> {
         self.tokens.get(usize::from(id)).copied()
     }
 
-    /// The token that is this whole word.
+    /// The token of this whole word.
     pub(super) fn first(&self, word: &str) -> Option<TokenId> {
         self.first.get(word).copied()
     }
@@ -79,7 +79,8 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// A short multiplicative hash: keys are our own vocabulary, so nobody can choose them to collide.
+/// A short multiplicative hash. The keys are our own vocabulary, so nobody can choose colliding
+/// ones.
 #[derive(Debug, Default)]
 pub(super) struct Multiply(u64);
 

@@ -1,4 +1,4 @@
-//! The terms of texts, and what index, query and highlight owe each other.
+//! The terms of texts, and the consistency of index, query and highlight.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use loci_text::{QueryTerm, TermKind, index_terms, matching_spans, query_terms};
 use proptest::prelude::*;
 
-/// Terms in stored postings: a change here is a change of the file format.
+/// Terms in stored postings. A change here is a change of the file format.
 const PINNED: &[(&str, &str)] = &[
     ("", ""),
     ("  ?! -- \"\" () … ", ""),
@@ -146,13 +146,13 @@ fn names_are_asked_for_as_prefixes_and_words_are_not() {
     );
     assert_eq!(asked("木 東京 東京都"), ["木*", "東京", "京都"]);
     let query = query_terms("Lock.rs paintings 木", 9);
-    let told: Vec<_> = query
+    let words: Vec<_> = query
         .terms
         .iter()
         .map(|term| (term.kind, term.word.as_str()))
         .collect();
     assert_eq!(
-        told,
+        words,
         [
             (TermKind::Part, "Lock"),
             (TermKind::Part, "rs"),
@@ -197,7 +197,7 @@ fn highlights_cover_the_words_that_carry_a_term() {
     }
 }
 
-/// Text that meets every rule: names, marks, scripts, connectors, and anything else.
+/// Texts that exercise every rule: names, marks, scripts, connectors, and anything else.
 fn texts() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-zA-Z0-9'_.:/@#+~\\\\ -]{0,12}",
@@ -304,7 +304,8 @@ fn a_megabyte_of_anything_takes_linear_time() {
             "{seed}: {}",
             terms.joined.len()
         );
-        // Each of the three takes well under a tenth of a second; a quadratic one takes minutes.
+        // Each of the three takes well under a tenth of a second; a quadratic one would take
+        // minutes.
         assert!(
             began.elapsed() < Duration::from_secs(10),
             "{seed}: {:?}",

@@ -1,4 +1,4 @@
-//! Token ids against the `tokenizers` package.
+//! Compares token ids with those of the `tokenizers` package.
 
 use loci_text::{TokenId, Tokenizer};
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const TODAY: Date = date(2023, 6, 14);
 
-/// A question in which `[` and `]` stand around the time, its first day, and the day after its last.
+/// A question with `[` and `]` around the time, its first day, and the day after its last.
 const TIMES: &[(&str, &str, &str)] = &[
     (
         "what was said [on December 1,2022]",
@@ -253,7 +253,7 @@ fn what_is_no_date_is_not_read_as_one() {
     }
 }
 
-/// Questions made of the words that the reader knows, in any order.
+/// Questions of words that the reader knows, in any order.
 fn questions() -> impl Strategy<Value = String> {
     let words = "today yesterday 3 7 7th 31 2000 2023 ago days weeks years last this next past week weekend month year Monday May may march \
          february 29 , . in on since before until after between and from to the of of early late mid end summer winter Q2 first second last day Saturday mid- 2023-05-07 \

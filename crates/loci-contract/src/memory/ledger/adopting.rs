@@ -1,4 +1,4 @@
-//! Rows of the ledger that come from another palace.
+//! Adopts ledger rows of another palace.
 
 use std::collections::BTreeSet;
 
@@ -57,8 +57,8 @@ pub(super) fn adopt(palace: &mut Palace, name: &str, source: &CountedSource) -> 
     Ok(Adopted::Incomplete)
 }
 
-/// The row that an imported drawer belongs to, made when missing. None if this palace filed the source
-/// itself.
+/// The row of an imported drawer, which is created if it is missing. `None` if this palace filed
+/// the source itself.
 pub(in crate::memory) fn origin_row(state: &mut State, origin: &Origin) -> u64 {
     let machine = Machine {
         id: origin.machine.clone(),

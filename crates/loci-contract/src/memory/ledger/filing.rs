@@ -1,4 +1,4 @@
-//! The pieces of a source become its drawers, on a copy of the palace that counts if all went well.
+//! Turns the pieces of a source into drawers, on a copy of the palace that is kept if all succeeds.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::memory::collection::MemoryCollection;
 use crate::memory::state::{Drawer, Palace, State};
 use crate::memory::write::{self, Embedded, Mode};
 
-/// Vectors by text, and who made them.
+/// Vectors by text, and the embedder that made them.
 pub(in crate::memory) type Vectors = Option<(EmbedderIdentity, HashMap<String, Vec<f32>>)>;
 
 pub(super) fn file(
@@ -166,7 +166,7 @@ impl Filing<'_> {
         Ok(())
     }
 
-    /// A drawer of another section of the source that is this piece.
+    /// A drawer of another section of the source that matches this piece.
     fn lent(&mut self, source: u64, change: &SourceChange, key: &PieceKey) -> Result<Option<u64>> {
         let SourceRecord {
             machine,
@@ -210,7 +210,7 @@ impl Filing<'_> {
                 .map(|(record, drawer)| (*record, drawer.origin))
         };
         let found = find(&is_text).or_else(|| find(&is_place));
-        // What lent a drawer is not what its hash says any more.
+        // The section that gave up a drawer does not match its hash any more.
         if let Some((_, lender)) = found {
             state.mined.distrust(lender);
         }
@@ -274,7 +274,8 @@ impl Filing<'_> {
         Ok(())
     }
 
-    /// Makes a drawer that somebody else put in one of this source, unless it is another machine's.
+    /// Assigns a drawer that was added by hand to this source, unless it belongs to another
+    /// machine.
     fn adopt(&mut self, holder: &str, source: u64) -> Result<()> {
         let state = self.state()?;
         if let Some(record) = state.record_of(holder) {
@@ -458,7 +459,7 @@ pub(super) fn rename(
     Ok(true)
 }
 
-/// Metadata that a kept drawer comes back with.
+/// The metadata of a saved drawer, as a patch.
 pub(super) fn patch_of(metadata: &Metadata) -> MetadataPatch {
     MetadataPatch::from(metadata.clone())
 }

@@ -1,5 +1,5 @@
-//! Forgetting: drawers go with every state of them that is kept, and their texts are noted so that they
-//! do not come back.
+//! Removes drawers with all their saved states, and records their texts so that they do not come
+//! back.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ impl Mined {
         }
     }
 
-    /// What was forgotten of a source is known by its new name; by both where another machine has a
-    /// source of the old name.
+    /// Records forgotten texts of a renamed source under its new name, and under both names if
+    /// another machine has a source with the old name.
     pub(super) fn rename_forgotten(
         &mut self,
         key: &[u8; 32],
@@ -61,7 +61,7 @@ pub(in crate::memory) fn forget(
     }
     let key = palace.forget_key;
     let mut outcome = ForgetOutcome::default();
-    // A drawer that goes takes its links along.
+    // Removing a drawer removes its links.
     let (facts, links) = (palace.facts.len(), palace.links.len());
     let state = palace.collection_mut(name)?;
     let records: Vec<u64> = state
@@ -100,7 +100,7 @@ pub(in crate::memory) fn forget(
             !gone.contains(&kept.drawer.id) && !text.is_some_and(|text| book.is_in(text, place))
         });
     }
-    // A text that was only kept for an undo counts as a drawer.
+    // A text that was only saved for an undo counts as a drawer.
     let still_kept = kept_ids(state);
     let only_kept = kept_before.difference(&still_kept);
     outcome.forgotten += only_kept.filter(|id| !removed.contains(*id)).count();
@@ -120,7 +120,7 @@ pub(in crate::memory) fn forget(
     Ok(outcome)
 }
 
-/// Ids of drawers that runs took out and keep for their undo.
+/// Ids of drawers that runs removed and saved for their undo.
 fn kept_ids(state: &State) -> BTreeSet<String> {
     let steps = state.mined.steps.values();
     let kept = steps.flat_map(|step| &step.kept);
@@ -129,7 +129,7 @@ fn kept_ids(state: &State) -> BTreeSet<String> {
         .collect()
 }
 
-/// Notes the texts of drawers that a run took out and keeps for its undo.
+/// Records the texts of drawers that a run removed and saved for its undo.
 fn note_kept(state: &mut State, key: &[u8; 32], ids: &[String]) {
     let steps = state.mined.steps.values();
     let kept: Vec<(u64, Drawer)> = steps
@@ -143,7 +143,7 @@ fn note_kept(state: &mut State, key: &[u8; 32], ids: &[String]) {
     }
 }
 
-/// Notes the text of a drawer with its place.
+/// Records the text of a drawer with its location.
 fn note_text(state: &mut State, key: &[u8; 32], record: u64, drawer: &Drawer) {
     let source = state.mined.sources.get(&drawer.origin);
     let mut place = place_of(key, source.map(|row| row.name.as_str()), &drawer.metadata);
@@ -158,7 +158,7 @@ fn note_text(state: &mut State, key: &[u8; 32], record: u64, drawer: &Drawer) {
     }
 }
 
-/// Notes the text of a drawer that is about to go, and removes earlier states of its place.
+/// Records the text of a drawer before it is removed, and removes its saved states.
 fn note(state: &mut State, key: &[u8; 32], record: u64) {
     let Some(drawer) = state.drawers.get(&record).cloned() else {
         return;
@@ -197,7 +197,7 @@ fn note(state: &mut State, key: &[u8; 32], record: u64) {
     }
 }
 
-/// Texts of the drawers of the same wing and file before and behind one, nearest first.
+/// Texts of the drawers of the same wing and file before and after a drawer, nearest first.
 fn neighbours(state: &State, record: u64, drawer: &Drawer) -> (Vec<String>, Vec<String>) {
     let line = |drawer: &Drawer| match drawer.metadata.get("start_line") {
         Some(MetaValue::Int(line)) => *line,
@@ -240,7 +240,7 @@ fn neighbours(state: &State, record: u64, drawer: &Drawer) -> (Vec<String>, Vec<
     (before, after)
 }
 
-/// Takes words of forgotten drawers out of the marks of their sources.
+/// Removes words of forgotten drawers from the marks of their sources.
 fn clean_marks(state: &mut State, records: &[u64]) {
     let origins: Vec<u64> = records
         .iter()

@@ -1,4 +1,4 @@
-//! Takes back what a run did, the last step first, in one change.
+//! Reverts a run, last step first, in one change.
 
 use std::collections::BTreeSet;
 
@@ -171,7 +171,7 @@ fn bring_back(palace: &mut Palace, name: &str, kept: &Kept, vectors: &Vectors) -
             drawer.created_at = old.created_at;
         }
     }
-    // A drawer that came back has a new number, which earlier steps shall know.
+    // A restored drawer has a new number, which earlier steps must use.
     if record != kept.record {
         let mut again = None;
         for step in state.mined.steps.values_mut() {

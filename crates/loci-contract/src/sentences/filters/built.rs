@@ -1,8 +1,8 @@
-//! Filters made in code rather than parsed.
+//! Filters that are built in code instead of parsed.
 
 use loci_core::{DocumentFilter, Filter, KeyTest, MetaValue, Ordering};
 
-/// Filters that JSON cannot express but code can build, besides ordinary ones.
+/// Ordinary filters, and filters that only code can build.
 pub(super) fn filters() -> Vec<Filter> {
     let operands: [MetaValue; 7] = [
         "a".into(),

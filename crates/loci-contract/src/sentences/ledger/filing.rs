@@ -1,4 +1,4 @@
-//! What filing does to drawers.
+//! How filing changes drawers.
 
 use loci_core::{Batch, Filed, LEFTOVERS, Selection, SourceChange, SourceRecord};
 use serde_json::json;
@@ -17,7 +17,7 @@ pub fn s19_1_filing_adds_keeps_updates_and_removes_drawers(fixture: &dyn Fixture
         counts(3, 0, 0, 0)
     );
     let before = texts(&*collection);
-    // The first is where it was, the second moved up, the third went, one is new.
+    // The first text did not move, the second moved up, the third was removed, and one is new.
     assert_eq!(
         file(&*collection, run, name, &["red", "green", "white"]),
         counts(1, 1, 1, 1)
@@ -133,7 +133,7 @@ pub fn s19_6_text_that_moves_to_another_section_keeps_its_drawer(fixture: &dyn F
         &change(&*collection, section(1), &["red", "blue"]),
     );
     let before = texts(&*collection);
-    // The first section defers what it no longer holds; the second takes it.
+    // The first section defers the text that it lost; the second section takes it.
     let first = SourceChange {
         defers: true,
         ..change(&*collection, section(1), &["red"])

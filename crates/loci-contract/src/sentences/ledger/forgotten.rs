@@ -1,4 +1,4 @@
-//! What was forgotten does not come back.
+//! Forgotten texts do not come back.
 
 use loci_core::{PalaceRef, TextPlace};
 use std::sync::Arc;

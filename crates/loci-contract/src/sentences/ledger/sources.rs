@@ -124,7 +124,7 @@ pub fn s19_14_a_source_belongs_to_the_machine_that_filed_it(fixture: &dyn Fixtur
         ..row("/notes/b.md")
     };
     assert!(!ledger.rename(run, name, &to).unwrap());
-    // The same path there is another source.
+    // The same path on another machine is another source.
     let other = SourceRecord {
         machine: there.clone(),
         ..row(name)
@@ -150,7 +150,7 @@ pub fn s19_15_a_text_of_two_machines_is_one_drawer_of_the_first(fixture: &dyn Fi
     let ledger = ledger(&*collection);
     assert_eq!(ledger.drawers_of(&here(), name).unwrap(), 1);
     assert!(ledger.source(&there, name).unwrap()[0].complete);
-    // The first machine has another text now: the other one must read its file again.
+    // The first machine files another text, so the second one must read its file again.
     file(&*collection, run, name, &["white"]);
     let now = ledger.source(&there, name).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is refused, what draws numbers, and who sees what.
+//! Refused calls, sequence numbers, and visibility.
 
 use loci_core::{
     DrawerRef, Error, Fact, FactQuery, LinkEnd, MAX_BATCH_RECORDS, MAX_BATCH_TEXT_BYTES,

@@ -1,4 +1,4 @@
-//! Ending facts and putting others in their place.
+//! Ending and superseding facts.
 
 use loci_core::{Collection, Error, Fact, FactQuery, Related};
 use serde_json::json;
@@ -18,7 +18,7 @@ fn ended(fact: Fact, valid_to: &str) -> Fact {
     }
 }
 
-/// The number that the next drawer would draw.
+/// The sequence number that the next drawer would get.
 fn next_seq(drawers: &dyn Collection, id: &str) -> u64 {
     drawers.add(&drawer(id, id, &json!({}))).unwrap().seq
 }
@@ -132,8 +132,8 @@ pub fn s17_24_superseding_ends_and_adds_in_one(fixture: &dyn Fixture) {
     };
     for (ids, word) in [
         (ids(&["a"]), "ended 2026"),
-        (ids(&["nobody"]), "not there"),
-        (ids(&[]), "not there"),
+        (ids(&["nobody"]), "does not exist"),
+        (ids(&[]), "does not exist"),
     ] {
         match relations.supersede(&ids, "2026-05", &again) {
             Err(error @ Error::Conflict { .. }) => {
@@ -182,7 +182,8 @@ pub fn s17_26_of_several_threads_that_supersede_a_fact_one_wins(fixture: &dyn Fi
                     let (relations, old) = (&relations, &old);
                     scope.spawn(move || {
                         let new = named(&format!("new {round} {thread}"));
-                        // The later the thread, the earlier its date: the order of dates must not matter.
+                        // Later threads use earlier dates, because the order of dates must not
+                        // matter.
                         let end = format!("2026-01-{:02}", 9 - thread);
                         match relations.supersede(std::slice::from_ref(old), &end, &new) {
                             Ok(ended) => ended.len(),

@@ -1,4 +1,4 @@
-//! Facts: what they hold, how they are named and found.
+//! Facts: their content, their ids, and queries for them.
 
 use loci_core::{Fact, FactQuery, Link};
 

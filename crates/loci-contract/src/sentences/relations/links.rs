@@ -1,4 +1,4 @@
-//! Links: what they join, how they are found, and what becomes of them when their drawer goes.
+//! Links: their ends, queries for them, and what happens when their drawer is deleted.
 
 use loci_core::{Batch, DrawerRef, Fact, Link, LinkEnd, Selection};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Removing links, and facts and links that are written with drawers.
+//! Removing links, and writing facts and links together with drawers.
 
 use loci_core::{DrawerRef, Error, Fact, LinkEnd, Outcome};
 use serde_json::json;

@@ -1,26 +1,26 @@
-//! Which lines of a text belong to a forgotten one. Pure functions over hashes of lines.
+//! Decides which lines of a text belong to a forgotten one. Pure functions over hashes of lines.
 //!
-//! Length does not decide: a short line ("PIN 4471") is as secret as a long one, and as common as
-//! "Noted.". What decides is how much of the forgotten text stands together, in its order, and
-//! whether it stands at its place: in the same source, between the same neighbours, in the same
-//! exchange of the same conversation. docs/format.md states the rule.
+//! Length is not a criterion: a short line ("PIN 4471") can be as secret as a long one, and as
+//! common as "Noted.". The criteria are how much of the forgotten text appears together and in
+//! order, and whether it is at its location: in the same source, between the same neighbours, in
+//! the same exchange of the same conversation. docs/format.md states the rule.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Record;
 use super::line::{BEGINNING, Line, has_content};
 
-/// Other lines in a row that may stand between two lines of a text that was edited.
+/// Maximum number of consecutive other lines between two lines of an edited text.
 const MOST_OTHERS: usize = 3;
-/// A line that stands at more places than this says nothing about the place.
+/// A line with more occurrences than this does not determine a location.
 const MOST_PLACES: usize = 32;
-/// Share of the lines with content that must stand together where only a part of the source is
-/// looked at, since the text may stand whole in another part.
+/// Percentage of the lines with content that must appear together if only a part of the source is
+/// searched, since the whole text may be in another part.
 const SHARE_PERCENT: usize = 60;
-/// Rounds of looking: a neighbour may be a line that was forgotten too.
+/// Maximum number of search rounds. A neighbour may itself be a forgotten line.
 const ROUNDS: usize = 8;
 
-/// What the looked-at text is.
+/// Which part of its source the searched text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     Whole,
@@ -28,7 +28,7 @@ pub(super) enum Extent {
     Exchange(u32),
 }
 
-/// Lines of the text and records that were found in it.
+/// Lines of the text and the records that were found in it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Matches {
     /// Indices of lines.
@@ -37,7 +37,7 @@ pub(super) struct Matches {
     pub(super) records: BTreeSet<usize>,
 }
 
-/// Looks for records in the lines of a text that stands in the source with this hash.
+/// Searches the lines of a text for records. `source` is the hash of the source of the text.
 pub(super) fn find(
     text: &[Line],
     source: u64,
@@ -58,8 +58,8 @@ pub(super) fn find(
                 new.push((*at, slate.lines(start..start + record.sequence.len())));
             }
         }
-        // Only where no text is found whole, parts are looked for: a text that stands whole at its
-        // place is not looked for elsewhere.
+        // Parts are searched only if no record was found whole. A record that is whole at its
+        // location is not searched elsewhere.
         if new.is_empty() {
             for (at, record) in &open {
                 if Relation::of(record, source, extent) == Relation::TextPosition {
@@ -80,8 +80,8 @@ pub(super) fn find(
     found
 }
 
-/// Lines of a record that stand directly before and behind lines of it that were found by another
-/// rule, in its order.
+/// Lines of a record directly before and after lines that another rule found, in the order of the
+/// record.
 pub(super) fn adjoining(text: &[Line], anchors: &[usize], record: &Record) -> BTreeSet<usize> {
     let hashes: Vec<u64> = text.iter().map(|line| line.hash).collect();
     let mut lines = BTreeSet::new();
@@ -99,8 +99,8 @@ pub(super) fn adjoining(text: &[Line], anchors: &[usize], record: &Record) -> BT
     lines
 }
 
-/// Lines that stand between two found ones, where all of them are lines of the found records, in any
-/// order: the parts of a forgotten text may have changed places.
+/// Lines between two found lines, if all of them belong to the found records. Their order does not
+/// matter, because the parts of a forgotten text may have been moved.
 pub(super) fn enclosed(
     text: &[Line],
     found: &BTreeSet<usize>,
@@ -116,14 +116,14 @@ pub(super) fn enclosed(
     lines
 }
 
-/// How the looked-at text and a record belong together.
+/// How the searched text relates to a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
-    /// The same source; in a conversation also the same exchange.
+    /// The same source, and in a conversation the same exchange.
     TextPosition,
-    /// Files, or a file and a conversation, but not the same.
+    /// Another file, or a file and a conversation.
     Other,
-    /// Another exchange: everyday answers stand in many.
+    /// Another exchange. Common answers appear in many exchanges.
     OtherExchange,
 }
 
@@ -141,10 +141,10 @@ impl Relation {
     }
 }
 
-/// The lines that are left of a text, with the beginning of the source in front.
+/// The remaining lines of a text, after a line for the beginning of the source.
 struct Slate {
     hashes: Vec<u64>,
-    /// Index of each in the text; nothing for the beginning.
+    /// Index of each line in the text; `None` for the beginning.
     indices: Vec<Option<usize>>,
     places: HashMap<u64, Vec<usize>>,
 }
@@ -189,7 +189,7 @@ impl Slate {
             .collect()
     }
 
-    /// The nearest line with content before a place.
+    /// The nearest line with content before a position.
     fn before(&self, at: usize) -> Option<u64> {
         let lines = self.hashes.get(..at)?;
         lines.iter().rev().copied().find(|hash| has_content(*hash))
@@ -201,10 +201,10 @@ impl Slate {
     }
 }
 
-/// Where a record stands whole, line after line.
+/// Occurrences of a whole record, line by line.
 fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -> Vec<usize> {
     let sequence = &record.sequence;
-    // The rarest line shows where to look.
+    // Start at the rarest line.
     let Some((at, hash)) = sequence
         .iter()
         .enumerate()
@@ -242,9 +242,10 @@ fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -
             return true;
         }
         match relation {
-            // Its own exchange names the place.
+            // Its own exchange determines the location.
             Relation::TextPosition if record.place.exchange > 0 => content > 0,
-            // Where one stands between its neighbours, the others are other lines.
+            // If one occurrence is between the neighbours of the record, the other occurrences are
+            // different text.
             Relation::TextPosition if at_home => content > 0 && *sides > 0,
             Relation::TextPosition => content > 1 || (content == 1 && !known && alone),
             Relation::Other => *sides > 0 && content + sides > 2,
@@ -254,17 +255,17 @@ fn complete(slate: &Slate, text: &[Line], record: &Record, relation: Relation) -
     starts.into_iter().map(|(start, _, _)| start).collect()
 }
 
-/// A stretch of a slate that holds lines of a record in their order.
+/// A stretch of a slate that contains lines of a record in order.
 struct Part {
-    /// Place in the slate and in the record with its neighbours.
+    /// Positions in the slate and in the record with its neighbours.
     pairs: Vec<(usize, usize)>,
-    /// Lines of the record with content.
+    /// Number of lines of the record with content.
     own: usize,
-    /// Neighbours.
+    /// Number of neighbours.
     sides: usize,
 }
 
-/// Where parts of a record stand that was edited.
+/// Occurrences of parts of a record that was edited.
 fn parts(slate: &Slate, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
     let place = &record.place;
     let mut sequence = Vec::with_capacity(record.sequence.len() + 2);
@@ -323,7 +324,8 @@ fn parts(slate: &Slate, record: &Record, extent: Extent) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Whether two parts hold the same line of a record at different places: only one can be it.
+/// Whether two parts use the same line of a record at different positions. Only one of them can be
+/// right.
 fn claims_the_same(one: &Part, other: &Part, own: std::ops::Range<usize>) -> bool {
     one.pairs.iter().any(|(line, at)| {
         own.contains(at)
@@ -334,8 +336,8 @@ fn claims_the_same(one: &Part, other: &Part, own: std::ops::Range<usize>) -> boo
     })
 }
 
-/// Pairs of equal lines around an anchor, in order in both, with at most `others` lines between
-/// two of them. Over a gap only lines with content are taken.
+/// Pairs of equal lines around an anchor, in the same order on both sides, with at most `others`
+/// lines between two of them. Across a gap, only lines with content are paired.
 fn aligned(
     text: &[u64],
     sequence: &[u64],

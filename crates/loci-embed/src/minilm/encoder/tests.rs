@@ -1,4 +1,4 @@
-//! The forward pass on a tiny random model whose vectors numpy computed.
+//! Tests the forward pass with a tiny random model whose vectors numpy computed.
 
 use super::*;
 use crate::minilm::tensors::Tensors;

@@ -1,4 +1,4 @@
-//! ONNX files in the styles that exporters have, against the safetensors file of the same weights.
+//! Compares ONNX files of various exporters with the safetensors file of the same weights.
 
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn the_digest_notices_a_change_of_any_tensor() {
     let mut seen = std::collections::HashSet::from([whole]);
     for place in (header..FULL.len()).step_by(64) {
         let mut changed = FULL.to_vec();
-        // The sign of some value of each tensor; the shortest is 64 bytes long.
+        // Flips the sign of a value of each tensor; the shortest tensor has 64 bytes.
         changed[place + 3] ^= 0x80;
         if let Ok(weights) = load(&changed) {
             assert!(seen.insert(weights.digest), "{place}");

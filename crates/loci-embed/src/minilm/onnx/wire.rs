@@ -1,12 +1,13 @@
-//! The wire format of protocol buffers, as far as an ONNX file needs it. Lengths are checked against what is there.
+//! The wire format of protocol buffers, as far as ONNX files need it. Lengths are checked against
+//! the remaining bytes.
 
-/// The fields of a message, in the order in which they stand.
+/// The fields of a message, in file order.
 #[derive(Debug)]
 pub(super) struct Message<'a> {
     rest: &'a [u8],
 }
 
-/// A field's value.
+/// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value<'a> {
     Number(u64),
@@ -60,7 +61,7 @@ impl<'a> Iterator for Message<'a> {
     }
 }
 
-/// A run of numbers without keys.
+/// A sequence of numbers without keys.
 pub(super) fn packed(mut bytes: &[u8]) -> impl Iterator<Item = Result<u64, String>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -78,7 +79,7 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|_| "has a name that is not UTF-8".into())
 }
 
-/// Seven bits per byte, lowest first; at most ten bytes.
+/// A varint: seven bits per byte, lowest first, at most ten bytes.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! Downloads from a server that misbehaves.
+//! Tests downloads from a server that misbehaves.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::minilm::fixtures::FULL;
 use crate::models::tests::tiny;
 use crate::test_server::{Reply, Request, Server, reply};
 
-/// SHA-256 of the tiny model, by another program.
+/// SHA-256 of the tiny model, computed by another program.
 const SHA256: &str = "dde255f61d0a5eb2004129a4191f7287bad077b24cbcf4a987ca0f87f535075d";
 
 const LIMITS: PullLimits = PullLimits {
@@ -47,7 +47,7 @@ fn partial(store: &ModelStore) -> std::path::PathBuf {
     store.directory().join("minilm.partial")
 }
 
-/// What a server that knows ranges answers.
+/// The reply of a server that supports ranges.
 fn ranged(request: &Request) -> Reply {
     match start_of(request) {
         None => reply("200 OK", "", FULL),
@@ -64,7 +64,7 @@ fn start_of(request: &Request) -> Option<usize> {
     range.strip_suffix('-')?.parse().ok()
 }
 
-/// The answer, cut off after so many bytes of its body.
+/// The reply, truncated after this many bytes of its body.
 fn cut(answer: Reply, body_bytes: usize) -> Vec<u8> {
     let (Reply::Raw(mut bytes) | Reply::Stall(mut bytes)) = answer;
     let head = bytes
@@ -76,7 +76,7 @@ fn cut(answer: Reply, body_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// The model is stored and nothing else remains.
+/// Asserts that the model is stored and nothing else remains.
 fn assert_stored(store: &ModelStore, outcome: Result<Added>, server: &Server) {
     let added = outcome.unwrap();
     assert_eq!(added.change, Change::Added);
@@ -292,7 +292,7 @@ fn two_pulls_at_once_download_once() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                // Slow enough for the others to come in the middle.
+                // Slow enough for the others to arrive in between.
                 let mut slow = |_| std::thread::sleep(Duration::from_millis(20));
                 let outcome = store.pull_known(&known, &LIMITS, &mut slow).unwrap();
                 added.fetch_add(
