@@ -1,6 +1,6 @@
 //! The rest: what people reach for less often. These schemas may cost more tokens, so they say more.
 
-mod care;
+mod maintenance;
 mod links;
 mod mine;
 mod recall;
@@ -16,6 +16,6 @@ pub(crate) fn tools() -> Vec<Tool> {
         links::TOOL,
         mine::MINE,
         mine::RUNS,
-        care::VERIFY,
+        maintenance::VERIFY,
     ]
 }
