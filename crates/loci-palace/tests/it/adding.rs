@@ -542,7 +542,10 @@ fn a_full_answer_about_one_drawer_repeats_its_members_and_a_brief_one_does_not()
 fn a_fact_of_a_text_whose_first_drawer_was_changed_names_the_new_drawer() {
     let (_directory, palace) = palace();
     let given = new("Alice works at Acme.", "a");
-    let first = palace.add(&request(&[given.clone()])).unwrap().drawers;
+    let first = palace
+        .add(&request(std::slice::from_ref(&given)))
+        .unwrap()
+        .drawers;
     palace
         .update(&loci_palace::update::Request {
             id: first[0].id.clone(),
