@@ -74,7 +74,7 @@ pub use maintenance::{
     Restored, SalvageReport, SelfTest, VerifyReport,
 };
 pub use metadata::{MetaValue, Metadata, MetadataPatch};
-pub use palace_ref::{PalaceRef, PalaceUrl};
+pub use palace_ref::{PalaceRef, PalaceUrl, holds_password, shown_value};
 pub use path_text::{path_text, serialize_optional_path, serialize_path, serialize_paths};
 pub use project::{
     Choice, IncomingProject, Leaving, MAX_REMOTE_BYTES, Mined, MinedGroup, Moved, PlacedProject,

@@ -120,6 +120,30 @@ impl fmt::Display for PalaceRef {
     }
 }
 
+/// Whether a text looks like an address with a password in it, URL or not: `//user:word@host`,
+/// `scheme:user:word@host`, `password=word`. Such a text must not be printed, and must not become
+/// the name of a directory.
+pub fn holds_password(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    if ["password=", "passwd=", "pwd="]
+        .iter()
+        .any(|key| lower.contains(key))
+    {
+        return true;
+    }
+    let before_host = text.rfind('@').and_then(|at| text.get(..at));
+    before_host.is_some_and(|user| user.contains(':'))
+}
+
+/// A value as an error shows it, in backticks; the value itself only if it holds no password.
+pub fn shown_value(value: &str) -> String {
+    if holds_password(value) || value.contains("://") {
+        "the given URL".to_owned()
+    } else {
+        format!("`{value}`")
+    }
+}
+
 /// The URL of a palace. Only [`PalaceUrl::expose`] returns all of it; everything else omits the
 /// parts that may be secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -204,6 +228,27 @@ mod tests {
             let all = format!("{palace} {palace:?} {error} {error:?}");
             assert!(!all.contains("secret") && !all.contains("cret@"), "{all}");
             assert!(palace.scheme().is_some(), "{all}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_password_is_recognised_and_not_shown() {
+        for text in [
+            "\"postgres://u:SECRET@h/db\"",
+            "post_gres://u:SECRET@h",
+            "1pg://u:SECRET@h/db",
+            "://u:SECRET@h",
+            "//u:SECRET@h/db",
+            "postgres:u:SECRET@h/db",
+            "host=h user=u password=SECRET",
+            "postgres://h/db?PASSWORD=SECRET",
+        ] {
+            assert!(holds_password(text), "{text}");
+            assert!(!shown_value(text).contains("SECRET"), "{text}");
+        }
+        for text in ["notes", "a:b", "mail@host", "C:\\palace", "sqlite"] {
+            assert!(!holds_password(text), "{text}");
+            assert_eq!(shown_value(text), format!("`{text}`"));
         }
     }
 

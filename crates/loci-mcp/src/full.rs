@@ -1,7 +1,7 @@
 //! The rest: what people reach for less often. These schemas may cost more tokens, so they say more.
 
-mod maintenance;
 mod links;
+mod maintenance;
 mod mine;
 mod recall;
 

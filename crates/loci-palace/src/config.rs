@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loci_core::{Advice, Durability, Error, PalaceRef, Result, path_text};
+use loci_core::{Advice, Durability, Error, PalaceRef, Result, path_text, shown_value};
 use loci_files::owner::with_owner;
 use serde::Deserialize;
 
@@ -131,7 +131,7 @@ impl Config {
             Some("full") => Ok(Some(Durability::Full)),
             Some(other) => Err(Error::invalid(
                 "durability",
-                format!("`{other}` is not one of normal, full"),
+                format!("{} is not one of normal, full", shown_value(other)),
             )),
         }
     }

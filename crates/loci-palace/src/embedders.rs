@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use loci_core::{Advice, Compatibility, Embedder, EmbedderIdentity, Error, Result, Warning};
+use loci_core::{
+    Advice, Compatibility, Embedder, EmbedderIdentity, Error, Result, Warning, shown_value,
+};
 use loci_embed::{
     MINILM_NAME, ModelStore, RemoteEmbedder, RemoteOptions, STATIC_NAME, StaticEmbedder,
 };
@@ -249,7 +251,7 @@ fn known(name: &str) -> Result<()> {
     }
     Err(Error::invalid(
         "embedder",
-        format!("`{name}` is not one of {}", NAMES.join(", ")),
+        format!("{} is not one of {}", shown_value(name), NAMES.join(", ")),
     ))
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use loci_core::{Error, PalaceRef, PalaceUrl, Result, path_text};
+use loci_core::{Error, PalaceRef, PalaceUrl, Result, holds_password, path_text};
 
 /// The palace that `written` names: a directory, or a URL. `what` is where it was written, for errors.
 pub fn palace_of(what: &str, written: &Path) -> Result<PalaceRef> {
@@ -26,6 +26,7 @@ pub fn directory_of(what: &str, written: &Path) -> Result<PathBuf> {
             ),
         ));
     }
+    refuse_password(what, written)?;
     let mut parts = written.components();
     let Some(Component::Normal(first)) = parts.next() else {
         return Ok(written.to_owned());
@@ -57,6 +58,23 @@ pub fn directory_of(what: &str, written: &Path) -> Result<PathBuf> {
     Ok(written.to_owned())
 }
 
+/// Refuses a path that looks like an address with a password. `./` before it makes it a directory, and
+/// so does a `/`, but for two of them.
+fn refuse_password(what: &str, written: &Path) -> Result<()> {
+    let text = written.to_string_lossy();
+    let is_path = text.starts_with("./")
+        || text.starts_with("../")
+        || text.starts_with('/') && !text.starts_with("//");
+    if is_path || !holds_password(&text) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        what,
+        "looks like an address with a password, but is no URL (`scheme://…`); a directory of that \
+         name is written `./…`",
+    ))
+}
+
 /// The palace that a key of a configuration file names.
 pub(crate) fn configured_palace(what: &str, written: &Path) -> Result<PalaceRef> {
     match PalaceUrl::parse(written) {
@@ -80,6 +98,9 @@ pub(crate) fn configured_directory(what: &str, written: &Path) -> Result<PathBuf
 
 /// A location as diagnostics show it: a URL without its user, password, path and query.
 pub fn shown_location(written: &Path) -> String {
+    if refuse_password("", written).is_err() {
+        return "…".to_owned();
+    }
     PalaceRef::from(written).to_string()
 }
 
@@ -119,6 +140,26 @@ mod tests {
             assert!(palace.scheme().is_some(), "{palace}");
         }
         assert!(refused("http://db.example:1/x").contains("`http://db.example/…`"));
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_no_directory_and_is_not_shown() {
+        for written in [
+            "\"postgres://u:SECRET@h/db\"",
+            "post_gres://u:SECRET@h",
+            "//u:SECRET@h/db",
+            "postgres:u:SECRET@h/db",
+            "host=h user=u password=SECRET",
+        ] {
+            let error = refused(written);
+            assert!(!error.contains("SECRET"), "{error}");
+            assert!(error.contains("looks like an address"), "{error}");
+            assert!(!shown_location(Path::new(written)).contains("SECRET"));
+        }
+        for directory in ["./u:x@h", "/srv/u:x@h", "mail@host"] {
+            let path = Path::new(directory);
+            assert_eq!(directory_of("--palace", path).unwrap(), path);
+        }
     }
 
     #[test]

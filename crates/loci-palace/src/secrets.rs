@@ -13,7 +13,9 @@ mod relations;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use loci_core::{Batch, Error, Fact, Link, MetaValue, Metadata, MetadataPatch, PalaceRef, Result};
+use loci_core::{
+    Batch, Error, Fact, Link, MetaValue, Metadata, MetadataPatch, PalaceRef, Result, shown_value,
+};
 pub use loci_secrets::{Policy, Tally, describe as describe_masked};
 
 pub(crate) use self::collection::MaskingCollection;
@@ -56,8 +58,12 @@ pub fn secret_policy(palace: &PalaceRef, options: &OpenOptions) -> Result<Policy
 pub(crate) fn policy_of(of_palace: &Config, of_user: &Config) -> Result<Policy> {
     match of_palace.secrets.as_ref().or(of_user.secrets.as_ref()) {
         None => Ok(Policy::default()),
-        Some(name) => Policy::parse(name)
-            .ok_or_else(|| Error::invalid("secrets", format!("`{name}` is not one of mask, keep"))),
+        Some(name) => Policy::parse(name).ok_or_else(|| {
+            Error::invalid(
+                "secrets",
+                format!("{} is not one of mask, keep", shown_value(name)),
+            )
+        }),
     }
 }
 

@@ -232,7 +232,10 @@ impl<'a> SimilarSearch<'a> {
             }
             Err(error) => return Err(error),
         };
-        self.warnings.extend(found.warnings);
+        // The filter is ours, not the caller's: a wing without drawers is no news.
+        let is_news = |warning: &Warning| !matches!(warning, Warning::FilterExcludesAll { .. });
+        self.warnings
+            .extend(found.warnings.into_iter().filter(is_news));
         let metric = self.collection.metric();
         let answers = found.ids.into_iter().zip(found.documents);
         let answers = answers.zip(found.metadatas).zip(found.distances);

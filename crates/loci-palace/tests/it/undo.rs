@@ -431,3 +431,31 @@ fn an_undo_that_is_killed_goes_on_when_it_is_asked_again() {
     }
 }
 }
+
+/// A forget removes earlier states at the place of the drawer, so that none of them comes back. The
+/// undo then put the source back as complete, and text that nobody had forgotten was never read again.
+#[test]
+fn text_that_an_undo_cannot_bring_back_after_a_forget_is_mined_again() {
+    let scene = Scene::new();
+    let old = "Old words about the zebra that nobody forgot.\n";
+    scene.write("a.md", old);
+    let palace = scene.open();
+    scene.mine(&palace);
+    scene.write("a.md", "Entirely different words about a giraffe.\n");
+    let second = scene.mine(&palace).run;
+    let giraffe = id_with(&palace, "giraffe");
+    palace
+        .forget(&loci_palace::forget::Request::in_collection(
+            DRAWERS,
+            Selection::ids([giraffe]),
+        ))
+        .unwrap();
+    undo(&palace, second);
+    scene.write("a.md", old);
+    scene.mine(&palace);
+    let texts: Vec<String> = told(&palace)
+        .into_values()
+        .filter_map(|row| row.text)
+        .collect();
+    assert_eq!(texts, [old.trim_end()]);
+}
