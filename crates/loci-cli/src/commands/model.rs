@@ -1,4 +1,4 @@
-//! `loci model`: the models of this machine.
+//! `loci model`: the models installed on this machine.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ fn added(added: &AddedModel) -> Result<Reply> {
     let model = &added.model;
     let (outcome, said) = match added.change {
         ModelChange::Added => ("added", "added"),
-        ModelChange::Replaced => ("replaced", "replaced the older"),
+        ModelChange::Replaced => ("replaced", "replaced the old"),
         ModelChange::Unchanged => ("unchanged", "already have"),
     };
     let text = format!(
@@ -66,7 +66,7 @@ fn list(session: &Session<'_>) -> Result<Reply> {
     if stored.iter().all(|model| model.name != MINILM_NAME) {
         let _ = writeln!(
             text,
-            "{MINILM_NAME}  not here: `loci model add PATH` or `loci model pull {MINILM_NAME}`"
+            "{MINILM_NAME}  not installed: `loci model add PATH` or `loci model pull {MINILM_NAME}`"
         );
     }
     Reply::new(

@@ -131,7 +131,7 @@ fn json_that_is_no_lines_is_nothing_known_and_bad_lines_are_numbered() {
         let error = dir.error(2, &[command, place]);
         let said = error["message"].as_str().unwrap();
         assert!(
-            said.starts_with(&format!("`{place}`: nothing that loci knows")),
+            said.starts_with(&format!("`{place}`: format not recognised")),
             "{said}"
         );
     }
