@@ -294,11 +294,11 @@ fn a_doctor_only_reads_and_tells_by_its_exit_code() {
     );
     let words = dir.run(&["doctor", old.name()]).stdout;
     for part in [
-        "read only",
+        "nothing was written",
         "collection `drawers`",
         "in the queue",
         "evidence:",
-        "then:",
+        "consequence:",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
