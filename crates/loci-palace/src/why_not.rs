@@ -1,4 +1,5 @@
-//! The verb `why_not`: where a drawer fell out of a search, and what would bring it in.
+//! The verb `why_not`: explains which stage of a search dropped a drawer, and what would include
+//! it.
 
 use loci_core::{Result, quoted};
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use crate::search;
 
 pub use loci_recall::{Cause, Condition, Remedy, Stage, WhyNot as Answer};
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The drawer.
@@ -18,31 +19,31 @@ pub struct Request {
     pub search: search::Request,
 }
 
-/// An answer with the words that a front end has for its cause and its remedies.
+/// An answer with its cause and remedies as text of a front end.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Worded {
     /// The answer.
     #[serde(flatten)]
     pub answer: Answer,
-    /// The cause in words.
+    /// The cause as text.
     pub reason: String,
-    /// The remedies in words, in the same order.
+    /// The remedies as text, in the same order.
     pub advice: Vec<String>,
 }
 
-/// The words of a front end. Every front end names causes and remedies by what its users have: flags,
-/// arguments of a tool, members of a request.
+/// The wording of a front end. Every front end describes causes and remedies in terms of its own
+/// interface: flags, arguments of a tool, members of a request.
 pub trait Words {
-    /// What excludes a drawer, such as `the flag --wing`.
+    /// The condition that excludes a drawer, such as `the flag --wing`.
     fn condition(&self, condition: &Condition) -> String;
 
-    /// What can be done, for the drawer of this id.
+    /// The remedy for the drawer with this id.
     fn remedy(&self, remedy: &Remedy, id: &str) -> String;
 
-    /// How the greatest allowed distance is named.
+    /// The name of the maximum distance.
     fn max_distance(&self) -> &'static str;
 
-    /// Puts an answer into words.
+    /// Adds the text to an answer.
     fn put(&self, answer: Answer) -> Worded {
         let reason = self.reason(&answer);
         let remedies = answer.remedies.iter();
