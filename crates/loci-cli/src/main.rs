@@ -105,18 +105,18 @@ fn hide_url(arguments: &Arguments) {
     let Some(PalaceRef::Url(url)) = arguments.global.palace.as_ref().map(PalaceRef::from) else {
         return;
     };
-    let mut given = std::env::args_os();
-    let (Some(name), Ok(program)) = (given.next(), std::env::current_exe()) else {
+    let mut typed = std::env::args_os();
+    let (Some(name), Ok(program)) = (typed.next(), std::env::current_exe()) else {
         return;
     };
     let mut kept: Vec<OsString> = Vec::new();
-    while let Some(argument) = given.next() {
+    while let Some(argument) = typed.next() {
         if argument == "--" {
             kept.push(argument);
-            kept.extend(given);
+            kept.extend(typed);
             break;
         } else if argument == "--palace" {
-            given.next();
+            typed.next();
         } else if !argument.as_encoded_bytes().starts_with(b"--palace=") {
             kept.push(argument);
         }

@@ -56,7 +56,7 @@ impl Printer {
     pub(crate) fn reply(self, reply: &Reply, offered: &Offered) -> Exit {
         if !self.json {
             for note in reply.note_lines(offered) {
-                to_stderr(&self.told(&note));
+                to_stderr(&self.for_stderr(&note));
             }
         }
         let body = if self.json {
@@ -96,10 +96,13 @@ impl Printer {
             }
             to_stderr(&object);
         } else {
-            let (label, message) = (self.painted_error("error:", "31"), self.told(&message));
+            let (label, message) = (
+                self.painted_error("error:", "31"),
+                self.for_stderr(&message),
+            );
             to_stderr(&format!("{label} {message}"));
             if let Some(help) = help {
-                let (label, help) = (self.painted_error("help:", "36"), self.told(&help));
+                let (label, help) = (self.painted_error("help:", "36"), self.for_stderr(&help));
                 to_stderr(&format!("{label} {help}"));
             }
         }
@@ -108,7 +111,7 @@ impl Printer {
 
     /// Prints a line to stderr immediately, while the command runs.
     pub(crate) fn note(self, words: &str) {
-        to_stderr(&self.told(words));
+        to_stderr(&self.for_stderr(words));
     }
 
     /// The same, but not if a program reads the answer.
@@ -123,7 +126,7 @@ impl Printer {
         if !self.json {
             let lines = |warning| hint::lines(warning, offered);
             for line in warnings.iter().flat_map(lines) {
-                to_stderr(&self.told(&line));
+                to_stderr(&self.for_stderr(&line));
             }
         }
     }
@@ -146,7 +149,7 @@ impl Printer {
     }
 
     /// The same for stderr, whose messages may contain stored text.
-    fn told(self, text: &str) -> String {
+    fn for_stderr(self, text: &str) -> String {
         if self.stderr == Reader::Program {
             return text.to_owned();
         }

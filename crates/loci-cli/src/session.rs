@@ -133,10 +133,10 @@ impl<'a> Session<'a> {
             ("--durability", durability),
             ("--embedder", self.global.embedder.as_deref()),
         ];
-        let given = options
+        let present = options
             .into_iter()
             .filter_map(|(flag, value)| Some((flag, value?)));
-        given
+        present
             .flat_map(|(flag, value)| [flag.into(), value.into()])
             .collect()
     }

@@ -58,12 +58,12 @@ impl Kind {
     /// The error for a place that is none of this kind.
     pub(crate) fn not_at(self, path: &Path, instead: Option<&Recognised>) -> Error {
         let instead = instead.map_or_else(String::new, |found| {
-            format!("; it looks like {}: leave the kind away", found.writer)
+            format!("; this looks like {}; omit the KIND argument", found.writer)
         });
         Error::invalid(
             format!("`{}`", path.display()),
             format!(
-                "nothing of {}: no {} is there{instead}",
+                "not recognised as {}: no {} found{instead}",
                 self.program(),
                 self.mark()
             ),

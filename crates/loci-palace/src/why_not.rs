@@ -61,32 +61,32 @@ pub trait Words {
     fn reason(&self, answer: &Answer) -> String {
         match &answer.cause {
             Cause::NoSuchDrawer { collection } => format!(
-                "there is no {} in collection {}",
+                "no drawer {} in collection {}",
                 quoted(&answer.id),
                 quoted(collection)
             ),
             Cause::IsHit { place } => format!("it is hit {place}"),
             Cause::Excluded { conditions } => {
                 let named: Vec<String> = conditions.iter().map(|of| self.condition(of)).collect();
-                format!("the search admits other drawers only: {}", named.join("; "))
+                format!("the search excludes it: {}", named.join("; "))
             }
             Cause::NoWord => {
-                "it holds no word of the question, and only words were searched".into()
+                "it contains no word of the question, and only words were searched".into()
             }
             Cause::NoWordAndNoVector => {
-                "it holds no word of the question and has no vector that can be compared".into()
+                "it contains no word of the question, and has no vector that can be compared".into()
             }
             Cause::TooFar => format!(
-                "it holds no word of the question and is farther than {}",
+                "it contains no word of the question, and is farther than {}",
                 self.max_distance()
             ),
             Cause::NotACandidate { depth } => {
-                format!("both arms name other candidates first: {depth} looked at from each")
+                format!("it is not among the first {depth} candidates by words or by meaning")
             }
             Cause::SameText { hit } => {
-                format!("{} has the same text and is shown for both", quoted(hit))
+                format!("{} has the same text and represents both", quoted(hit))
             }
-            Cause::SameSource => "a better hit of the same source is shown for it".into(),
+            Cause::SameSource => "a better hit of the same source is shown instead".into(),
             Cause::OverBudget { rank } => {
                 format!("it is number {rank} but does not fit the budget")
             }

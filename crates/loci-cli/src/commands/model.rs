@@ -33,13 +33,13 @@ pub(crate) fn run(command: &ModelCommand, session: &Session<'_>) -> Result<Reply
 
 fn added(added: &AddedModel) -> Result<Reply> {
     let model = &added.model;
-    let (outcome, said) = match added.change {
+    let (outcome, verb) = match added.change {
         ModelChange::Added => ("added", "added"),
         ModelChange::Replaced => ("replaced", "replaced the old"),
         ModelChange::Unchanged => ("unchanged", "already have"),
     };
     let text = format!(
-        "{said} model `{}`, {} numbers per vector\nuse it with `--embedder {}`, or `loci reembed --model {}`",
+        "{verb} model `{}`, {} numbers per vector\nuse it with `--embedder {}`, or `loci reembed --model {}`",
         model.name, model.dimension, model.name, model.name
     );
     Reply::new(&json!({"outcome": outcome, "model": model}), text)

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         dry_run: arguments.dry_run,
         rename_only: arguments.rename_only,
     };
-    let mut told = Vec::new();
+    let mut shown_before = Vec::new();
     if options.rename_only && !options.dry_run {
         // People are warned about the loss before the rename.
         let foreseen = quarantine(
@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
                 ..options.clone()
             },
         )?;
-        told = warnings_of(&foreseen);
-        session.printer.warn(&told, &session.offered());
+        shown_before = warnings_of(&foreseen);
+        session.printer.warn(&shown_before, &session.offered());
         if let Some(hint) = foreseen.advice.as_ref().and_then(hint::words) {
             session.printer.note_for_people(&format!("hint: {hint}"));
         }
@@ -49,10 +49,10 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         .any(|directory| directory.problem.is_some());
     let text = shown(session.printer, &path, &report);
     let mut warnings = warnings_of(&report);
-    warnings.retain(|warning| !told.contains(warning));
+    warnings.retain(|warning| !shown_before.contains(warning));
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
     let hint = report.advice.as_ref().and_then(hint::words);
-    if let Some(hint) = hint.filter(|_| told.is_empty()) {
+    if let Some(hint) = hint.filter(|_| shown_before.is_empty()) {
         reply.note([format!("hint: {hint}")]);
     }
     Ok(reply.exit_if(failed, Exit::Error))
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_span_is_told_in_the_unit_that_fits() {
-        let told = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
+        let spans = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
         assert_eq!(
-            told,
+            spans,
             [
                 "0 seconds",
                 "1 second",

@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
             rank(answer.rank)
         );
     }
-    for (whose, parts) in [("its", answer.parts), ("last hit's", answer.last_hit)] {
+    for (owner, parts) in [("its", answer.parts), ("last hit's", answer.last_hit)] {
         if let Some(parts) = parts {
-            let _ = writeln!(text, "  {whose} score {}", sum(parts));
+            let _ = writeln!(text, "  {owner} score {}", sum(parts));
         }
     }
     for advice in advice {
