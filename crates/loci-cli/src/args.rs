@@ -38,7 +38,8 @@ pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 /// A local-first memory for AI agents: it stores text word for word and finds it again.
 ///
 /// A palace is a directory that holds the memory. It contains drawers: pieces of text, each with an
-/// id, metadata and a vector. A drawer belongs to a wing (a person or project) and a room (a topic).
+/// id, metadata and a vector. A drawer belongs to a wing (a person or project) and a room (a
+/// topic).
 ///
 /// Exit codes: 0 done or found, 1 nothing found, 2 error, 64 wrong usage.
 #[derive(Debug, Parser)]
@@ -83,9 +84,9 @@ pub(crate) struct GlobalArguments {
         help_heading = "Options of every command"
     )]
     pub(crate) durability: Option<DurabilityArgument>,
-    /// The embedder, which turns text into vectors: static, minilm, openai or none [default: the one
-    /// that made the collection's vectors; for a new collection LOCI_EMBEDDER, the configuration,
-    /// else static]
+    /// The embedder, which turns text into vectors: static, minilm, openai or none [default: the
+    /// one that made the collection's vectors; for a new collection LOCI_EMBEDDER, the
+    /// configuration, else static]
     #[arg(
         long,
         value_name = "NAME",

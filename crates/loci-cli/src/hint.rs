@@ -1,5 +1,5 @@
-//! Hints for users of the command line: what to do about a warning, an error, a finding or a missing
-//! hit. Only this module turns the advice of the libraries into commands and flags.
+//! Hints for users of the command line: what to do about a warning, an error, a finding or a
+//! missing hit. Only this module turns the advice of the libraries into commands and flags.
 
 use loci_agents::wiring::WiringAdvice;
 use loci_palace::why_not::{Condition, Remedy, Words};
@@ -105,7 +105,7 @@ pub(crate) fn of_wiring(advice: &WiringAdvice) -> String {
     }
 }
 
-/// Advice as commands and flags; nothing if no command helps.
+/// Advice as commands and flags; `None` if no command helps.
 pub(crate) fn words(advice: &Advice) -> Option<String> {
     let words = match advice {
         Advice::CreatePalace => {

@@ -1,5 +1,5 @@
-//! The binary `loci`. [`args`] parses the command line, [`commands`] call [`loci_palace::Palace`], and
-//! [`mod@print`] is the only module that writes to the terminal.
+//! The binary `loci`. [`args`] parses the command line, [`commands`] call [`loci_palace::Palace`],
+//! and [`mod@print`] is the only module that writes to the terminal.
 //!
 //! Exit codes are part of the interface: 0 done or found, 1 nothing found, 2 error, 64 usage.
 #![forbid(unsafe_code)]
@@ -98,8 +98,8 @@ fn remove_private_copies_at_a_signal() {
     });
 }
 
-/// Restarts this program with the URL of `--palace` in a variable. Every user of the machine can see
-/// the arguments of a process, and a URL may contain a password.
+/// Restarts this program with the URL of `--palace` in a variable. Every user of the machine can
+/// see the arguments of a process, and a URL may contain a password.
 fn hide_url(arguments: &Arguments) {
     use std::os::unix::process::CommandExt as _;
     let Some(PalaceRef::Url(url)) = arguments.global.palace.as_ref().map(PalaceRef::from) else {

@@ -280,7 +280,8 @@ impl Printer {
     }
 }
 
-/// Text in which control characters, and characters that change the direction of a line, are escaped.
+/// Text in which control characters, and characters that change the direction of a line, are
+/// escaped.
 fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

@@ -53,8 +53,8 @@ impl<'a> Session<'a> {
         Ok(self.palace.get_or_init(|| palace))
     }
 
-    /// Opens the palace and creates it if it is missing. A note for people says where it was created;
-    /// programs find it in the answer.
+    /// Opens the palace and creates it if it is missing. A note for people says where it was
+    /// created; programs find it in the answer.
     pub(crate) fn created(&self) -> Result<&Palace> {
         let palace = self.open_or_create(false)?;
         if palace.was_created() {
@@ -141,8 +141,8 @@ impl<'a> Session<'a> {
             .collect()
     }
 
-    /// Where the palace is. An empty variable counts as not set. An empty flag is an error, because a
-    /// script that lost the name must not fall back to another palace.
+    /// Where the palace is. An empty variable counts as not set. An empty flag is an error, because
+    /// a script that lost the name must not fall back to another palace.
     pub(crate) fn place(&self) -> Result<PalaceRef> {
         match self.asked()? {
             Some((place, _)) => Ok(place),

@@ -1,4 +1,5 @@
-//! What every foreign palace gives: collections of records, facts and links, and what could not be brought along.
+//! What every foreign palace gives: collections of records, facts and links, and what could not be
+//! brought along.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,7 +83,8 @@ pub struct ForeignCollection {
     pub metric: Metric,
     /// Length of its vectors, where known.
     pub dimension: Option<usize>,
-    /// What made its vectors, as far as it is recorded. The digest is empty: the palace knows its embedders by name.
+    /// What made its vectors, as far as it is recorded. The digest is empty: the palace knows its
+    /// embedders by name.
     pub embedder: Option<EmbedderIdentity>,
     /// Records.
     pub records: u64,

@@ -31,7 +31,7 @@ impl<'a> Arguments<'a> {
             None => Ok(()),
             Some(key) => Err(Error::invalid(
                 self.named(&shortened(key)),
-                format!("is no argument here; there are: {}", known.join(", ")),
+                format!("unknown; known arguments: {}", known.join(", ")),
             )),
         }
     }
@@ -218,7 +218,7 @@ impl<'a> Arguments<'a> {
             Error::invalid(
                 self.named(name),
                 format!(
-                    "is `{}`, which is no date; give one such as 2026-05-01, `last week` or `3 days ago`",
+                    "is `{}`, which is not a date; use one such as 2026-05-01, `last week` or `3 days ago`",
                     shortened(text)
                 ),
             )

@@ -243,7 +243,7 @@ fn changed_embedder(
     before: Option<&EmbedderIdentity>,
 ) -> Error {
     let name = |embedder: Option<&EmbedderIdentity>| {
-        embedder.map_or_else(|| "nobody known".to_owned(), ToString::to_string)
+        embedder.map_or_else(|| "unknown".to_owned(), ToString::to_string)
     };
     Error::EmbedderMismatch {
         collection: collection.to_owned(),

@@ -102,7 +102,8 @@ pub(crate) struct InvalidateFactArguments {
     pub(crate) subject: String,
     /// The relation, such as `lives in`
     pub(crate) predicate: String,
-    /// Who or what the subject is related to [default: end all valid facts of subject and predicate]
+    /// Who or what the subject is related to [default: end all valid facts of subject and
+    /// predicate]
     pub(crate) object: Option<String>,
     /// Date from which it is not valid any more [default: now]
     #[arg(long, value_name = "DATE")]

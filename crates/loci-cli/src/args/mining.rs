@@ -34,8 +34,9 @@ pub(crate) struct ReadingArguments {
     /// Also read lock files, minified files and other generated text
     #[arg(long)]
     pub(crate) generated: bool,
-    /// Store keys, tokens and passwords unmasked, in this run and in later runs on the same files; to
-    /// make this the default of every command, set `secrets = "keep"` in config.toml or palace.toml
+    /// Store keys, tokens and passwords unmasked, in this run and in later runs on the same files;
+    /// to make this the default of every command, set `secrets = "keep"` in config.toml or
+    /// palace.toml
     #[arg(long)]
     pub(crate) keep_secrets: bool,
     /// Also store text that was forgotten
@@ -102,7 +103,8 @@ pub(crate) struct SyncArguments {
     /// Remove the drawers of files that are gone or ignored; without it they are only listed
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Also remove conversations whose transcript is gone; agents delete transcripts after some weeks
+    /// Also remove conversations whose transcript is gone; agents delete transcripts after some
+    /// weeks
     #[arg(long)]
     pub(crate) conversations: bool,
     /// Remove drawers even if a folder is missing or empty, or most of its files are gone

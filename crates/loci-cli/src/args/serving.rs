@@ -15,8 +15,8 @@ pub(crate) struct McpArguments {
     /// Serve streamable HTTP instead of the client at stdin; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8787", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
-    /// The bearer token that HTTP clients must send, instead of a generated one. Other users can see
-    /// this flag in the process list; prefer the variable LOCI_MCP_TOKEN or --token-file
+    /// The bearer token that HTTP clients must send, instead of a generated one. Other users can
+    /// see this flag in the process list; prefer the variable LOCI_MCP_TOKEN or --token-file
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["token_file", "no_auth"])]
     pub(crate) token: Option<String>,
     /// Read the token from this file
@@ -31,11 +31,12 @@ pub(crate) struct McpArguments {
     /// palace. Loopback addresses only
     #[arg(long, requires = "http")]
     pub(crate) no_auth: bool,
-    /// A folder or file that clients may mine with `loci_mine`; may be repeated [default: `mine_roots`
-    /// in config.toml]
+    /// A folder or file that clients may mine with `loci_mine`; may be repeated [default:
+    /// `mine_roots` in config.toml]
     #[arg(long, value_name = "PATH")]
     pub(crate) allow_mine: Vec<PathBuf>,
-    /// A host name that HTTP clients may use, besides loopback names and the address; may be repeated
+    /// A host name that HTTP clients may use, besides loopback names and the address; may be
+    /// repeated
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) allow_host: Vec<String>,
     #[command(flatten)]
@@ -65,8 +66,8 @@ pub(crate) struct HookArguments {
     /// The event, as the agent names it: SessionStart, UserPromptSubmit, PreCompact, Stop,
     /// SessionEnd, PostToolUseFailure, …
     pub(crate) event: String,
-    /// The calling agent: claude-code, codex, cursor, gemini, or `other` for one that sends the same
-    /// JSON as Claude Code
+    /// The calling agent: claude-code, codex, cursor, gemini, or `other` for one that sends the
+    /// same JSON as Claude Code
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub(crate) harness: String,
     /// The transcript to save in the background

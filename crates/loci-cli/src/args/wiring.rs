@@ -19,8 +19,8 @@ pub(crate) struct ConnectArguments {
     /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Replace MemPalace's server with Loci, under the same name and with the same tools, and replace
-    /// its hooks
+    /// Replace MemPalace's server with Loci, under the same name and with the same tools, and
+    /// replace its hooks
     #[arg(long, conflicts_with = "keep_mempalace")]
     pub(crate) replace_mempalace: bool,
     /// Keep MemPalace connected beside Loci, without asking

@@ -86,7 +86,8 @@ fn line(printer: Printer, drawer: &Added, request: &add::Request) -> String {
     }
 }
 
-/// Only looks for drawers with the same or nearly the same text. The exit code is 1 if there are any.
+/// Only looks for drawers with the same or nearly the same text. The exit code is 1 if there are
+/// any.
 fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
     let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
     let answer = session

@@ -1,7 +1,7 @@
 //! `loci demo`: a small project memory in a temporary palace.
 //!
-//! The demo asks a few questions, explains why a drawer was not found, then deletes the index file and
-//! asks again. The texts come with the program (`data/demo.json`).
+//! The demo asks a few questions, explains why a drawer was not found, then deletes the index file
+//! and asks again. The texts come with the program (`data/demo.json`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

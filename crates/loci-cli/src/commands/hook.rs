@@ -1,5 +1,5 @@
-//! `loci hook`: runs a hook for an agent. It always exits with 0, and it writes only output that the
-//! agent understands.
+//! `loci hook`: runs a hook for an agent. It always exits with 0, and it writes only output that
+//! the agent understands.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
@@ -143,7 +143,8 @@ fn printed(text: String) -> Reply {
     }
 }
 
-/// Whether an invalid command line is a hook call from a program, which does not read usage messages.
+/// Whether an invalid command line is a hook call from a program, which does not read usage
+/// messages.
 pub(crate) fn is_meant_by(line: impl Iterator<Item = OsString>) -> bool {
     let mut words = line.skip(1).skip_while(|word| word != "hook");
     words.next().is_some() && !std::io::stdin().is_terminal()

@@ -1,5 +1,5 @@
-//! `loci import`: imports a palace of another program, or records from a file. The arguments and the
-//! files decide which.
+//! `loci import`: imports a palace of another program, or records from a file. The arguments and
+//! the files decide which.
 
 mod foreign;
 mod jsonl;

@@ -1,4 +1,5 @@
-//! Shared by `mine`, `watch`, `sync` and `search --in`: paths, reading, progress, the text of a report.
+//! Shared by `mine`, `watch`, `sync` and `search --in`: paths, reading, progress, the text of a
+//! report.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `loci quarantine`: renames stale index segments of a ChromaDB directory, so that ChromaDB does not
-//! open them, and keeps their vectors.
+//! `loci quarantine`: renames stale index segments of a ChromaDB directory, so that ChromaDB does
+//! not open them, and keeps their vectors.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

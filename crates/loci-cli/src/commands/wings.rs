@@ -1,5 +1,5 @@
-//! `loci wings` lists wings and their projects. `loci wings split` splits a wing that several projects
-//! share.
+//! `loci wings` lists wings and their projects. `loci wings split` splits a wing that several
+//! projects share.
 
 use std::fmt::Write as _;
 

@@ -252,7 +252,7 @@ pub(super) fn reconnect(call: &Call<'_>) -> Outcome<Value> {
     };
     Ok(json!({
         "success": true,
-        "message": "the palace was opened anew; answers always show the last commit, so there is no need to",
+        "message": "the palace was opened again; answers always show the last commit, so this is not necessary",
         "drawers": drawers,
         "vector_disabled": false,
         "vector_disabled_reason": "",

@@ -89,8 +89,9 @@ fn write(folder: &Path, name: &str, record: &Record) -> io::Result<File> {
     let mut file = record::create(&temporary)?;
     file.try_lock().map_err(io::Error::from)?;
     file.write_all(&serde_json::to_vec(record)?)?;
-    // Nothing needs to be durable: after a crash no server holds the file, whatever is in it. The
-    // lock is taken before the rename, so whoever sees the name sees a server that lives.
+    // Nothing needs to be durable: after a crash no server holds the lock, whatever the file
+    // contains. The lock is taken before the rename, so a reader that finds the name finds a
+    // running server.
     fs::rename(&temporary, folder.join(name))?;
     Ok(file)
 }

@@ -130,8 +130,9 @@ impl WingPlan {
         if let Some(own) = here.iter().filter(is_of).max_by_key(|here| here.path.len()) {
             return Some(Target::Part(&own.wing));
         }
-        // Nobody knows whose it is. It stays in its wing if that is still one of theirs, else it
-        // goes with the project that had the wing first: never to a project of which it cannot be.
+        // The project is unknown. The drawer stays in its wing if one of these projects has it,
+        // else it goes with the project that had the wing first: never to a project of which it
+        // cannot be.
         let stays = here.iter().find(|here| here.wing == wing);
         Some(Target::Part(&stays.unwrap_or(first).wing))
     }

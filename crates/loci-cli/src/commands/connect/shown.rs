@@ -1,5 +1,5 @@
-//! Shows changes of configuration files to people. Only the changed lines are shown, because the rest
-//! of such files may contain keys.
+//! Shows changes of configuration files to people. Only the changed lines are shown, because the
+//! rest of such files may contain keys.
 
 use std::fmt::Write as _;
 

@@ -38,7 +38,8 @@ impl Findings {
         self.add(Severity::Error, code, what.as_ref(), advice.as_ref());
     }
 
-    /// An error that ended one part of the check. The advice is the error's own help, if it has any.
+    /// An error that ended one part of the check. The advice is the error's own help, if it has
+    /// any.
     pub(super) fn failed(&mut self, code: &str, error: Error, otherwise: &str) -> String {
         let failure = Failure::from(error);
         let advice = failure.help(&None).unwrap_or_else(|| otherwise.to_owned());

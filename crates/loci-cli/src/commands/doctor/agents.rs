@@ -1,5 +1,5 @@
-//! Agents: the configuration of each, and the last calls of its hooks. An agent that is not connected
-//! is not a problem.
+//! Agents: the configuration of each, and the last calls of its hooks. An agent that is not
+//! connected is not a problem.
 
 use std::path::{Path, PathBuf};
 
@@ -111,8 +111,8 @@ fn outdated(agent: &AgentState, hook: bool) -> String {
     }
 }
 
-/// The palace of an entry that names none. Agents do not pass environment variables on, so variables
-/// do not count.
+/// The palace of an entry that names none. Agents do not pass environment variables on, so
+/// variables do not count.
 fn usual_palace() -> Option<PathBuf> {
     match Config::of_user().ok().and_then(|config| config.palace) {
         Some(configured) => configured.as_directory().map(Path::to_path_buf),

@@ -246,8 +246,8 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
     Ok(Reply::new(&answer, text)?.exit_if(acts, Exit::Nothing))
 }
 
-/// The report of a verification, which may be possible even if the palace cannot be opened. A palace
-/// that can be neither opened nor verified has its finding already.
+/// The report of a verification, which may be possible even if the palace cannot be opened. A
+/// palace that can be neither opened nor verified has its finding already.
 fn verified(
     path: &Path,
     deep: bool,

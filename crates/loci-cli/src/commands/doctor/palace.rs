@@ -1,5 +1,5 @@
-//! The palace: the setting that chose it, its content, the processes that use it, and the files that
-//! repairs have set aside.
+//! The palace: the setting that chose it, its content, the processes that use it, and the files
+//! that repairs have set aside.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The HTTP servers of the palace, and whether each answers a client that sends its token. The token
-//! is never shown.
+//! The HTTP servers of the palace, and whether each answers a client that sends its token. The
+//! token is never shown.
 
 use std::time::Duration;
 

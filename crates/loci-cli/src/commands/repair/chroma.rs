@@ -164,7 +164,7 @@ fn done(printer: Printer, report: &RepairReport) -> String {
 fn of_collection(printer: Printer, of: &CollectionRepair, text: &mut String) {
     let _ = writeln!(
         text,
-        "collection `{}`: {} record(s); vectors: {} from the index, {} from the queue, {} from files set aside, {} made from \
+        "collection `{}`: {} record(s); vectors: {} from the index, {} from the queue, {} from files set aside, {} computed from \
          text; {} moved into a file, {} lost",
         printer.name(&of.name),
         of.records,
