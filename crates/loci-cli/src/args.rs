@@ -169,7 +169,7 @@ pub(crate) enum Command {
     /// Check the whole installation, or another program's memory directory
     #[command(after_help = rescue::DOCTOR)]
     Doctor(DoctorArguments),
-    /// Set stale index segments of a ChromaDB directory aside; keep their vectors
+    /// Quarantine stale index segments of a ChromaDB directory; keep their vectors
     #[command(after_help = rescue::QUARANTINE)]
     Quarantine(QuarantineArguments),
     /// Serve the palace to agents over the Model Context Protocol
