@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
     let braked = arguments.apply && swept.brake.is_some();
     let mut reply = Reply::new(&swept, text)?;
     if let Some(brake) = swept.brake.as_ref().filter(|_| braked) {
-        reply.note([format!("{brake}; --even-most removes them anyway")]);
+        reply.note([format!("{brake}; --even-most removes them all the same")]);
     }
     Ok(reply
         .exit_if(swept.sources == 0, Exit::Nothing)

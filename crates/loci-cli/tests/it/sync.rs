@@ -138,7 +138,7 @@ fn a_folder_that_is_missing_or_empty_removes_nothing_unless_told_to() {
         assert_eq!(ran.code, 2, "{ran:?}");
         assert!(
             ran.stderr.contains(&format!(
-                "is {state}: nothing was removed, for it may only be unmounted; --even-most removes them anyway"
+                "is {state}: nothing was removed, for it may only be unmounted; --even-most removes them all the same"
             )),
             "{ran:?}"
         );

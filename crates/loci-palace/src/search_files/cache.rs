@@ -32,7 +32,7 @@ pub(super) struct Key<'a> {
 /// A directory of the cache.
 pub(super) struct Entry {
     directory: PathBuf,
-    /// Set if there is no cache; the directory is removed after the search.
+    /// Set if there is no cache: the directory is removed after the search.
     _temporary: Option<TempDir>,
 }
 
