@@ -1,5 +1,4 @@
-//! What every foreign palace gives: collections of records, facts and links, and what could not be
-//! brought along.
+//! What every foreign palace gives: collections of records, facts and links, and what could not be brought along.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,12 +58,12 @@ impl Kind {
     /// The error for a place that is none of this kind.
     pub(crate) fn not_at(self, path: &Path, instead: Option<&Recognised>) -> Error {
         let instead = instead.map_or_else(String::new, |found| {
-            format!("; this looks like {}; omit the KIND argument", found.writer)
+            format!("; it looks like {}: leave the kind away", found.writer)
         });
         Error::invalid(
             format!("`{}`", path.display()),
             format!(
-                "not recognised as {}: no {} found{instead}",
+                "nothing of {}: no {} is there{instead}",
                 self.program(),
                 self.mark()
             ),
@@ -83,8 +82,7 @@ pub struct ForeignCollection {
     pub metric: Metric,
     /// Length of its vectors, where known.
     pub dimension: Option<usize>,
-    /// What made its vectors, as far as it is recorded. The digest is empty: the palace knows its
-    /// embedders by name.
+    /// What made its vectors, as far as it is recorded. The digest is empty: the palace knows its embedders by name.
     pub embedder: Option<EmbedderIdentity>,
     /// Records.
     pub records: u64,
