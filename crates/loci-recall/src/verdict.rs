@@ -12,8 +12,9 @@ use crate::score::is_extension;
 const DOUBT: f32 = 0.2;
 /// The rank whose score represents the other drawers.
 const CROWD: usize = 20;
+/// The assumed lead of the best drawer if there are fewer drawers than that.
 const GAP_OF_FEW: f32 = 0.9;
-/// Number of unknown terms that still count as asked for.
+/// If all terms are unknown, up to this many of them still count as asked for.
 const FEW: usize = 3;
 /// Maximum number of terms that count.
 const MOST_ASKED: usize = 12;

@@ -15,7 +15,7 @@ use crate::palace::Memory;
 
 /// Maximum number of similar drawers in an answer.
 const LISTED: usize = 10;
-/// Number of further drawers to compare if all so far are equally similar and none decides.
+/// Factor by which more drawers are compared if all so far are the same and none decides.
 const WIDER: usize = 20;
 /// Similarity from which two vectors come from the same words.
 const SAME: f32 = 0.9999;
