@@ -1,4 +1,4 @@
-//! One question, asked twice: for turns, and for sessions.
+//! Asks a question twice: for turns, and for sessions.
 
 use jiff::civil::Date;
 use loci_palace::search::{Hit, Request};
@@ -8,30 +8,30 @@ use crate::clock;
 use crate::dataset::{Half, Question};
 use crate::metric::{DEPTH, Judged};
 
-/// What came back.
+/// The results of both searches.
 pub(crate) struct Asked {
     /// Hits of the search for turns, best first.
     pub(crate) turns: Vec<Hit>,
     /// Sources of the search by source, best first.
     pub(crate) sessions: Vec<String>,
-    /// CPU of the search for turns.
+    /// CPU time of the search for turns.
     pub(crate) cpu_ms: f64,
-    /// CPU of the search by source.
+    /// CPU time of the search by source.
     pub(crate) session_cpu_ms: f64,
-    /// Tokens of the texts that the search for turns showed.
+    /// Number of tokens of the texts of the search for turns.
     pub(crate) tokens: usize,
 }
 
-/// A question as the report needs it.
+/// The outcome of a question, for the report.
 pub(crate) struct Outcome {
     pub(crate) category: String,
     pub(crate) half: Half,
     pub(crate) unanswerable: bool,
-    /// Nothing without evidence.
+    /// `None` without evidence.
     pub(crate) turn: Option<Judged>,
-    /// Nothing without evidence.
+    /// `None` without evidence.
     pub(crate) session: Option<Judged>,
-    /// For LoCoMo.
+    /// Only for LoCoMo.
     pub(crate) mempalace: Option<Judged>,
     pub(crate) cpu_ms: f64,
     pub(crate) session_cpu_ms: f64,
@@ -58,7 +58,7 @@ pub(crate) fn ask(palace: &Palace, question: &str, today: Option<Date>) -> Resul
     })
 }
 
-/// Compares what came back with the evidence.
+/// Compares the results with the evidence.
 pub(crate) fn judge(question: &Question, half: Half, asked: &Asked) -> Outcome {
     let turns: Vec<&str> = asked.turns.iter().map(|hit| hit.id.as_str()).collect();
     let with_evidence = |evidence: &[String], ranking: &[&str]| {

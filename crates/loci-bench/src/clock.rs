@@ -1,4 +1,4 @@
-//! CPU time of this process: what work costs, whatever else the machine does.
+//! CPU time of this process, which does not depend on other load of the machine.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -8,14 +8,14 @@ fn cpu_ms() -> f64 {
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
 }
 
-/// What `work` gives, and the milliseconds of CPU that passed meanwhile.
+/// The result of `work`, and the CPU milliseconds that it took.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let before = cpu_ms();
     let result = work();
     (result, cpu_ms() - before)
 }
 
-/// The value that a share of all values does not exceed, by nearest rank. 0 if there are none.
+/// The percentile of some values by nearest rank; 0 if there are none.
 pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

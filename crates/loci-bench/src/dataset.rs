@@ -1,6 +1,7 @@
-//! Data sets: what to store, what to ask, what the answer rests on.
+//! Data sets: conversations to store, questions to ask, and the evidence of each answer.
 //!
-//! A data set is a list. It is read entry by entry, so that only one conversation is in memory at a time.
+//! A data set is a list. It is read entry by entry, so that only one conversation is in memory at a
+//! time.
 
 mod evidence;
 mod locomo;
@@ -16,7 +17,7 @@ use loci_palace::{Error, Metadata, Result};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-/// Which data set it is.
+/// The kind of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -27,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name as its authors write it.
+    /// Its official name.
     pub fn name(self) -> &'static str {
         match self {
             Self::LoCoMo => "LoCoMo",
@@ -35,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// How the halves are made.
+    /// How the data set is split into halves.
     pub fn split(self) -> &'static str {
         match self {
             Self::LoCoMo => {
@@ -48,17 +49,18 @@ impl Kind {
     }
 }
 
-/// Which half of a data set a question is in. Fixed for ever: weights are chosen on one, figures quoted from the other.
+/// The half of a data set that a question is in. The split never changes: weights are chosen on one
+/// half, and figures are quoted from the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Half {
-    /// What weights may be chosen on.
+    /// The half on which weights may be chosen.
     Tuning,
-    /// What is quoted.
+    /// The half from which figures are quoted.
     Reporting,
 }
 
-/// What becomes one palace, with its questions.
+/// The content of one palace, with its questions.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) id: String,
@@ -77,13 +79,13 @@ pub(crate) struct Drawer {
 }
 
 impl Drawer {
-    /// Whether the data set says when it was said.
+    /// Whether the data set has its date.
     pub(crate) fn is_dated(&self) -> bool {
         self.metadata.get("authored_at").is_some()
     }
 }
 
-/// A question and the turns and sessions that its answer rests on, each once.
+/// A question, and the turns and sessions with its evidence, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) id: String,
@@ -93,18 +95,18 @@ pub(crate) struct Question {
     pub(crate) sessions: Vec<String>,
     /// Evidence sessions as MemPalace counts them, for LoCoMo.
     pub(crate) mempalace: Option<Vec<String>>,
-    /// Left out of the overall figures: its answer is not there to be found.
+    /// Left out of the overall figures, because the data has no answer.
     pub(crate) unanswerable: bool,
 }
 
-/// What a first look at a data set tells.
+/// The summary of a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) kind: Kind,
     pub(crate) questions: usize,
 }
 
-/// The keys that tell the formats apart.
+/// The keys that distinguish the formats.
 #[derive(Deserialize)]
 struct Shape {
     conversation: Option<IgnoredAny>,
@@ -113,7 +115,7 @@ struct Shape {
     haystack_sessions: Option<IgnoredAny>,
 }
 
-/// Recognises a data set and counts its questions, keeping nothing of it.
+/// Recognises a data set and counts its questions, without keeping its content.
 pub(crate) fn outline(path: &Path) -> Result<Outline> {
     let mut kind = None;
     let mut questions = 0;
@@ -152,7 +154,7 @@ pub(crate) fn outline(path: &Path) -> Result<Outline> {
     }
 }
 
-/// Hands out the cases of a data set, one at a time, in order.
+/// Visits the cases of a data set, one at a time, in order.
 pub(crate) fn cases(
     path: &Path,
     kind: Kind,
@@ -168,12 +170,12 @@ pub(crate) fn cases(
 fn unknown(path: &Path) -> Error {
     Error::invalid(
         format!("data set `{}`", path.display()),
-        "is neither LoCoMo (a list of objects with `conversation` and `qa`) \
+        "neither LoCoMo (a list of objects with `conversation` and `qa`) \
          nor LongMemEval (a list of objects with `question_id` and `haystack_sessions`)",
     )
 }
 
-/// A date as a data set writes it: in RFC 3339, and as a day.
+/// Parses a date of a data set. Returns it in RFC 3339, and as a day.
 fn moment(written: &str) -> Option<(String, Date)> {
     let stamp = Timestamp::from_millisecond(loci_text::when::authored(written)?).ok()?;
     Some((stamp.to_string(), stamp.to_zoned(TimeZone::UTC).date()))

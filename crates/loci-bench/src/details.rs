@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::ask::Asked;
 use crate::dataset::{Half, Question};
 
-/// Writes a line per question, or nothing if nobody wants it.
+/// Writes a line per question, if a file was requested.
 pub(crate) struct Details {
     file: Option<(PathBuf, BufWriter<File>)>,
 }
@@ -44,12 +44,13 @@ struct Evidence<'a> {
 struct Turn<'a> {
     id: &'a str,
     score: f32,
-    /// Turns with the very same text, which the answer names but does not show. They do not count as found.
+    /// Turns with the same text, which the answer names but does not show. They do not count as
+    /// found.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     also_in: &'a [String],
 }
 
-/// The evidence, by whether it is among the first ten.
+/// The evidence, split by whether it is among the first ten.
 #[derive(Serialize)]
 struct Split<'a> {
     hits: Vec<&'a str>,
@@ -67,7 +68,7 @@ impl<'a> Split<'a> {
 }
 
 impl Details {
-    /// Begins the file, over one that may be there.
+    /// Creates the file, and overwrites an existing one.
     pub(crate) fn create(path: Option<&Path>) -> Result<Self> {
         let create = |path: &Path| match loci_files::foreign::create(path) {
             Ok(file) => Ok((path.to_owned(), BufWriter::new(file))),
@@ -120,7 +121,7 @@ impl Details {
             .map_err(|source| Error::io("cannot write", path.as_path(), source))
     }
 
-    /// Writes out what is still in memory.
+    /// Flushes the file.
     pub(crate) fn finish(self) -> Result<()> {
         match self.file {
             None => Ok(()),

@@ -1,11 +1,11 @@
-//! Figures of many questions: means of the measures, and how far chance may move them.
+//! Figures of many questions: means of the measures, and their confidence intervals.
 
 use serde::Serialize;
 
 use crate::interval::{normal, wilson};
 use crate::metric::Judged;
 
-/// A figure at each of the depths that are looked at.
+/// A figure at each measured depth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct AtAll {
     /// Of the first.
@@ -22,7 +22,7 @@ pub struct AtAll {
     pub ten: f64,
 }
 
-/// Something at the two depths that are quoted.
+/// A value at the two quoted depths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct AtTop<T = f64> {
     /// Of the first five.
@@ -47,7 +47,7 @@ pub struct Intervals {
 /// All figures of a level. Zero everywhere if there are no questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Questions that they are over: those with evidence.
+    /// Number of questions: those with evidence.
     pub questions: usize,
     /// Share of questions with at least one item of evidence among the first k.
     pub any: AtAll,
@@ -55,9 +55,9 @@ pub struct Figures {
     pub fraction: AtAll,
     /// Share of questions with all evidence among the first k.
     pub all: AtAll,
-    /// Mean discounted gain over the ideal one.
+    /// Mean normalised discounted cumulative gain.
     pub ndcg: AtAll,
-    /// Mean of one over the place of the first evidence, within the first ten.
+    /// Mean reciprocal rank of the first evidence, within the first ten.
     pub mrr: f64,
     /// Intervals at 95 %.
     pub interval_95: Intervals,
@@ -101,7 +101,7 @@ impl Figures {
 /// The figures of a level for a category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Brief {
-    /// Questions that they are over.
+    /// Number of questions.
     pub questions: usize,
     /// As in [`Figures`].
     pub any: AtTop,
@@ -127,7 +127,7 @@ impl Brief {
     }
 }
 
-/// The mean share of the evidence among the first five and ten; nothing if nothing was judged.
+/// The mean share of the evidence among the first five and ten; `None` if nothing was judged.
 pub(crate) fn fraction<'a>(judged: impl IntoIterator<Item = &'a Judged>) -> Option<AtTop> {
     let judged: Vec<&Judged> = judged.into_iter().collect();
     (!judged.is_empty()).then(|| at_top(|k| mean(&judged, |one| one.fraction(k))))
@@ -140,7 +140,7 @@ fn at_top<T>(at: impl Fn(usize) -> T) -> AtTop<T> {
     }
 }
 
-/// 0 if there is nothing.
+/// The mean of a measure; 0 if there are no values.
 fn mean(judged: &[&Judged], measure: impl Fn(&Judged) -> f64) -> f64 {
     if judged.is_empty() {
         return 0.0;

@@ -1,4 +1,4 @@
-//! How far a figure may be off by chance, at 95 %.
+//! Confidence intervals at 95 %.
 
 /// The 97.5 % point of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
@@ -21,8 +21,9 @@ pub fn wilson(successes: usize, total: usize) -> (f64, f64) {
     within(centre - width, centre + width)
 }
 
-/// The interval of a mean of values in 0..1 by normal approximation, from the sample variance. All of 0..1 for fewer than two
-/// values.
+/// The interval of a mean of values in 0..1 by normal approximation, from the sample variance. All
+/// of
+/// 0..1 for fewer than two values.
 pub fn normal(values: &[f64]) -> (f64, f64) {
     if values.len() < 2 {
         return (0.0, 1.0);

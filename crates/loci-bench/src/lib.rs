@@ -1,8 +1,9 @@
-//! How well search finds: retrieval data sets, run through real palaces.
+//! Measures search quality: runs retrieval data sets through real palaces.
 //!
-//! [`run()`] reads a data set, writes every conversation into a palace on disk as any program would, asks its questions with
-//! [`loci_palace::Palace::search`], and compares the answers with what the data set says. It never ranks anything itself
-//! and never reaches around the palace. [`metric`] holds the measures, [`Report`] what came out.
+//! [`run()`] reads a data set, writes every conversation into a palace on disk as any program
+//! would, asks its questions with [`loci_palace::Palace::search`], and compares the answers with
+//! the evidence in the data set. It never ranks anything itself, and never bypasses the palace.
+//! [`metric`] contains the measures, [`Report`] the results.
 //!
 //! ```no_run
 //! use loci_bench::{Options, run};

@@ -1,9 +1,9 @@
 //! The measures of one question at one level. Relevance is binary: an item is evidence or not.
 
-/// How deep rankings are looked at.
+/// Depth to which rankings are judged.
 pub const DEPTH: usize = 10;
 
-/// Where a ranking has the evidence.
+/// The ranks of the evidence in a ranking.
 ///
 /// ```
 /// use loci_bench::metric::Judged;
@@ -12,13 +12,13 @@ pub const DEPTH: usize = 10;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// Ranks of the evidence that was found, from 0, in order.
+    /// Ranks of the found evidence, from 0, in order.
     ranks: Vec<usize>,
     evidence: usize,
 }
 
 impl Judged {
-    /// Judges a ranking, best first. Each item of evidence counts once, at its first place.
+    /// Judges a ranking, best first. Each item of evidence counts once, at its first rank.
     pub fn new<E: AsRef<str>, R: AsRef<str>>(evidence: &[E], ranking: &[R]) -> Self {
         let rank = |wanted: &E| {
             let mut ranking = ranking.iter();
@@ -54,7 +54,8 @@ impl Judged {
         f64::from(u8::from(self.found(k) == self.evidence))
     }
 
-    /// Discounted gain of the first k, as a share of what the best ranking would have. What was missed lowers it.
+    /// Discounted gain of the first k, as a share of the gain of an ideal ranking. Missed evidence
+    /// lowers it.
     pub fn ndcg(&self, k: usize) -> f64 {
         let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
         let ideal: f64 = (0..k.min(self.evidence)).map(gain).sum();
@@ -65,7 +66,7 @@ impl Judged {
         ranks.map(gain).sum::<f64>() / ideal
     }
 
-    /// One over the place of the first item of evidence among the first [`DEPTH`]; 0 if there is none.
+    /// Reciprocal rank of the first item of evidence among the first [`DEPTH`]; 0 if there is none.
     pub fn reciprocal_rank(&self) -> f64 {
         match self.ranks.first() {
             Some(rank) if *rank < DEPTH => 1.0 / (*rank as f64 + 1.0),
@@ -117,7 +118,7 @@ mod tests {
             near(judged.all(k), 1.0);
             near(judged.ndcg(k), 1.0);
         }
-        // Only one of two fits in the first place, and the ideal knows it.
+        // Only one of two fits in the first place, and the ideal ranking accounts for that.
         near(judged.ndcg(1), 1.0);
         near(judged.fraction(1), 0.5);
         near(judged.all(1), 0.0);

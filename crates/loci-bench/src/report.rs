@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The report of a run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::dataset::{Case, Half, Kind};
 use crate::figures::{AtTop, Brief, Figures, fraction};
 use crate::store::Filled;
 
-/// The figures of a run. As JSON it is what `loci bench retrieval --json` prints.
+/// The figures of a run. `loci bench retrieval --json` prints it as JSON.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// File name of the data set.
@@ -31,19 +31,19 @@ pub struct Report {
     pub turn: Figures,
     /// MemPalace's measure over all questions; for LoCoMo only.
     pub mempalace_locomo: Option<AtTop>,
-    /// How the halves are made.
+    /// How the data set is split into halves.
     pub split: &'static str,
-    /// The half that weights may be chosen on.
+    /// The half on which weights may be chosen.
     pub tuning: HalfFigures,
-    /// The half to quote.
+    /// The half from which figures are quoted.
     pub reporting: HalfFigures,
     /// Each category of the data set.
     pub by_category: BTreeMap<String, Category>,
-    /// CPU of a search for turns, warm.
+    /// CPU time of a warm search for turns.
     pub cpu_ms: Percentiles,
-    /// What else it cost.
+    /// Other costs.
     pub cost: Cost,
-    /// What palaces had to say when they were made, each once.
+    /// Warnings of the palaces when they were created, without duplicates.
     pub warnings: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct Category {
     pub mempalace_locomo: Option<AtTop>,
 }
 
-/// Milliseconds that half, and all but one in twenty, stay within.
+/// Percentiles in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Percentiles {
     /// The median.
@@ -94,26 +94,26 @@ impl Percentiles {
     }
 }
 
-/// What a run cost.
+/// The costs of a run.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Cost {
-    /// Palaces that were made.
+    /// Number of palaces.
     pub palaces: usize,
-    /// Drawers that were written.
+    /// Number of drawers.
     pub drawers: usize,
-    /// Those without a date that could be read.
+    /// Number of drawers without a readable date.
     pub undated_drawers: usize,
     /// Size of all palaces together.
     pub bytes_on_disk: u64,
-    /// CPU of writing a drawer, its vector and its share of the index included.
+    /// CPU time of writing a drawer, including its vector and its share of the index.
     pub ingest_cpu_ms_per_drawer: f64,
-    /// CPU of a search by source, warm.
+    /// CPU time of a warm search by source.
     pub session_cpu_ms: Percentiles,
-    /// Tokens of the texts that a search for turns shows, on average.
+    /// Mean number of tokens in the answer of a search for turns.
     pub tokens_per_query: f64,
 }
 
-/// What a run has gathered so far.
+/// The results that a run has collected so far.
 pub(crate) struct Tally {
     kind: Kind,
     pub(crate) palaces: usize,
@@ -143,7 +143,7 @@ impl Tally {
         }
     }
 
-    /// A palace was filled.
+    /// Adds a filled palace.
     pub(crate) fn filled(&mut self, filled: Filled, cpu_ms: f64) {
         self.ingest_ms += cpu_ms;
         for warning in filled.warnings {
@@ -157,12 +157,12 @@ impl Tally {
         }
     }
 
-    /// A question was asked.
+    /// Adds the outcome of a question.
     pub(crate) fn asked(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
     }
 
-    /// A palace is done with.
+    /// Adds a completed palace.
     pub(crate) fn palace(&mut self, case: &Case, bytes: u64) {
         self.palaces += 1;
         self.bytes += bytes;
@@ -228,8 +228,8 @@ impl Tally {
         }
     }
 
-    /// LoCoMo's adversarial questions have a category of their own. Abstentions of LongMemEval are of a category of others,
-    /// and left out.
+    /// The figures by category. LoCoMo's adversarial questions have their own category. Abstentions
+    /// of LongMemEval share a category with other questions, and are left out.
     fn by_category(&self) -> BTreeMap<String, Category> {
         let mut by_category: BTreeMap<String, Vec<&Outcome>> = BTreeMap::new();
         for one in &self.outcomes {

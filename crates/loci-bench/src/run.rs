@@ -1,4 +1,4 @@
-//! A run: every case becomes a palace, every question two searches.
+//! Runs a data set: every case becomes a palace, and every question two searches.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::report::{Report, Tally};
 use crate::sample::Sample;
 use crate::store::{PalacesDir, bytes_in, fill};
 
-/// How a data set is run.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Embedder by name; otherwise what a new palace would use.
+    /// Embedder by name; otherwise the default of a new palace.
     pub embedder: Option<String>,
-    /// Questions at most: an even sample over the whole set, always the same.
+    /// Maximum number of questions: an even sample of the whole set, always the same.
     pub limit: Option<usize>,
     /// A file to write, with one line of JSON per question.
     pub details: Option<PathBuf>,
@@ -25,19 +25,19 @@ pub struct Options {
     pub keep: Option<PathBuf>,
 }
 
-/// How far a run is. Told after every palace that was filled and every question that was asked.
+/// Progress of a run. It is reported after every filled palace and every question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The conversation or question that the palace is of.
+    /// The conversation or question of the palace.
     pub palace: String,
-    /// Questions that were asked.
+    /// Number of questions asked so far.
     pub done: usize,
-    /// Questions that will be asked in all.
+    /// Total number of questions.
     pub total: usize,
 }
 
-/// Runs a data set through palaces on disk and measures what search finds. The data set is read twice, entry by entry;
-/// one palace exists at a time, unless they are kept.
+/// Runs a data set through palaces on disk, and measures the results of search. The data set is
+/// read twice, entry by entry. One palace exists at a time, unless they are kept.
 pub fn run(
     dataset: &Path,
     options: &Options,
@@ -95,11 +95,12 @@ impl Run<'_> {
         self.place.done_with(&path)
     }
 
-    /// Asks all questions of a case. The palace is opened anew, as a program that did not write it would.
+    /// Asks all questions of a case. The palace is opened again, as by a program that did not write
+    /// it.
     fn questions(&mut self, case: &Case, path: &Path) -> Result<()> {
         let palace = Palace::open(path, &self.open)?;
         if let Some(first) = case.questions.first() {
-            // The first search brings everything into memory and is not measured.
+            // The first search loads everything into memory and is not measured.
             ask(&palace, &first.text, case.today)?;
         }
         for question in &case.questions {

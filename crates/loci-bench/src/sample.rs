@@ -1,6 +1,6 @@
 //! An even sample of the questions of a data set.
 
-/// Which of `total` questions are asked when `limit` are wanted: one from the middle of each of `limit` equal stretches.
+/// Selects `limit` of `total` questions: one from the middle of each of `limit` equal ranges.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     total: usize,
@@ -15,14 +15,14 @@ impl Sample {
         }
     }
 
-    /// How many are asked.
+    /// Number of selected questions.
     pub(crate) fn wanted(self) -> usize {
         self.wanted
     }
 
-    /// Whether the question at this place of the whole data set is asked.
+    /// Whether the question at this position of the data set is selected.
     pub(crate) fn contains(self, place: usize) -> bool {
-        // The stretch that the place lies in, and the place in its middle.
+        // The range that contains the position, and the position in its middle.
         let (total, wanted) = (self.total as u128, self.wanted as u128);
         if wanted == 0 || place >= self.total {
             return false;

@@ -1,4 +1,4 @@
-//! Drawers into a palace, in batches as any program writes them.
+//! Writes drawers into a palace, in batches, as any program does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::dataset::Drawer;
 
 /// Where the palaces of a run are.
 pub(crate) enum PalacesDir {
-    /// In a directory that goes with the run.
+    /// In a directory that is removed after the run.
     Temporary(TempDir),
-    /// In a directory that stays.
+    /// In a directory that is kept.
     Kept(PathBuf),
 }
 
 impl PalacesDir {
-    /// Makes the directory. One to be kept must be empty, or not be there yet.
+    /// Creates the directory. A directory to keep must be empty or new.
     pub(crate) fn new(keep: Option<&Path>) -> Result<Self> {
         let Some(keep) = keep else {
             let parent = std::env::temp_dir();
@@ -28,7 +28,7 @@ impl PalacesDir {
                 .prefix("loci-bench-")
                 .tempdir_in(&parent);
             let made =
-                made.map_err(|source| Error::io("cannot make a directory in", parent, source))?;
+                made.map_err(|source| Error::io("cannot create a directory in", parent, source))?;
             return Ok(Self::Temporary(made));
         };
         loci_files::create_directory_with(keep, 0o777)
@@ -38,7 +38,7 @@ impl PalacesDir {
         if inside.next().is_some() {
             return Err(Error::invalid(
                 format!("directory `{}`", keep.display()),
-                "is not empty; palaces are kept in a new one",
+                "not empty; name a new directory",
             ));
         }
         Ok(Self::Kept(keep.to_owned()))
@@ -62,7 +62,7 @@ impl PalacesDir {
         parent.join(format!("{at:04}-{name}"))
     }
 
-    /// Removes a palace that is not to be kept.
+    /// Removes a palace, unless it is kept.
     pub(crate) fn done_with(&self, palace: &Path) -> Result<()> {
         match self {
             Self::Kept(_) => Ok(()),
@@ -72,13 +72,13 @@ impl PalacesDir {
     }
 }
 
-/// What a palace turned out to be.
+/// The result of filling a palace.
 pub(crate) struct Filled {
     pub(crate) embedder: Option<EmbedderIdentity>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Makes a palace and writes all drawers into it. The texts move into the batches.
+/// Creates a palace and writes all drawers into it. The texts are moved into the batches.
 pub(crate) fn fill(path: &Path, options: &OpenOptions, drawers: Vec<Drawer>) -> Result<Filled> {
     let palace = Palace::open(path, options)?;
     let (memory, warnings) = palace.memory(DEFAULT_COLLECTION, true)?;
@@ -90,7 +90,7 @@ pub(crate) fn fill(path: &Path, options: &OpenOptions, drawers: Vec<Drawer>) -> 
     Ok(Filled { embedder, warnings })
 }
 
-/// As few batches as one call may carry, in order.
+/// Splits drawers into as few batches as possible, in order.
 fn batches(drawers: Vec<Drawer>) -> impl Iterator<Item = Batch> {
     let mut drawers = drawers.into_iter().peekable();
     std::iter::from_fn(move || {
@@ -99,7 +99,8 @@ fn batches(drawers: Vec<Drawer>) -> impl Iterator<Item = Batch> {
         let mut metadatas: Vec<MetadataPatch> = Vec::new();
         let mut bytes = 0;
         while let Some(drawer) = drawers.next_if(|next| {
-            // A drawer that is too large for any batch goes alone, and the palace refuses it by name.
+            // A drawer that is too large for any batch is sent alone, and the palace refuses it by
+            // name.
             documents.is_empty()
                 || (documents.len() < MAX_BATCH_RECORDS
                     && bytes + next.text.len() <= MAX_BATCH_TEXT_BYTES)

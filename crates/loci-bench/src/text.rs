@@ -1,4 +1,4 @@
-//! A report as a page for people, within 80 columns.
+//! Formats a report as text, within 80 columns.
 
 use crate::dataset::Kind;
 use crate::figures::{AtAll, AtTop, Figures};
@@ -6,7 +6,7 @@ use crate::report::{HalfFigures, Report};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
-/// What MemPalace publishes for LoCoMo, sessions, ten deep, by its own measure.
+/// The figure that MemPalace publishes for LoCoMo: sessions, first ten, by its own measure.
 const MEMPALACE_PUBLISHED: f64 = 0.889;
 
 const LEVELS: &str = "              @1     @3     @5    @10             @1     @3     @5    @10";
@@ -72,7 +72,7 @@ impl Page {
         self.0.push('\n');
     }
 
-    /// A text over as many lines as it needs, the later ones indented.
+    /// A text wrapped over several lines, the later ones indented.
     fn wrapped(&mut self, text: &str) {
         let mut line = String::new();
         for word in text.split(' ') {
@@ -204,7 +204,7 @@ fn top(all: AtAll) -> AtTop {
     }
 }
 
-/// A dash stands for what was not measured.
+/// A figure, or a dash if it was not measured.
 fn cell(value: f64, questions: usize) -> String {
     match questions {
         0 => format!("{:>7}", "-"),

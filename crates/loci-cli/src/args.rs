@@ -38,7 +38,8 @@ pub(crate) use self::wiring::{ConnectArguments, DisconnectArguments};
 /// A local-first memory for AI agents: it stores text word for word and finds it again.
 ///
 /// A palace is a directory that holds the memory. It contains drawers: pieces of text, each with an
-/// id, metadata and a vector. A drawer belongs to a wing (a person or project) and a room (a topic).
+/// id, metadata and a vector. A drawer belongs to a wing (a person or project) and a room (a
+/// topic).
 ///
 /// Exit codes: 0 done or found, 1 nothing found, 2 error, 64 wrong usage.
 #[derive(Debug, Parser)]
@@ -83,9 +84,9 @@ pub(crate) struct GlobalArguments {
         help_heading = "Options of every command"
     )]
     pub(crate) durability: Option<DurabilityArgument>,
-    /// The embedder, which turns text into vectors: static, minilm, openai or none [default: the one
-    /// that made the collection's vectors; for a new collection LOCI_EMBEDDER, the configuration,
-    /// else static]
+    /// The embedder, which turns text into vectors: static, minilm, openai or none [default: the
+    /// one that made the collection's vectors; for a new collection LOCI_EMBEDDER, the
+    /// configuration, else static]
     #[arg(
         long,
         value_name = "NAME",
@@ -168,7 +169,7 @@ pub(crate) enum Command {
     /// Check the whole installation, or another program's memory directory
     #[command(after_help = rescue::DOCTOR)]
     Doctor(DoctorArguments),
-    /// Set stale index segments of a ChromaDB directory aside; keep their vectors
+    /// Quarantine stale index segments of a ChromaDB directory; keep their vectors
     #[command(after_help = rescue::QUARANTINE)]
     Quarantine(QuarantineArguments),
     /// Serve the palace to agents over the Model Context Protocol
@@ -249,7 +250,7 @@ pub(crate) struct PlaceArguments {
     pub(crate) room: Option<String>,
 }
 
-/// Which drawers are meant.
+/// Flags that select drawers.
 #[derive(Debug, Default, Args)]
 pub(crate) struct FilterArguments {
     /// Only drawers whose metadata matches, e.g. '{"year": {"$gte": 2025}}'
@@ -263,17 +264,17 @@ pub(crate) struct FilterArguments {
     /// Only drawers from this source
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<String>,
-    /// Only drawers said or written on this day or later, e.g. 2026-05-01 or 'last week'
+    /// Only drawers dated on this day or later, e.g. 2026-05-01 or 'last week'
     #[arg(long, value_name = "DATE")]
     pub(crate) since: Option<String>,
-    /// Only drawers said or written before this day
+    /// Only drawers dated before this day
     #[arg(long, value_name = "DATE")]
     pub(crate) before: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AddArguments {
-    /// The text, kept word for word; `-` or nothing reads stdin
+    /// The text, stored word for word; `-` or no text reads stdin
     pub(crate) text: Option<String>,
     /// Id of the drawer [default: a new one]
     #[arg(long)]
@@ -283,7 +284,7 @@ pub(crate) struct AddArguments {
     pub(crate) collection: String,
     #[command(flatten)]
     pub(crate) place: PlaceArguments,
-    /// Where the text comes from; the same text from the same source and wing is kept once
+    /// Where the text comes from; the same text from the same source and wing is stored once
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<String>,
     /// Metadata as a flat JSON object
@@ -292,24 +293,24 @@ pub(crate) struct AddArguments {
     /// Vector: a JSON array of numbers or raw little-endian 32-bit floats; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) vector: Option<PathBuf>,
-    /// Only look whether a drawer says the same, or nearly; add nothing
+    /// Only look for drawers with the same or nearly the same text; add nothing
     #[arg(long, conflicts_with_all = ["id", "metadata", "vector", "source", "wing", "room"])]
     pub(crate) check: bool,
-    /// Similarity from which a drawer says nearly the same, from 0 to 1
+    /// Similarity from which a drawer counts as nearly the same, from 0 to 1
     #[arg(long, value_name = "N", default_value_t = loci_palace::add::NEAR_DUPLICATE)]
     pub(crate) threshold: f32,
-    /// Add the text even if its wing holds it already
+    /// Add the text even if its wing already holds it
     #[arg(long, conflicts_with = "check")]
     pub(crate) allow_duplicate: bool,
     #[command(flatten)]
     pub(crate) secrets: SecretArguments,
 }
 
-/// What is done with secrets in the text that a command writes.
+/// How a command treats secrets in the text that it writes.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct SecretArguments {
-    /// Keep keys, tokens and passwords as they are instead of masking them; `secrets = "keep"` in
-    /// config.toml or palace.toml does so always
+    /// Store keys, tokens and passwords unmasked; to make this the default, set `secrets = "keep"`
+    /// in config.toml or palace.toml
     #[arg(long)]
     pub(crate) keep_secrets: bool,
 }
@@ -329,13 +330,13 @@ pub(crate) struct GetArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// Show at most so many
+    /// Show at most N
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
-    /// Skip so many first
+    /// Skip the first N
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
-    /// Last changed first, instead of in the order added
+    /// Show the most recently changed first, instead of in the order added
     #[arg(long)]
     pub(crate) recent: bool,
     /// Only this collection [default: all]
@@ -383,17 +384,17 @@ pub(crate) struct ForgetArguments {
     pub(crate) yes: bool,
 }
 
-/// What is asked, and of which drawers.
+/// Flags of a search: how many hits, and from which drawers.
 #[derive(Debug, Args)]
 pub(crate) struct AskArguments {
-    /// Hits at most, 1 to 1000
+    /// Maximum number of hits, 1 to 1000
     #[arg(short, value_name = "N", default_value = "10",
           value_parser = clap::value_parser!(u16).range(1..=MAX_HITS as i64))]
     pub(crate) k: u16,
-    /// Leave out drawers that hold no word of the question and are farther than this
+    /// Leave out drawers that are farther than this and contain no word of the question
     #[arg(long, value_name = "DISTANCE")]
     pub(crate) max_distance: Option<f32>,
-    /// Tokens of all texts together at most
+    /// Maximum number of tokens in all texts together
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) budget: Option<u32>,
     /// One hit per source
@@ -413,13 +414,13 @@ pub(crate) struct SearchArguments {
     pub(crate) question: Vec<OsString>,
     #[command(flatten)]
     pub(crate) ask: AskArguments,
-    /// Search this file or folder instead of the palace; what it reads stays in a cache
+    /// Search this file or folder instead of the palace; the files it reads are kept in a cache
     #[arg(long = "in", value_name = "PATH")]
     pub(crate) within: Vec<PathBuf>,
-    /// With --in, take links to files outside of its paths too
+    /// With --in, also read links to files outside its paths
     #[arg(long, requires = "within")]
     pub(crate) follow: bool,
-    /// Show each arm's list, the fusion and what each stage did
+    /// Show the ranking by words, the ranking by meaning, and how they were combined
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -440,7 +441,7 @@ pub(crate) struct ReembedArguments {
     /// Embedder: static, minilm or openai
     #[arg(long, value_name = "NAME")]
     pub(crate) model: String,
-    /// Collection whose vectors are made anew
+    /// Collection whose vectors are recomputed
     #[arg(long, value_name = "NAME", default_value = loci_palace::DEFAULT_COLLECTION)]
     pub(crate) collection: String,
 }
@@ -462,7 +463,7 @@ pub(crate) enum ModelCommand {
         #[arg(long, value_name = "URL")]
         from: Option<String>,
     },
-    /// List the models that are here
+    /// List installed models
     #[command(after_help = MODEL)]
     List,
     /// Remove a model
@@ -475,7 +476,7 @@ pub(crate) enum ModelCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// How well questions are answered: LoCoMo or LongMemEval, through a real palace
+    /// Run LoCoMo or LongMemEval through a real palace, and score the answers
     #[command(after_help = BENCH)]
     Retrieval(RetrievalArguments),
 }
@@ -484,7 +485,7 @@ pub(crate) enum BenchCommand {
 pub(crate) struct RetrievalArguments {
     /// The data set's JSON file
     pub(crate) dataset: PathBuf,
-    /// Ask only so many questions, evenly taken
+    /// Ask only N questions, evenly spaced
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Write one line per question to this file
@@ -500,7 +501,7 @@ pub(crate) struct QueryArguments {
     /// Vector to search near: a JSON array or raw little-endian 32-bit floats; `-` reads stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) vector: Option<PathBuf>,
-    /// Hits at most, 1 to 10000
+    /// Maximum number of hits, 1 to 10000
     #[arg(short, value_name = "N", default_value = "10",
           value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS as i64))]
     pub(crate) k: u16,
@@ -520,7 +521,7 @@ pub(crate) struct VerifyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// File to write; `-`, `/dev/stdout` or nothing writes to stdout
+    /// File to write; `-`, `/dev/stdout` or no file writes to stdout
     pub(crate) file: Option<PathBuf>,
     /// Only this collection [default: all]
     #[arg(long, value_name = "NAME")]
@@ -540,7 +541,7 @@ pub(crate) struct BackupArguments {
 pub(crate) struct RestoreArguments {
     /// A file that `loci backup` wrote
     pub(crate) file: PathBuf,
-    /// Set an existing palace aside, within its directory
+    /// Replace an existing palace; it is kept in its directory under another name
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -564,7 +565,7 @@ Examples:
   loci init
   loci init --palace ./memory --collection notes --metric ip
 
-An existing palace is left as it is; a missing collection is added to it.";
+An existing palace is not changed, except that a missing collection is created in it.";
 
 const ADD: &str = "\
 Examples:
@@ -573,9 +574,10 @@ Examples:
   loci add 'Alice moved to Lyon in May.' --id move --vector move.json
   loci add 'Alice moved to Lyon.' --check --threshold 0.8
 
-An id that exists keeps its drawer; the outcome says so. `loci update` changes it. A text that its
-wing holds already is not added; the answer names the drawer. Drawers that say the same or nearly are
-shown; `--check` only looks, and its exit code is 1 if there are any.";
+If the id exists, its drawer is not changed, and the outcome says so; `loci update` changes it. A
+text that its wing already holds is not added, and the answer names the drawer that holds it. Drawers
+with the same or nearly the same text are listed. `--check` only lists them, and exits with 1 if
+there are any.";
 
 const GET: &str = "\
 Examples:
@@ -604,7 +606,7 @@ Examples:
   loci forget --where '{\"wing\": \"alice\"}'
   loci forget --where '{\"wing\": \"alice\"}' --collection notes --yes
 
-The bytes of the text are then in no file of the palace. If that cannot be done yet, `purge_pending`
+Afterwards no file of the palace contains the text. If the text cannot be removed yet, `purge_pending`
 is true, `pending_reason` says why, and the next process that uses the palace finishes the work.";
 
 const SEARCH: &str = "\
@@ -614,22 +616,24 @@ Examples:
   loci search 'rollback plan' --since 2026-05-01 --budget 2000 --json
   loci search 'rollback plan' --explain
 
-Words and meaning are searched under the same filter and ranked together. If matches exist, k of
-them come back. `loci why-not ID QUESTION` says why something is not among them.";
+The search by words and the search by meaning use the same filter, and their results are ranked
+together. If k drawers match, k are returned. `loci why-not ID QUESTION` explains why a drawer is not
+among them.";
 
 const WHY_NOT: &str = "\
 Examples:
   loci why-not move where does Alice live
   loci why-not move 'where does Alice live' --wing bob -k 3
 
-Give the same flags as to the search.";
+Use the same flags as for the search.";
 
 const REEMBED: &str = "\
 Examples:
   loci reembed --model minilm
   loci reembed --model static --collection notes
 
-The old vectors serve until all new ones are there. A run that was interrupted goes on where it was.";
+Searches use the old vectors until all new ones are complete. An interrupted run continues where it
+stopped.";
 
 const MODEL: &str = "\
 Examples:
@@ -653,7 +657,7 @@ Examples:
   loci query Lyon --wing alice -k 3
   loci query --vector question.json --where '{\"year\": 2026}' --json
 
-Filters apply inside the search: if k drawers match, k come back. By words, `score` is BM25 and
+Filters apply inside the search: if k drawers match, k are returned. By words, `score` is BM25 and
 `distance` is null. By vector, `score` is 1 - distance (for l2: 1 / (1 + distance)).";
 
 const STATUS: &str = "\
@@ -666,7 +670,7 @@ Examples:
   loci verify
   loci verify --deep --json
 
-Exits with 0 only if everything agrees, with 1 if there are findings.";
+Exits with 0 only if everything is consistent, and with 1 if there are findings.";
 
 const EXPORT: &str = "\
 Examples:
@@ -674,12 +678,12 @@ Examples:
   loci export palace.jsonl --force
   loci export --collection notes | grep Lyon
 
-`loci import jsonl` restores it exactly: ids, text, metadata, vectors, order, when each drawer was
-added, and what was mined from where, so that the next mine reads unchanged files no more. Recorded
-runs and the hashes of forgotten texts do not leave the palace; the answer lists them as left out.
+`loci import jsonl` restores an export exactly: ids, text, metadata, vectors, order, the time when
+each drawer was added, and the files it was mined from, so that the next mine skips unchanged files.
+Recorded runs and the hashes of forgotten texts are not exported; the answer lists them as left out.
 
-A file appears when it is complete. With `--force` a replaced file keeps its owner and mode. A
-symbolic link stays, and the file that it leads to is replaced. A pipe or a character device such as
+The file appears when it is complete. With `--force`, a replaced file keeps its owner and mode. A
+symbolic link stays, and the file that it points to is replaced. A pipe or a character device such as
 `/dev/null` is written to and never replaced. Directories, other devices and files of a palace are
 refused.";
 
@@ -693,7 +697,7 @@ Examples:
   loci restore palace.backup --palace ./copy
   loci restore palace.backup --replace
 
-With `--replace`, the palace that is there is renamed aside, not deleted.";
+With `--replace`, the existing palace is renamed, not deleted.";
 
 const DEMO: &str = "\
 Examples:

@@ -1,5 +1,5 @@
-//! What each command means: one module per command. A command reads its input, calls
-//! [`loci_palace::Palace`] and gives a [`Reply`]; it prints nothing by itself.
+//! The commands, one module each. A command reads its input, calls [`loci_palace::Palace`] and
+//! returns a [`Reply`]. It prints nothing itself.
 
 mod add;
 mod backup;

@@ -30,14 +30,14 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What a command gives instead of a reply.
+/// What a failed command returns instead of a reply.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The palace, a file or the input stands in the way.
+    /// The palace, a file or the input caused an error.
     Palace(Error),
-    /// The command line asks for something that makes no sense.
+    /// The command line is contradictory or incomplete.
     Usage {
-        /// What is wrong with it.
+        /// What is wrong with the command line.
         message: String,
         /// What to type instead.
         help: String,
@@ -75,7 +75,7 @@ impl Failure {
         }
     }
 
-    /// More exact than the kind: the name of the error.
+    /// The name of the error, which is more specific than its kind.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Palace(error) => error.code(),
@@ -83,7 +83,7 @@ impl Failure {
         }
     }
 
-    /// The message with the causes below it.
+    /// The message, followed by its causes.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Usage { message, .. } => message.clone(),
@@ -110,7 +110,7 @@ impl Failure {
         }
     }
 
-    /// Whether whoever read our output went away, which is their right.
+    /// Whether the reader of the output closed the pipe, which is not an error.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Palace(Error::Io { source, .. })
             if source.kind() == std::io::ErrorKind::BrokenPipe)

@@ -1,5 +1,5 @@
-//! What a user of the command line can do about a warning, an error, a finding or a missing hit: the
-//! only place that turns advice of the libraries into commands and flags.
+//! Hints for users of the command line: what to do about a warning, an error, a finding or a
+//! missing hit. Only this module turns the advice of the libraries into commands and flags.
 
 use loci_agents::wiring::WiringAdvice;
 use loci_palace::why_not::{Condition, Remedy, Words};
@@ -9,23 +9,23 @@ use loci_palace::{
 };
 use serde_json::Value;
 
-/// What the backend of the palace offers; nothing if no palace was opened. Advice that needs more is
-/// left out.
+/// The capabilities of the palace's backend; none if no palace was opened. Advice that needs other
+/// capabilities is left out.
 pub(crate) type Offered = Option<Capabilities>;
 
-/// The lines that people read about a warning.
+/// A warning and its hint, as lines for people.
 pub(crate) fn lines(warning: &Warning, offered: &Offered) -> Vec<String> {
     let mut lines = vec![format!("warning: {warning}")];
     lines.extend(of_warning(warning, offered).map(|hint| format!("hint: {hint}")));
     lines
 }
 
-/// What can be done about a warning.
+/// The hint of a warning.
 pub(crate) fn of_warning(warning: &Warning, offered: &Offered) -> Option<String> {
     within(warning.advice(), offered).as_ref().and_then(words)
 }
 
-/// The part of an advice that the backend offers.
+/// The part of the advice that the backend supports.
 fn within(advice: Option<Advice>, offered: &Offered) -> Option<Advice> {
     match offered {
         Some(offered) => advice?.within(offered),
@@ -33,13 +33,13 @@ fn within(advice: Option<Advice>, offered: &Offered) -> Option<Advice> {
     }
 }
 
-/// What can be done about an error: a command if there is one, else general words.
+/// The hint of an error: a command if there is one, else general advice.
 pub(crate) fn of_error(error: &Error, offered: &Offered) -> Option<String> {
     let advice = within(error.advice(), offered);
     advice.as_ref().and_then(words).or_else(|| error.help())
 }
 
-/// A JSON answer in which each of these warnings has its hint beside its message.
+/// Adds hints to the given warnings of a JSON answer, beside their messages.
 pub(crate) fn with_hints<'a>(
     mut json: String,
     warnings: impl IntoIterator<Item = &'a Warning>,
@@ -51,8 +51,8 @@ pub(crate) fn with_hints<'a>(
         else {
             continue;
         };
-        // Quotes inside of a JSON text are escaped, so the object matches nothing but itself. A
-        // warning that stands in the list twice has its hint already.
+        // Quotes inside a JSON string are escaped, so the text of the object occurs only where the
+        // object is. A warning that is in the list twice already has its hint.
         if let Some(start) = object.strip_suffix('}') {
             let hinted = format!("{start},\"hint\":{}}}", serde_json::json!(hint));
             json = json.replace(&object, &hinted);
@@ -61,7 +61,7 @@ pub(crate) fn with_hints<'a>(
     json
 }
 
-/// What repairs a finding about the files of another program.
+/// The repair of a finding about the files of another program.
 pub(crate) fn of_fix(fix: &Fix) -> String {
     match fix {
         Fix::RepairInPlace { path } => format!("loci repair --chroma {}", shell_quoted(path)),
@@ -69,11 +69,11 @@ pub(crate) fn of_fix(fix: &Fix) -> String {
         Fix::PutBackUpInPlace { file } => {
             format!("put a backup of {} in its place", quoted(file))
         }
-        Fix::MakeReadable => "make the files readable for you, then `loci doctor` again".into(),
+        Fix::MakeReadable => "make the files readable for you, then run `loci doctor` again".into(),
     }
 }
 
-/// Gives each finding of a JSON list its `fix` in words. `list` is what became of `findings`.
+/// Adds `fix` as text to each finding of a JSON list. `list` is the JSON of `findings`.
 pub(crate) fn add_fixes(list: Option<&mut Value>, findings: &[ForeignFinding]) {
     let list = list.and_then(Value::as_array_mut).into_iter().flatten();
     for (object, finding) in list.zip(findings) {
@@ -83,7 +83,7 @@ pub(crate) fn add_fixes(list: Option<&mut Value>, findings: &[ForeignFinding]) {
     }
 }
 
-/// What to do about the wiring of an agent.
+/// The hint about the configuration of an agent.
 pub(crate) fn of_wiring(advice: &WiringAdvice) -> String {
     let with_hooks = |hooks: bool| if hooks { " --hooks" } else { "" };
     match advice {
@@ -93,26 +93,26 @@ pub(crate) fn of_wiring(advice: &WiringAdvice) -> String {
             with_hooks(*hooks)
         ),
         WiringAdvice::ReplaceMempalace { agent } => format!(
-            "MemPalace is wired too; `loci connect {agent} --replace-mempalace` puts Loci in its place"
+            "MemPalace is connected too; `loci connect {agent} --replace-mempalace` replaces it with Loci"
         ),
         WiringAdvice::Connect { agent, hooks } => format!(
-            "run `loci connect {agent}{}` to wire it",
+            "run `loci connect {agent}{}` to connect it",
             with_hooks(*hooks)
         ),
         WiringAdvice::AddHooks { agent } => {
-            format!("run `loci connect {agent} --hooks` for its hooks")
+            format!("run `loci connect {agent} --hooks` to install its hooks")
         }
     }
 }
 
-/// Advice as commands and flags; nothing if no command helps.
+/// Advice as commands and flags; `None` if no command helps.
 pub(crate) fn words(advice: &Advice) -> Option<String> {
     let words = match advice {
         Advice::CreatePalace => {
             "create one with `loci init`, or name another with `--palace`".into()
         }
         Advice::CreatePalaceHere => {
-            "name a new or empty directory, or make a palace in this one with `loci init`".into()
+            "name a new or empty directory, or create a palace in this one with `loci init`".into()
         }
         Advice::NameAnotherPalace => {
             "this is not a palace of Loci; name another directory with `--palace`".into()
@@ -126,15 +126,15 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::ListRuns => "`loci runs` lists the recorded runs".into(),
         Advice::ShowSplit => "`loci wings split` shows what is left to do".into(),
         Advice::AddDrawers => "`loci add TEXT` or `loci mine PATH` adds the first drawers".into(),
-        Advice::QueryFacts => "`loci facts query NAME` shows what is known".into(),
+        Advice::QueryFacts => "`loci facts query NAME` shows the facts about a name".into(),
         Advice::ReadDrawer { id } => format!("`loci get{}` shows all of it", argument(id)),
         Advice::UsePinnedEmbedder { pinned } => format!(
-            "leave `--embedder` out to use {pinned}, or make all vectors anew with `loci reembed --model NAME`"
+            "omit `--embedder` to use {pinned}, or recompute all vectors with `loci reembed --model NAME`"
         ),
-        Advice::UseEmbedder { pinned } => format!("leave `--embedder` out to use {pinned}"),
+        Advice::UseEmbedder { pinned } => format!("omit `--embedder` to use {pinned}"),
         Advice::Reembed { model } => {
             let model = model.as_deref().unwrap_or("NAME");
-            format!("`loci reembed --model {model}` makes the vectors anew")
+            format!("`loci reembed --model {model}` recomputes the vectors")
         }
         Advice::AddModel {
             model,
@@ -144,60 +144,70 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
             can_pull: false, ..
         } => "get the model with `loci model add PATH`".into(),
         Advice::AddModelOrReembed { model, .. } => format!(
-            "add the model with `loci model add PATH`, or make all vectors anew with `loci reembed --model {model}`"
+            "add the model with `loci model add PATH`, or recompute all vectors with `loci reembed --model {model}`"
         ),
         Advice::AddModelThenReembed { collection } => format!(
             "add the model with `loci model add PATH`, then run `loci reembed --model minilm --collection {}`",
             quoted_unless_plain(collection)
         ),
-        Advice::Verify => "`loci verify --deep` tells more".into(),
+        Advice::Verify => "`loci verify --deep` shows the details".into(),
         Advice::MineFile { path } => {
-            format!("`loci mine {}` reads it as it is now", shell_quoted(path))
+            format!(
+                "`loci mine {}` reads its current content",
+                shell_quoted(path)
+            )
         }
-        Advice::MineAgents => "`loci mine --agents` reads the transcripts that Loci knows".into(),
+        Advice::MineAgents => {
+            "`loci mine --agents` reads the transcripts that Loci supports".into()
+        }
         Advice::NameServer => "choose another name with `--name`".into(),
         Advice::Overwrite => "`--force` replaces it".into(),
-        Advice::ReplacePalace => "`--replace` sets the palace that is there aside".into(),
+        Advice::ReplacePalace => {
+            "`--replace` replaces the palace and keeps it under another name".into()
+        }
         Advice::SetRecordsAside => {
             "`--set-aside` moves its records without a vector into a file instead".into()
         }
         Advice::NamePalace => "name a palace with `--palace` or `LOCI_PALACE`".into(),
         Advice::Repair => {
-            "`loci verify --deep` lists the damage, `loci repair` saves what can be read".into()
+            "`loci verify --deep` lists the damage, `loci repair` saves everything that is readable"
+                .into()
         }
         Advice::RebuildIndex => "`loci repair` rebuilds the index".into(),
         Advice::BackUp => "make a copy with `loci backup`".into(),
         Advice::Import { path } => format!(
-            "`loci import {}` brings everything into a palace that can be written",
+            "`loci import {}` copies everything into a writable palace",
             path.as_deref().map_or("PATH".into(), shell_quoted)
         ),
-        Advice::Diagnose { path } => format!("`loci doctor {}` tells it all", shell_quoted(path)),
+        Advice::Diagnose { path } => {
+            format!("`loci doctor {}` lists all findings", shell_quoted(path))
+        }
         Advice::DiagnoseAndImport { path } => format!(
-            "`loci doctor {0}` tells more, `loci import {0}` brings everything into a palace",
+            "`loci doctor {0}` shows the details, `loci import {0}` imports everything into a palace",
             shell_quoted(path)
         ),
         Advice::KeepVectors { model } => {
             let reembed = model.as_ref().map_or(String::new(), |model| {
                 format!("; so does `loci reembed --model {model}` before the import")
             });
-            format!("`--collection NAME` with a new name keeps the vectors as they are{reembed}")
+            format!("`--collection NAME` with a new name keeps the vectors{reembed}")
         }
-        Advice::AllowAgain => "`--allow-again` takes them all the same".into(),
-        Advice::ChooseOnConflict => "`--on-conflict update` makes them as they are there, \
-             `--on-conflict duplicate` adds what is there under new ids"
-            .into(),
-        Advice::RepairChroma => {
-            "`loci repair --chroma PATH` finds the vectors where they are".into()
+        Advice::AllowAgain => "`--allow-again` stores them anyway".into(),
+        Advice::ChooseOnConflict => {
+            "`--on-conflict update` overwrites the drawers with the records, \
+             `--on-conflict duplicate` adds the records under new ids"
+                .into()
         }
+        Advice::RepairChroma => "`loci repair --chroma PATH` recovers the vectors".into(),
         Advice::KeepChromaVectors => "without `--rename-only` they are kept, and \
-             `loci repair --chroma PATH` brings them back"
+             `loci repair --chroma PATH` restores them"
             .into(),
         _ => return None,
     };
     Some(message_line(&words))
 }
 
-/// An id as an argument; nothing if it is not one plain word.
+/// An id as an argument, or an empty string if it is not one plain word.
 fn argument(id: &str) -> String {
     if quoted_unless_plain(id) == id {
         format!(" {id}")
@@ -206,7 +216,7 @@ fn argument(id: &str) -> String {
     }
 }
 
-/// The words of `loci why-not`: flags and commands.
+/// The flags and commands that `loci why-not` suggests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flags;
 
@@ -231,22 +241,22 @@ impl Words for Flags {
             Remedy::DropCondition { condition } => {
                 format!("search without {}", self.condition(condition))
             }
-            Remedy::UseItsWords => "ask with words that stand in it".into(),
+            Remedy::UseItsWords => "use words that it contains".into(),
             Remedy::EmbedIt => "give it a vector: `loci reembed --model static`".into(),
-            Remedy::AllowDistance => "raise or leave out `--max-distance`".into(),
-            Remedy::MoreHits { k } => format!("ask for more hits: `-k {k}` brings it in"),
+            Remedy::AllowDistance => "raise or omit `--max-distance`".into(),
+            Remedy::MoreHits { k } => format!("ask for more hits: `-k {k}` includes it"),
             Remedy::NoNumberOfHits { most } => {
-                format!("more hits do not bring it in, up to {most}")
+                format!("more hits do not include it, up to {most}")
             }
-            Remedy::AllowSameSource => "leave out `--by-source`".into(),
-            Remedy::RaiseBudget => "raise or leave out `--budget`".into(),
+            Remedy::AllowSameSource => "omit `--by-source`".into(),
+            Remedy::RaiseBudget => "raise or omit `--budget`".into(),
             Remedy::ReadDrawer => format!("read it with `loci get{}`", argument(id)),
-            Remedy::WordsFitLess => "its words fit less: name words that stand in it".into(),
-            Remedy::SourceFitsLess => "its source fits less: name what its source is about, \
+            Remedy::WordsFitLess => "its words match less: use words that it contains".into(),
+            Remedy::SourceFitsLess => "its source matches less: name the topic of its source, \
                  or search within it with `--source`"
                 .into(),
             Remedy::MeaningFitsLess => {
-                "its meaning fits less: put the question closer to its text".into()
+                "its meaning matches less: phrase the question closer to its text".into()
             }
             Remedy::NameSpeaker => "name who speaks in it".into(),
             Remedy::NameDate => "name its date".into(),

@@ -1,4 +1,4 @@
-//! What comes from outside besides flags: text on stdin, JSON arguments, vector files.
+//! Reads input that is not a flag: text on stdin, JSON arguments, vector files.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
@@ -12,10 +12,10 @@ use loci_palace::{
 use crate::args::{FilterArguments, PlaceArguments};
 use crate::failure::{Failure, Result};
 
-/// Longer vector files are not vectors: room for 8,192 numbers written out at length.
+/// Size limit of a vector file: room for 8,192 numbers written out at length.
 const MAX_VECTOR_FILE_BYTES: u64 = 64 * MAX_DIMENSION as u64;
 
-/// Nobody asks longer questions; the search says how much of one it reads.
+/// Size limit of a question. The search reports how much of a long one it reads.
 const MAX_QUESTION_BYTES: u64 = 16 << 20;
 
 /// The text of a drawer: the argument, or stdin when it is `-` or, with `pipe`, missing.
@@ -27,13 +27,13 @@ pub(crate) fn text(argument: Option<&str>, pipe: bool) -> Result<Option<String>>
         None if std::io::stdin().is_terminal() => {
             return Err(Failure::usage(
                 "there is no text",
-                "give it as an argument, or pipe it in",
+                "pass it as an argument, or pipe it in",
             ));
         }
         None => stdin_text()?,
     };
     if text.trim().is_empty() {
-        return Err(Error::invalid("text", "is empty; a drawer holds at least one word").into());
+        return Err(Error::invalid("text", "empty; a drawer holds at least one word").into());
     }
     Ok(Some(text))
 }
@@ -46,10 +46,10 @@ fn stdin_text() -> Result<String> {
     )?;
     if bytes.len() > MAX_DOCUMENT_BYTES {
         let problem =
-            format!("is longer than {MAX_DOCUMENT_BYTES} bytes, which one drawer holds; split it");
+            format!("longer than {MAX_DOCUMENT_BYTES} bytes, the limit of one drawer; split it");
         return Err(Error::invalid("text", problem).into());
     }
-    String::from_utf8(bytes).map_err(|_| Error::invalid("text", "is not valid UTF-8").into())
+    String::from_utf8(bytes).map_err(|_| Error::invalid("text", "not valid UTF-8").into())
 }
 
 fn read_all(input: &mut dyn Read, name: &str, limit: u64) -> Result<Vec<u8>> {
@@ -73,7 +73,7 @@ pub(crate) fn vector(path: &Path) -> Result<Vec<f32>> {
     };
     let what = format!("vector `{}`", path.display());
     if bytes.len() as u64 > MAX_VECTOR_FILE_BYTES {
-        let problem = format!("is longer than any vector of {MAX_DIMENSION} numbers");
+        let problem = format!("longer than any vector of {MAX_DIMENSION} numbers");
         return Err(Error::invalid(what, problem).into());
     }
     let vector = parse_vector(&what, &bytes)?;
@@ -82,7 +82,7 @@ pub(crate) fn vector(path: &Path) -> Result<Vec<f32>> {
 }
 
 fn parse_vector(what: &str, bytes: &[u8]) -> Result<Vec<f32>, Error> {
-    // Bytes of real floats are never all printable, so text is never mistaken for numbers.
+    // The bytes of real vectors are never all printable, so text is never mistaken for numbers.
     let is_text = bytes
         .iter()
         .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
@@ -91,7 +91,7 @@ fn parse_vector(what: &str, bytes: &[u8]) -> Result<Vec<f32>, Error> {
         match serde_json::from_slice(bytes) {
             Ok(vector) => return Ok(vector),
             Err(error) if is_text => {
-                let problem = format!("is not a JSON array of numbers: {error}");
+                let problem = format!("not a JSON array of numbers: {error}");
                 return Err(Error::invalid(what, problem));
             }
             Err(_) => {}
@@ -100,7 +100,7 @@ fn parse_vector(what: &str, bytes: &[u8]) -> Result<Vec<f32>, Error> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {
         let problem = format!(
-            "is neither a JSON array nor raw 32-bit floats: {} bytes are no multiple of 4",
+            "neither a JSON array nor raw 32-bit floats: {} bytes is not a multiple of 4",
             bytes.len()
         );
         return Err(Error::invalid(what, problem));
@@ -111,7 +111,7 @@ fn parse_vector(what: &str, bytes: &[u8]) -> Result<Vec<f32>, Error> {
         .collect())
 }
 
-/// Metadata of a write: `--metadata`, with `--wing`, `--room` and `--source` on top.
+/// The metadata of a write: `--metadata`, overridden by `--wing`, `--room` and `--source`.
 pub(crate) fn metadata(
     json: Option<&str>,
     place: &PlaceArguments,
@@ -134,7 +134,7 @@ pub(crate) fn metadata(
     Ok(patch)
 }
 
-/// Which drawers `--where`, `--where-document`, `--wing` and `--room` leave.
+/// The filter that `--where`, `--where-document`, `--wing` and `--room` describe.
 pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
     let mut conditions = Vec::new();
     let place = [
@@ -163,14 +163,14 @@ pub(crate) fn selection(filter: &FilterArguments) -> Result<Selection> {
     })
 }
 
-/// The span of time that `--since` and `--before` leave.
+/// The period that `--since` and `--before` describe.
 fn period(filter: &FilterArguments) -> Result<Option<Period>> {
     let moment = |flag: &str, text: &Option<String>| -> Result<Option<i64>> {
         let Some(text) = text else { return Ok(None) };
         let moment = parse_moment(text).ok_or_else(|| {
             Error::invalid(
                 format!("`{flag} {text}`"),
-                "is no date; give one such as 2026-05-01, 'last week' or '3 days ago'",
+                "not a date; use one such as 2026-05-01, 'last week' or '3 days ago'",
             )
         })?;
         Ok(Some(moment))
@@ -184,10 +184,7 @@ fn period(filter: &FilterArguments) -> Result<Option<Period>> {
     {
         let (since, before) = (filter.since.as_deref(), filter.before.as_deref());
         let what = format!("`--since {}`", since.unwrap_or_default());
-        let problem = format!(
-            "is not earlier than `--before {}`",
-            before.unwrap_or_default()
-        );
+        let problem = format!("not earlier than `--before {}`", before.unwrap_or_default());
         return Err(Error::invalid(what, problem).into());
     }
     Ok((period != Period::default()).then_some(period))
@@ -220,7 +217,7 @@ mod tests {
             .flat_map(|n| n.to_le_bytes())
             .collect();
         assert_eq!(parse_vector("v", &raw).unwrap(), [1.0, 0.5]);
-        // 0x5b is `[`: such a float begins like an array and is none.
+        // 0x5b is `[`: such a float begins like an array but is not one.
         let bracket = [0x5b, 0x00, 0x80, 0x3f];
         assert_eq!(
             parse_vector("v", &bracket).unwrap(),

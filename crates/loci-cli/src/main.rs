@@ -1,5 +1,5 @@
-//! The binary `loci`: what was typed ([`args`]), what it means ([`commands`], which call
-//! [`loci_palace::Palace`]), what is shown ([`mod@print`], the only module that writes to the terminal).
+//! The binary `loci`. [`args`] parses the command line, [`commands`] call [`loci_palace::Palace`],
+//! and [`mod@print`] is the only module that writes to the terminal.
 //!
 //! Exit codes are part of the interface: 0 done or found, 1 nothing found, 2 error, 64 usage.
 #![forbid(unsafe_code)]
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
             }
             session.warn_if_read_only();
             let exit = printer.reply(&reply, &session.offered());
-            // The answer is out; what follows is housekeeping that may build an index.
+            // The answer is printed already, because closing may take long: it may build an index.
             session.close();
             exit.into()
         }
@@ -71,8 +71,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The default action of SIGXFSZ ends the process in the middle of a write. Handled, the write
-/// fails with an error like a full disk does.
+/// Handles SIGXFSZ. Its default action ends the process in the middle of a write; if the signal is
+/// handled, the write fails with an error instead, as on a full disk.
 fn keep_running_past_file_size_limit() {
     let seen = Arc::new(AtomicBool::new(false));
     if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen) {
@@ -80,7 +80,7 @@ fn keep_running_past_file_size_limit() {
     }
 }
 
-/// Ctrl-C ends a command as ever, but no copy of a palace that can only be read stays behind.
+/// Lets Ctrl-C end a command without leaving the temporary copy of a read-only palace behind.
 fn remove_private_copies_at_a_signal() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = match signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) {
@@ -98,25 +98,25 @@ fn remove_private_copies_at_a_signal() {
     });
 }
 
-/// Starts this program again with the URL of `--palace` in a variable: every user of the machine sees
-/// the arguments of a process, and a URL may hold a password.
+/// Restarts this program with the URL of `--palace` in a variable. Every user of the machine can
+/// see the arguments of a process, and a URL may contain a password.
 fn hide_url(arguments: &Arguments) {
     use std::os::unix::process::CommandExt as _;
     let Some(PalaceRef::Url(url)) = arguments.global.palace.as_ref().map(PalaceRef::from) else {
         return;
     };
-    let mut given = std::env::args_os();
-    let (Some(name), Ok(program)) = (given.next(), std::env::current_exe()) else {
+    let mut typed = std::env::args_os();
+    let (Some(name), Ok(program)) = (typed.next(), std::env::current_exe()) else {
         return;
     };
     let mut kept: Vec<OsString> = Vec::new();
-    while let Some(argument) = given.next() {
+    while let Some(argument) = typed.next() {
         if argument == "--" {
             kept.push(argument);
-            kept.extend(given);
+            kept.extend(typed);
             break;
         } else if argument == "--palace" {
-            given.next();
+            typed.next();
         } else if !argument.as_encoded_bytes().starts_with(b"--palace=") {
             kept.push(argument);
         }

@@ -1,4 +1,5 @@
-//! The part of a text that a terminal shows: where most words of the question stand, wrapped, with these words set off.
+//! The passage of a text that a terminal shows: the lines with most words of the question, wrapped,
+//! with these words highlighted.
 
 use std::ops::Range;
 
@@ -7,13 +8,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::print::Printer;
 
-/// Columns of a line, the indent included.
+/// Columns of a line, including the indent.
 const COLUMNS: usize = 80;
 const INDENT: &str = "   ";
 /// Lines shown of one text.
 const LINES: usize = 4;
 
-/// The lines of a passage, each with its end.
+/// The lines of a passage, each with its line end.
 pub(crate) fn shown(printer: Printer, text: &str, terms: &[&str]) -> String {
     let spans = matching_spans(text, terms);
     let words = words(text);
@@ -42,7 +43,7 @@ pub(crate) fn shown(printer: Printer, text: &str, terms: &[&str]) -> String {
     shown
 }
 
-/// A word with the parts of it that match set off.
+/// A word with its matching parts highlighted.
 fn marked(printer: Printer, text: &str, word: &Range<usize>, spans: &[Range<usize>]) -> String {
     let mut shown = String::new();
     let mut at = word.start;
@@ -59,7 +60,7 @@ fn marked(printer: Printer, text: &str, word: &Range<usize>, spans: &[Range<usiz
     shown
 }
 
-/// Runs without white space; a run longer than a line is cut.
+/// The runs without white space; a run longer than a line is split.
 fn words(text: &str) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     let mut start = None;
@@ -111,7 +112,7 @@ fn wrap(text: &str, words: &[Range<usize>]) -> Vec<Vec<Range<usize>>> {
     lines
 }
 
-/// The line from which the shown lines hold the most matches.
+/// The first line of the window with the most matches.
 fn best_start(lines: &[Vec<Range<usize>>], spans: &[Range<usize>]) -> usize {
     let matches = |line: &Vec<Range<usize>>| {
         let (first, last) = (line.first(), line.last());

@@ -26,7 +26,7 @@ pub(crate) struct Printer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Program,
-    /// A person who wants no colour, or whose terminal has none.
+    /// A person without colour, by choice or because the terminal has none.
     Person,
     PersonWithColor,
 }
@@ -52,11 +52,11 @@ impl Printer {
         }
     }
 
-    /// Shows an answer. A reader that went away is no error.
+    /// Shows an answer. A reader that closed the pipe is not an error.
     pub(crate) fn reply(self, reply: &Reply, offered: &Offered) -> Exit {
         if !self.json {
             for note in reply.note_lines(offered) {
-                to_stderr(&self.told(&note));
+                to_stderr(&self.for_stderr(&note));
             }
         }
         let body = if self.json {
@@ -72,12 +72,12 @@ impl Printer {
         }
     }
 
-    /// Shows why a command failed; stdout stays as it is.
+    /// Shows why a command failed. Nothing is written to stdout.
     pub(crate) fn failure(self, failure: &Failure) -> Exit {
         self.failure_after(failure, &None, None)
     }
 
-    /// The same for a command that had created a palace by then.
+    /// The same for a command that created a palace before it failed.
     pub(crate) fn failure_after(
         self,
         failure: &Failure,
@@ -96,39 +96,42 @@ impl Printer {
             }
             to_stderr(&object);
         } else {
-            let (label, message) = (self.painted_error("error:", "31"), self.told(&message));
+            let (label, message) = (
+                self.painted_error("error:", "31"),
+                self.for_stderr(&message),
+            );
             to_stderr(&format!("{label} {message}"));
             if let Some(help) = help {
-                let (label, help) = (self.painted_error("help:", "36"), self.told(&help));
+                let (label, help) = (self.painted_error("help:", "36"), self.for_stderr(&help));
                 to_stderr(&format!("{label} {help}"));
             }
         }
         failure.exit()
     }
 
-    /// Says something on stderr at once: the command goes on.
+    /// Prints a line to stderr immediately, while the command runs.
     pub(crate) fn note(self, words: &str) {
-        to_stderr(&self.told(words));
+        to_stderr(&self.for_stderr(words));
     }
 
-    /// The same, unless programs read the answer.
+    /// The same, but not if a program reads the answer.
     pub(crate) fn note_for_people(self, words: &str) {
         if !self.json {
             self.note(words);
         }
     }
 
-    /// Tells people what to know before something is done; programs find it in the answer.
+    /// Prints a line for people before a command acts. Programs find the same in the answer.
     pub(crate) fn warn(self, warnings: &[Warning], offered: &Offered) {
         if !self.json {
             let lines = |warning| hint::lines(warning, offered);
             for line in warnings.iter().flat_map(lines) {
-                to_stderr(&self.told(&line));
+                to_stderr(&self.for_stderr(&line));
             }
         }
     }
 
-    /// Text that was stored by somebody. On a terminal, control characters are shown and not obeyed.
+    /// Stored text, which may come from anybody. On a terminal, control characters are escaped.
     pub(crate) fn stored(self, text: &str) -> String {
         if self.stdout == Reader::Program {
             return text.to_owned();
@@ -136,17 +139,17 @@ impl Printer {
         harmless(text)
     }
 
-    /// A name or another short text that was stored by somebody: one line, whoever reads it.
+    /// A stored name or other short text, as one line for every reader.
     #[expect(
         clippy::unused_self,
-        reason = "what is stored is shown by the printer alone, whatever it needs to know for that"
+        reason = "stored text is shown only by the printer, whether or not it needs its settings"
     )]
     pub(crate) fn name(self, name: &str) -> String {
         single_line(name)
     }
 
-    /// The same for what goes to stderr: it may name what is stored.
-    fn told(self, text: &str) -> String {
+    /// The same for stderr, whose messages may contain stored text.
+    fn for_stderr(self, text: &str) -> String {
         if self.stderr == Reader::Program {
             return text.to_owned();
         }
@@ -171,7 +174,7 @@ impl Printer {
         format!("{}…", self.stored(cut.trim_end()))
     }
 
-    /// A name that stands out on a terminal.
+    /// A name, bold on a terminal.
     pub(crate) fn strong(self, text: &str) -> String {
         let text = self.name(text);
         if self.stdout == Reader::PersonWithColor {
@@ -181,7 +184,7 @@ impl Printer {
         }
     }
 
-    /// A word of the question in a text.
+    /// A word of the question in a text, highlighted on a terminal.
     pub(crate) fn matched(self, text: &str) -> String {
         let text = self.stored(text);
         if self.stdout == Reader::PersonWithColor {
@@ -215,7 +218,8 @@ impl Printer {
         }
     }
 
-    /// A bar over so many bytes; hidden unless stderr is a terminal and people read the answer.
+    /// A progress bar over bytes. It is hidden unless stderr is a terminal and a person reads the
+    /// answer.
     pub(crate) fn progress(self, bytes: Option<u64>) -> ProgressBar {
         if self.json || self.stderr == Reader::Program {
             return ProgressBar::hidden();
@@ -233,7 +237,7 @@ impl Printer {
         }
     }
 
-    /// A bar over so many steps; hidden like the other.
+    /// A progress bar over steps, hidden under the same condition.
     pub(crate) fn steps(self) -> ProgressBar {
         let bar = self.progress(Some(0));
         match ProgressStyle::with_template("{bar:30} {pos}/{len} {eta}") {
@@ -242,7 +246,7 @@ impl Printer {
         }
     }
 
-    /// A spinner with a message; hidden like the bars.
+    /// A spinner with a message, hidden under the same condition.
     pub(crate) fn spinner(self) -> ProgressBar {
         let bar = self.progress(None);
         match ProgressStyle::with_template("{spinner} {msg}") {
@@ -251,18 +255,19 @@ impl Printer {
         }
     }
 
-    /// One line of an answer that goes on: an object for programs, words for people.
+    /// One line of an answer that is printed while the command runs: a JSON object for programs,
+    /// text for people.
     pub(crate) fn line(self, json: &serde_json::Value, words: &str) {
         let line = if self.json {
             printable_json(json.to_string())
         } else {
             self.stored(words)
         };
-        // When nobody reads it any more, there is nothing to be done about that.
+        // A closed stdout cannot be reported anywhere.
         let _ = to_stdout(&line);
     }
 
-    /// Asks a yes-or-no question on the terminal; `None` when nobody is there to answer.
+    /// Asks a yes-or-no question on the terminal. Returns `None` if there is no terminal.
     pub(crate) fn confirm(self, question: &str) -> Option<bool> {
         if self.json || !io::stdin().is_terminal() || self.stderr == Reader::Program {
             return None;
@@ -275,7 +280,8 @@ impl Printer {
     }
 }
 
-/// Text whose control characters, and those that turn the direction of a line, are shown instead of obeyed.
+/// Text in which control characters, and characters that change the direction of a line, are
+/// escaped.
 fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -288,12 +294,12 @@ fn harmless(text: &str) -> String {
     shown
 }
 
-/// Where a command may write its answer by itself, when it is too long to be held in memory.
+/// Stdout for a command that writes its answer itself, because the answer may not fit in memory.
 pub(crate) fn stdout() -> io::BufWriter<io::StdoutLock<'static>> {
     io::BufWriter::with_capacity(64 << 10, io::stdout().lock())
 }
 
-/// Shows what clap has to say: help and version are answers, the rest is a usage error.
+/// Prints a message of clap. Help and version are answers, everything else is a usage error.
 pub(crate) fn usage(error: &clap::Error) -> Exit {
     if matches!(
         error.kind(),
@@ -317,10 +323,10 @@ pub(crate) fn usage(error: &clap::Error) -> Exit {
     Exit::Usage
 }
 
-/// Sends logs to stderr: what `LOCI_LOG` asks for, else warnings. With JSON, stderr holds the error
-/// object and nothing that was not asked for.
+/// Sends logs to stderr at the level of `LOCI_LOG`, else warnings. With `json`, nothing is logged
+/// unless `LOCI_LOG` is set, so that stderr contains only the error object.
 pub(crate) fn start_logs(json: bool) {
-    // rmcp warns of every request that a client got wrong; the client is told already.
+    // rmcp logs a warning for every invalid request, although the client receives an error.
     let default = if json { "off" } else { "warn,rmcp=error" };
     let filter = EnvFilter::try_from_env("LOCI_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let _ = tracing_subscriber::fmt()
@@ -336,7 +342,7 @@ fn error_object(kind: &str, code: &str, message: &str, help: Option<&str>) -> St
     printable_json(json!({ "error": error }).to_string())
 }
 
-/// A JSON object with one more key, a text, at its end. What is there keeps its order.
+/// Appends a key with a string value to a JSON object. The order of the other keys is kept.
 pub(crate) fn with_key(object: &str, key: &str, text: &str) -> String {
     let addition = format!("{}:{}", json!(key), json!(text));
     match object.trim_end().strip_suffix('}') {
@@ -357,7 +363,7 @@ fn to_stdout(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// When stderr is gone there is nobody left to tell.
+/// Writes a line to stderr. A failure is ignored, because it cannot be reported anywhere.
 fn to_stderr(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -12,22 +12,22 @@ use crate::hint::{self, Offered};
 pub(crate) struct Reply {
     /// One JSON object.
     pub(crate) json: String,
-    /// The same for people; empty when the command has printed by itself.
+    /// The same as text for people; empty if the command has printed its answer itself.
     pub(crate) text: String,
-    /// What people should know besides; goes to stderr.
+    /// Notes and warnings for people, printed to stderr.
     pub(crate) notes: Vec<Note>,
     /// How the process ends.
     pub(crate) exit: Exit,
 }
 
-/// Something that people should know besides. [`Reply::note`] and [`Reply::warnings`] add one.
+/// A note or warning for people. [`Reply::note`] and [`Reply::warnings`] add one.
 #[derive(Debug)]
 pub(crate) enum Note {
     Line(String),
     Warning(Warning),
 }
 
-/// An answer as a JSON value, to which a front end adds words.
+/// An answer as a JSON value, to which a front end adds text.
 pub(crate) fn json_of(answer: &impl Serialize) -> Result<Value> {
     Ok(serde_json::to_value(answer).map_err(|error| not_json(&error))?)
 }
@@ -40,7 +40,7 @@ fn not_json(error: &serde_json::Error) -> Error {
 }
 
 impl Reply {
-    /// An answer with its two forms.
+    /// An answer as JSON and as text.
     pub(crate) fn new(json: &impl Serialize, text: impl Into<String>) -> Result<Self> {
         let json = serde_json::to_string(json).map_err(|error| not_json(&error))?;
         Ok(Self {
@@ -51,7 +51,7 @@ impl Reply {
         })
     }
 
-    /// An answer that the command has written to stdout already.
+    /// An answer that the command has already written to stdout.
     pub(crate) fn printed() -> Self {
         Self {
             json: String::new(),
@@ -69,7 +69,7 @@ impl Reply {
         self
     }
 
-    /// A line about secrets that were masked; nothing if there were none.
+    /// Adds a line about masked secrets, if there are any.
     pub(crate) fn masked(mut self, masked: &MaskTally) -> Self {
         if let Some(line) = describe_masked(masked) {
             let newline = if self.text.is_empty() || self.text.ends_with('\n') {
@@ -82,14 +82,14 @@ impl Reply {
         self
     }
 
-    /// Adds warnings of the answer. Their hints are written when it is printed.
+    /// Adds warnings of the answer. Their hints are added when the answer is printed.
     pub(crate) fn warnings(mut self, warnings: &[Warning]) -> Self {
         let warnings = warnings.iter().cloned();
         self.notes.extend(warnings.map(Note::Warning));
         self
     }
 
-    /// Adds lines that people should know.
+    /// Adds notes for people.
     pub(crate) fn note(&mut self, lines: impl IntoIterator<Item = impl Into<String>>) {
         let lines = lines.into_iter().map(Into::into);
         self.notes.extend(lines.map(Note::Line));
@@ -100,7 +100,7 @@ impl Reply {
         self.notes.append(&mut other.notes);
     }
 
-    /// Its JSON, in which every warning has its hint.
+    /// The JSON of the answer, with a hint in every warning.
     pub(crate) fn hinted_json(&self, offered: &Offered) -> String {
         let warnings = self.notes.iter().filter_map(|note| match note {
             Note::Warning(warning) => Some(warning),
@@ -109,11 +109,11 @@ impl Reply {
         hint::with_hints(self.json.clone(), warnings, offered)
     }
 
-    /// Its notes as lines.
+    /// The notes of the answer as lines.
     pub(crate) fn note_lines(&self, offered: &Offered) -> Vec<String> {
         let lines = |note: &Note| match note {
             Note::Line(line) => vec![line.clone()],
-            // That the palace is read-only is printed once, for every command.
+            // The warning about a read-only palace is printed once, by the session.
             Note::Warning(Warning::ReadOnly { .. }) => Vec::new(),
             Note::Warning(warning) => hint::lines(warning, offered),
         };

@@ -16,10 +16,10 @@ use crate::print::Printer;
 
 pub(crate) const PALACE_VARIABLE: &str = "LOCI_PALACE";
 
-/// What every command works with.
+/// The settings of this run and its open palace.
 pub(crate) struct Session<'a> {
     global: &'a GlobalArguments,
-    /// How to show things.
+    /// Prints answers and notes.
     pub(crate) printer: Printer,
     palace: OnceCell<Palace>,
     keeps_secrets: Cell<bool>,
@@ -35,12 +35,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What `--keep-secrets` of a command says. Set before the palace is opened.
+    /// Applies `--keep-secrets` of a command. Call it before the palace is opened.
     pub(crate) fn secrets(&self, arguments: SecretArguments) {
         self.keeps_secrets.set(arguments.keep_secrets);
     }
 
-    /// What is done with secrets in text that this run writes.
+    /// How this run treats secrets in the text that it writes.
     pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
         Ok(secret_policy(&self.place()?, &self.options(false))?)
     }
@@ -53,8 +53,8 @@ impl<'a> Session<'a> {
         Ok(self.palace.get_or_init(|| palace))
     }
 
-    /// Opens the palace, making it if it is missing. People are told at once where it was made;
-    /// programs find it in the answer.
+    /// Opens the palace and creates it if it is missing. A note for people says where it was
+    /// created; programs find it in the answer.
     pub(crate) fn created(&self) -> Result<&Palace> {
         let palace = self.open_or_create(false)?;
         if palace.was_created() {
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
         Ok(palace)
     }
 
-    /// The same for `init`, which says so itself and is allowed to use a directory with other files.
+    /// The same for `init`, which prints its own message and may use a directory with other files.
     pub(crate) fn initialised(&self) -> Result<&Palace> {
         self.open_or_create(true)
     }
@@ -81,18 +81,19 @@ impl<'a> Session<'a> {
         Ok(self.palace.get_or_init(|| palace))
     }
 
-    /// The directory of the palace that this run created, if it did.
+    /// The directory of the palace, if this run created it.
     pub(crate) fn created_palace(&self) -> Option<String> {
         let created = self.palace.get().filter(|palace| palace.was_created());
         created.map(shown_place)
     }
 
-    /// Makes another palace with the same settings, for what must leave the named one alone.
+    /// Creates another palace with the same settings, for commands that must not change the named
+    /// one.
     pub(crate) fn beside(&self, path: &Path) -> Result<Palace> {
         Ok(Palace::open(path, &self.options(true))?)
     }
 
-    /// Looks whether the palace can be opened; creates nothing and keeps nothing open.
+    /// Checks whether the palace can be opened. It creates nothing and keeps nothing open.
     pub(crate) fn look(&self) -> Result<()> {
         let place = self.place()?;
         refuse_foreign(&place)?;
@@ -100,13 +101,13 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Names the palace without opening it, for commands that deal with broken or missing ones.
+    /// Locates the palace without opening it, for commands that handle broken or missing palaces.
     pub(crate) fn named(&self) -> Result<&Palace> {
         let palace = Palace::connect(self.place()?, &self.options(false))?;
         Ok(self.palace.get_or_init(|| palace))
     }
 
-    /// How `--backend`, `--durability` and `--embedder` open palaces.
+    /// The options for opening a palace, from `--backend`, `--durability` and `--embedder`.
     pub(crate) fn options(&self, create: bool) -> OpenOptions {
         OpenOptions {
             create,
@@ -121,7 +122,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same options as they are typed.
+    /// The same options as command-line arguments.
     pub(crate) fn spelled_options(&self) -> Vec<OsString> {
         let durability = self.global.durability.map(|durability| match durability {
             DurabilityArgument::Normal => "normal",
@@ -132,16 +133,16 @@ impl<'a> Session<'a> {
             ("--durability", durability),
             ("--embedder", self.global.embedder.as_deref()),
         ];
-        let given = options
+        let present = options
             .into_iter()
             .filter_map(|(flag, value)| Some((flag, value?)));
-        given
+        present
             .flat_map(|(flag, value)| [flag.into(), value.into()])
             .collect()
     }
 
-    /// Where the palace is. An empty variable counts as not set; an empty flag does not, since a script
-    /// that lost the name must not fall back to another palace.
+    /// Where the palace is. An empty variable counts as not set. An empty flag is an error, because
+    /// a script that lost the name must not fall back to another palace.
     pub(crate) fn place(&self) -> Result<PalaceRef> {
         match self.asked()? {
             Some((place, _)) => Ok(place),
@@ -149,7 +150,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The palace that was named for this run, and how; else the configuration decides.
+    /// The palace that a flag or variable names, and which of them; `None` if the configuration
+    /// decides.
     pub(crate) fn asked(&self) -> Result<Option<(PalaceRef, &'static str)>, Error> {
         let (written, how) = match &self.global.palace {
             Some(path) => (path.clone(), "--palace"),
@@ -161,17 +163,17 @@ impl<'a> Session<'a> {
         Ok(Some((palace_of(how, &written)?, how)))
     }
 
-    /// What the backend of the palace offers, if the palace was opened.
+    /// The capabilities of the palace's backend, if the palace was opened.
     pub(crate) fn offered(&self) -> Offered {
         self.palace.get().map(Palace::capabilities)
     }
 
-    /// Keeps a palace open until the answer is out.
+    /// Keeps a palace open until the answer is printed.
     pub(crate) fn keep(&self, palace: Palace) -> &Palace {
         self.palace.get_or_init(|| palace)
     }
 
-    /// Tells people that the palace of this run can only be read. Programs find it in the answer.
+    /// Warns people that the palace is read-only. Programs find the warning in the answer.
     pub(crate) fn warn_if_read_only(&self) {
         if let Some(palace) = self.palace.get()
             && let Ok(Some(warning)) = palace.read_only()
@@ -180,7 +182,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lets go of the palace; a process that wrote much builds the index here.
+    /// Closes the palace. A process that wrote much rebuilds the index here.
     pub(crate) fn close(&self) {
         if let Some(palace) = self.palace.get()
             && let Err(error) = palace.close()
@@ -190,8 +192,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Refuses the directory of another program: it is no palace that can be opened, and none may be made inside it. A ChromaDB
-/// directory has a backend that reads it.
+/// Refuses the directory of another program: it cannot be opened as a palace, and no palace may be
+/// created inside it. A ChromaDB directory is allowed, because a backend reads it.
 pub(crate) fn refuse_foreign(place: &PalaceRef) -> Result<(), Error> {
     let Some(path) = place.as_directory() else {
         return Ok(());
@@ -205,14 +207,14 @@ pub(crate) fn refuse_foreign(place: &PalaceRef) -> Result<(), Error> {
         return Ok(());
     }
     let problem = format!(
-        "a palace of {}, not of Loci; `loci import {}` brings it into one",
+        "a palace of {}, not of Loci; `loci import {}` imports it",
         found.writer,
         shell_quoted(path)
     );
     Err(Error::invalid(format!("`{}`", path.display()), problem))
 }
 
-/// Where a palace is, so that it means the same wherever it is read.
+/// The location of a palace, independent of the current directory.
 fn shown_place(palace: &Palace) -> String {
     match palace.directory() {
         Some(directory) => path_text(&absolute(directory)),
@@ -220,7 +222,7 @@ fn shown_place(palace: &Palace) -> String {
     }
 }
 
-/// A path that means the same wherever it is read.
+/// A path that does not depend on the current directory.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,5 @@
-//! Arguments of a call, read with their types. What is missing, of another type, too long or unknown is refused with its name.
+//! Parses the arguments of a call. An error about a missing, mistyped, too long or unknown argument
+//! names the argument.
 
 use loci_palace::{Error, Metadata, MetadataPatch, Period, Result, parse_moment};
 use serde_json::{Map, Value};
@@ -7,11 +8,11 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone)]
 pub(crate) struct Arguments<'a> {
     map: &'a Map<String, Value>,
-    /// Where the object stands, such as `drawers[2].`; empty for the arguments themselves.
+    /// The path of the object, such as `drawers[2].`; empty for the arguments themselves.
     place: String,
 }
 
-/// Elements that a list of arguments holds at most.
+/// Maximum number of elements of a list.
 pub(crate) const MOST_ELEMENTS: usize = 100_000;
 
 impl<'a> Arguments<'a> {
@@ -23,24 +24,24 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Refuses members of other names.
+    /// Refuses unknown members.
     pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
         let unknown = self.map.keys().find(|key| !known.contains(&key.as_str()));
         match unknown {
             None => Ok(()),
             Some(key) => Err(Error::invalid(
                 self.named(&shortened(key)),
-                format!("is no argument here; there are: {}", known.join(", ")),
+                format!("unknown; known arguments: {}", known.join(", ")),
             )),
         }
     }
 
-    /// Whether it was given.
+    /// Whether the argument is present.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.value(name).is_some()
     }
 
-    /// The value as it came.
+    /// The raw value.
     pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
     }
@@ -54,7 +55,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A text that must be there and not be blank.
+    /// A required text that must not be blank.
     pub(crate) fn required_text(&self, name: &str) -> Result<&'a str> {
         let text = self.text(name)?.ok_or_else(|| self.missing(name))?;
         if text.trim().is_empty() {
@@ -63,7 +64,7 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    /// A text of at most so many bytes.
+    /// A text of at most `most_bytes` bytes.
     pub(crate) fn short_text(&self, name: &str, most_bytes: usize) -> Result<Option<&'a str>> {
         let text = self.text(name)?;
         match text {
@@ -97,7 +98,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// A whole number between two bounds, both included; a number that stands in a string is one, too.
+    /// A whole number between two bounds, both included. A number in a string is accepted too.
     pub(crate) fn integer(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>> {
         let Some(value) = self.value(name) else {
             return Ok(None);
@@ -156,7 +157,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A list of texts; one text alone counts as a list of one.
+    /// A list of texts. A single text counts as a list of one.
     pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&'a str>>> {
         match self.value(name) {
             None => Ok(None),
@@ -173,7 +174,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A list of objects; one object alone counts as a list of one.
+    /// A list of objects. A single object counts as a list of one.
     pub(crate) fn objects(&self, name: &str) -> Result<Option<Vec<Arguments<'a>>>> {
         let within = |at: usize, value: &'a Value| match value {
             Value::Object(map) => Ok(Arguments {
@@ -217,7 +218,7 @@ impl<'a> Arguments<'a> {
             Error::invalid(
                 self.named(name),
                 format!(
-                    "is `{}`, which is no date; give one such as 2026-05-01, `last week` or `3 days ago`",
+                    "is `{}`, which is not a date; use one such as 2026-05-01, `last week` or `3 days ago`",
                     shortened(text)
                 ),
             )
@@ -241,12 +242,12 @@ impl<'a> Arguments<'a> {
         Ok((period != Period::default()).then_some(period))
     }
 
-    /// The error that an argument is needed and not there.
+    /// The error about a missing argument.
     pub(crate) fn missing(&self, name: &str) -> Error {
         Error::invalid(self.named(name), "is missing")
     }
 
-    /// An argument as errors name it.
+    /// The name of an argument in errors.
     pub(crate) fn named(&self, name: &str) -> String {
         format!("argument `{}{name}`", self.place)
     }
@@ -274,7 +275,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The beginning of a text that somebody else chose, for a message that puts it in backticks.
+/// The beginning of an untrusted text, for a message that puts it in backticks.
 pub(crate) fn shortened(text: &str) -> String {
     const MOST_CHARACTERS: usize = 60;
     let cut: String = text.chars().take(MOST_CHARACTERS).collect();

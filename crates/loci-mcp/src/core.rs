@@ -1,4 +1,4 @@
-//! The tools that every client gets: eight, in as few tokens as say what they do.
+//! The eight tools that every client gets. Their descriptions use as few tokens as possible.
 
 mod add;
 mod diary;
@@ -54,7 +54,7 @@ pub(crate) fn object(members: &[(&str, &str)], required: &[&str]) -> Value {
     schema
 }
 
-/// Which drawers `wing`, `room`, `source`, `since` and `before` leave.
+/// The selection that `wing`, `room`, `source`, `since` and `before` describe.
 pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
     let mut conditions = Vec::new();
     for (name, key) in [
@@ -73,8 +73,8 @@ pub(crate) fn selection(arguments: &Arguments<'_>) -> Result<Selection> {
     })
 }
 
-/// A line about secrets that were masked; nothing if there were none. An agent cannot have them
-/// kept: that is the owner's choice, in the configuration or by a flag of the server.
+/// A line about masked secrets; empty if there were none. An agent cannot turn the masking off:
+/// only the owner can, in the configuration or with a flag of the server.
 pub(crate) fn masked_line(masked: &MaskTally) -> String {
     describe_masked(masked).map_or_else(String::new, |line| format!("{line}\n"))
 }

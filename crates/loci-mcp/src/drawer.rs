@@ -1,6 +1,6 @@
-//! Recalled text as models get it, and the name by which a client can read a drawer.
+//! Recalled text for models, and the resource names of drawers.
 //!
-//! Text that was recalled is data. For models it stands in a fence, and passages that read like orders
+//! Recalled text is data. For models it is put in a fence, and passages that read like instructions
 //! are flagged there.
 
 use loci_palace::{
@@ -10,15 +10,15 @@ use loci_palace::{
 
 use crate::tool::DrawerLink;
 
-/// Stands in every answer that holds recalled text. Some clients show models the structured answer
-/// instead of the text: there it stands under `about`, which comes before the texts, and each of those
-/// is a JSON string that cannot end by itself.
+/// The notice in every answer with recalled text. Some clients show models the structured answer
+/// instead of the text. There the notice is the member `about`, which comes before the texts, and
+/// each text is a JSON string that cannot end by itself.
 pub(crate) const NOTICE: &str = RECALLED;
 
-/// Beginning of the name of a drawer.
+/// Prefix of the resource name of a drawer.
 const DRAWER_URI: &str = "loci://drawer/";
 
-/// A recalled text with where it comes from, as models get it.
+/// A recalled text with its origin, for models.
 #[derive(Debug, Clone)]
 pub(crate) struct Passage<'a> {
     collection: &'a str,
@@ -90,10 +90,10 @@ impl<'a> Passage<'a> {
         })
     }
 
-    /// What it is, in a line: id, place, day, source, flags.
+    /// A description in one line: id, place, day, source, flags.
     fn about(&self) -> String {
         let mut parts = vec![one_line(self.id)];
-        // The line may be cut at its end, and this must be seen.
+        // The line may be cut at its end, so the flags come first.
         let place = self.place();
         if !self.flags.is_empty() || !instruction_like(&place).is_empty() {
             parts.push(ORDERS.to_owned());
@@ -125,7 +125,7 @@ pub(crate) fn uri(collection: &str, id: &str) -> String {
     format!("{DRAWER_URI}{}/{}", escaped(collection), escaped(id))
 }
 
-/// Collection and id of a name; nothing if it names no drawer.
+/// Collection and id of a resource name; `None` if it names no drawer.
 pub(crate) fn parse_uri(uri: &str) -> Option<(String, String)> {
     let (collection, id) = uri.strip_prefix(DRAWER_URI)?.split_once('/')?;
     let (collection, id) = (unescaped(collection)?, unescaped(id)?);
@@ -144,7 +144,7 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Recalled lines in a fence of their own, with its meaning; nothing if there are none.
+/// Recalled lines in a fence, with its meaning; empty if there are none.
 pub(crate) fn fenced(about: &str, lines: &str) -> String {
     let lines = lines.trim_end();
     if lines.is_empty() {

@@ -1,4 +1,5 @@
-//! How a server ends: at a signal, or when its client is gone. Writes under way finish or are rolled back; nothing is left behind.
+//! Ends a server at a signal, or when its client is gone. Running writes finish or are rolled back;
+//! nothing is left behind.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +13,16 @@ use crate::server::Shared;
 
 /// Threads for calls and for streams that cannot be polled.
 const THREADS: usize = 16;
-/// What does not end by then is cut off: an open transaction is rolled back, half an index removed by the next process.
+/// Calls that do not end within this time are cut off. An open transaction is rolled back, and a
+/// partial index is removed by the next process.
 const LAST_CALL: Duration = Duration::from_secs(2);
 
-/// A server is gone by then after a signal, whatever its calls wait for: an open transaction is
-/// rolled back, as after a kill.
+/// A server ends within this time after a signal, whatever its calls wait for. An open transaction
+/// is rolled back, as after a kill.
 const DEADLINE: Duration = Duration::from_millis(4_500);
 
-/// Starts a thread that ends the process a while after a signal. It needs neither the runtime nor
-/// any lock, so nothing can hold it up.
+/// Starts a thread that ends the process some time after a signal. It needs neither the runtime nor
+/// any lock, so nothing can block it.
 pub(crate) fn end_after_signal() -> Result<()> {
     let failed = |error: std::io::Error| internal("listening for signals", &error);
     let mut signals =
@@ -30,7 +32,7 @@ pub(crate) fn end_after_signal() -> Result<()> {
         .spawn(move || {
             if signals.forever().next().is_some() {
                 std::thread::sleep(DEADLINE);
-                tracing::warn!("calls still wait; the server ends without them");
+                tracing::warn!("some calls are still running; the server ends without them");
                 loci_palace::remove_private_copies();
                 std::process::exit(0);
             }
@@ -47,7 +49,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Must be called inside a runtime.
+    /// Registers the signals. It must be called inside a runtime.
     pub(crate) fn new() -> Result<Self> {
         let listen = |kind: SignalKind| {
             signal(kind).map_err(|error| internal("listening for signals", &error))
@@ -69,7 +71,7 @@ impl Signals {
     }
 }
 
-/// A runtime of one thread; calls get threads of their own.
+/// A single-threaded runtime; calls run on separate threads.
 pub(crate) fn runtime() -> Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
@@ -78,11 +80,13 @@ pub(crate) fn runtime() -> Result<Runtime> {
         .map_err(|error| internal("starting the server", &error))
 }
 
-/// Lets go of the palace. In a hurry, or when it takes long, an index that is due is left to the next process.
+/// Closes the palace. In a hurry, or if it takes long, an index that is due is left to the next
+/// process.
 pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Signals) {
-    // Dropping the last handle of a palace brings its index up, too: this one is never dropped.
+    // Dropping the last handle of a palace would rebuild its index too, so this one is never
+    // dropped.
     std::mem::forget(Arc::clone(shared));
-    // A call that opens the palace right now holds the lock that `if_open` waits for.
+    // A call that is opening the palace holds the lock that `if_open` waits for.
     if hurry {
         loci_palace::remove_private_copies();
         return;
@@ -102,7 +106,7 @@ pub(crate) async fn let_go(shared: &Arc<Shared>, hurry: bool, signals: &mut Sign
     }
 }
 
-/// Ends the threads that are left.
+/// Ends the remaining threads.
 pub(crate) fn shut_down(runtime: Runtime, hurry: bool) {
     if hurry {
         runtime.shutdown_timeout(LAST_CALL);

@@ -1,4 +1,4 @@
-//! The rest: what people reach for less often. These schemas may cost more tokens, so they say more.
+//! The tools that are used less often. Their schemas may use more tokens and are more detailed.
 
 mod links;
 mod maintenance;

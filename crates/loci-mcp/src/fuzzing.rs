@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::lines::Lines;
 use crate::skim::Skim;
 
-/// What a session of messages came to.
+/// The result of a session of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// The messages that were passed on, as JSON.
@@ -25,8 +25,8 @@ pub struct Session {
     pub written: String,
 }
 
-/// Reads messages that come in these parts, and answers each request at once. Before each part the
-/// reader has to wait, and the call that waits is dropped and repeated, as a server may do.
+/// Reads messages that arrive in these parts, and answers each request immediately. Before each
+/// part the reader has to wait, and the waiting call is dropped and repeated, as a server may do.
 pub fn read_messages(parts: Vec<Vec<u8>>) -> Session {
     let written = Arc::new(Mutex::new(Vec::new()));
     let reader = Parts {
@@ -62,7 +62,7 @@ pub fn read_messages(parts: Vec<Vec<u8>>) -> Session {
     }
 }
 
-/// The id that is found in a message too long to be read, as JSON.
+/// The id of a message that is too long to be read, as JSON.
 pub fn skim_id(parts: &[&[u8]]) -> Option<String> {
     let mut skim = Skim::default();
     for part in parts {

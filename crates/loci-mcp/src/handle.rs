@@ -1,4 +1,4 @@
-//! The palace of a server, opened when a call first needs it and kept open for the next ones.
+//! The palace of a server. It is opened when a call first needs it, and stays open for later calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use crate::hint::{Hints, Tools};
 pub(crate) struct PalaceHandle {
     place: PalaceRef,
     options: OpenOptions,
-    /// Refuses directories that are no palace of Loci's.
+    /// Refuses directories of other programs.
     guard: fn(&PalaceRef) -> Result<()>,
     open: Mutex<Option<Arc<Palace>>>,
-    /// The palace was created by this server, and no answer has said so yet.
+    /// Whether this server created the palace and no answer has reported it yet.
     unreported: AtomicBool,
 }
 
@@ -36,7 +36,7 @@ impl PalaceHandle {
         }
     }
 
-    /// Where this server created the palace; given to the first answer that asks.
+    /// Where this server created the palace; returned to the first caller only.
     pub(crate) fn take_created(&self) -> Option<String> {
         let unreported = self.unreported.swap(false, Ordering::Relaxed);
         unreported.then(|| self.place.to_string())
@@ -47,19 +47,19 @@ impl PalaceHandle {
         self.opened(false)
     }
 
-    /// The palace, made when it is missing.
+    /// The palace, created if it is missing.
     pub(crate) fn created(&self) -> Result<Arc<Palace>> {
         self.opened(true)
     }
 
-    /// The palace, opened once more. Calls under way go on with the one they have.
+    /// The palace, opened again. Running calls continue with their own handle.
     pub(crate) fn reopened(&self) -> Result<Arc<Palace>> {
         self.existing()?;
         self.lock().take();
         self.existing()
     }
 
-    /// What is done with secrets in text that is written.
+    /// How secrets in written text are treated.
     pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
         secret_policy(&self.place, &self.options)
     }
@@ -69,13 +69,13 @@ impl PalaceHandle {
         self.lock().clone()
     }
 
-    /// What the backend of the palace offers; nothing if that cannot be known. Opens nothing: a
-    /// handshake asks for it, and the palace need not exist.
+    /// The capabilities of the palace's backend; `None` if they are unknown. It opens nothing,
+    /// because a handshake needs it before the palace exists.
     pub(crate) fn offered(&self) -> Option<Capabilities> {
         self.named().map(|palace| palace.capabilities())
     }
 
-    /// Fails unless the backend offers all of these.
+    /// Fails unless the backend has all of these capabilities.
     pub(crate) fn require(&self, needs: &[Capability]) -> Result<()> {
         let Some(palace) = self.named().filter(|_| !needs.is_empty()) else {
             return Ok(());
@@ -84,7 +84,7 @@ impl PalaceHandle {
         needs.try_for_each(|capability| palace.require(*capability))
     }
 
-    /// What hints may name.
+    /// The hints for a set of tools.
     pub(crate) fn hints(&self, tools: Tools) -> Hints {
         Hints {
             tools,
@@ -101,7 +101,7 @@ impl PalaceHandle {
     fn opened(&self, create: bool) -> Result<Arc<Palace>> {
         let mut open = self.lock();
         if let Some(palace) = open.as_ref() {
-            // A new, empty palace in its place would hide that the old one is gone.
+            // A new empty palace in the same place would hide that the old one is gone.
             if let Some(directory) = palace.directory()
                 && !directory.is_dir()
             {

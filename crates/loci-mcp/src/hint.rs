@@ -1,5 +1,5 @@
-//! What an agent can do about a warning or an error. It names tools of this server, never a shell
-//! command: an agent's user may not have the command line.
+//! Hints for agents: what to do about a warning or an error. Hints name tools of this server, never
+//! a shell command, because the user of an agent may not have the command line.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use loci_palace::{
 };
 use serde_json::{Value, json};
 
-/// The names under which tools are known to the agent.
+/// The tool set of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
     /// Loci's own.
@@ -18,16 +18,16 @@ pub(crate) enum Tools {
     MemPalace,
 }
 
-/// What hints may name: the tools that the agent has, and what the backend of the palace offers.
+/// Writes hints for the tools of the agent and the capabilities of the palace's backend.
 #[derive(Debug, Clone)]
 pub(crate) struct Hints {
     pub(crate) tools: Tools,
-    /// Nothing if it is not known: then everything counts as offered.
+    /// The capabilities; `None` if unknown, which counts as all.
     pub(crate) offered: Option<Capabilities>,
 }
 
 impl Hints {
-    /// What can be done of an advice, in words.
+    /// The text of an advice that the agent can follow.
     fn words(&self, advice: Option<Advice>) -> Option<String> {
         let advice = match &self.offered {
             Some(offered) => advice?.within(offered)?,
@@ -41,7 +41,7 @@ impl Hints {
         offered.is_none_or(|offered| offered.contains(&Capability::Writing))
     }
 
-    /// Warnings as a tool answers them: code, message, and a hint where a tool helps.
+    /// Warnings as JSON: code, message, and a hint if a tool helps.
     pub(crate) fn warnings(&self, warnings: &[Warning]) -> Value {
         let each = warnings.iter().map(|warning| {
             let mut object = json!({"code": warning.code(), "message": warning.message()});
@@ -54,13 +54,13 @@ impl Hints {
         Value::Array(each.collect())
     }
 
-    /// What can be done about an error: a tool if there is one, else general words.
+    /// The hint of an error: a tool if there is one, else general advice.
     pub(crate) fn of_error(&self, error: &Error) -> Option<String> {
         let by_tool = match error {
             Error::CollectionNotInitialized { .. }
                 if self.tools == Tools::Loci && self.writes() =>
             {
-                Some("nothing is in it yet; `loci_add` makes it".to_owned())
+                Some("it is empty; `loci_add` creates it".to_owned())
             }
             other => self.words(other.advice()),
         };
@@ -80,8 +80,7 @@ impl Hints {
     }
 }
 
-/// Gives each warning of a list the data that its library type has. `list` is what became of
-/// `warnings`.
+/// Adds the typed data to each warning of a list. `list` is the JSON of `warnings`.
 pub(crate) fn add_data(list: &mut Value, warnings: &[Warning]) {
     let list = list.as_array_mut().into_iter().flatten();
     for (object, warning) in list.zip(warnings) {
@@ -92,21 +91,25 @@ pub(crate) fn add_data(list: &mut Value, warnings: &[Warning]) {
     }
 }
 
-/// Advice as tools; nothing if no tool helps.
+/// Advice in terms of tools; `None` if no tool helps.
 fn words(advice: &Advice, tools: Tools) -> Option<String> {
     let words = match (advice, tools) {
-        (Advice::CreatePalace, Tools::Loci) => "`loci_add` makes it".into(),
+        (Advice::CreatePalace, Tools::Loci) => "`loci_add` creates it".into(),
         (Advice::CreatePalace, Tools::MemPalace) => {
-            "the first mempalace_add_drawer makes a palace".into()
+            "the first mempalace_add_drawer creates a palace".into()
         }
-        (Advice::AddDrawers, Tools::Loci) => "`loci_add` begins".into(),
-        (Advice::AddDrawers, Tools::MemPalace) => "mempalace_add_drawer begins".into(),
+        (Advice::AddDrawers, Tools::Loci) => "`loci_add` adds the first drawers".into(),
+        (Advice::AddDrawers, Tools::MemPalace) => {
+            "mempalace_add_drawer adds the first drawers".into()
+        }
         (Advice::ReadDrawer { .. }, Tools::Loci) => "`loci_get` returns all of it".into(),
         (Advice::ReadDrawer { .. }, Tools::MemPalace) => {
             "mempalace_get_drawer returns all of it".into()
         }
-        (Advice::QueryFacts, Tools::Loci) => "`loci_facts` shows what is known".into(),
-        (Advice::QueryFacts, Tools::MemPalace) => "mempalace_kg_query shows what is known".into(),
+        (Advice::QueryFacts, Tools::Loci) => "`loci_facts` shows the facts about a name".into(),
+        (Advice::QueryFacts, Tools::MemPalace) => {
+            "mempalace_kg_query shows the facts about a name".into()
+        }
         (Advice::NameCollection { collections }, Tools::Loci) => format!(
             "`loci_search` with `collection` searches one of {}; `loci_list` lists the drawers of all",
             quoted_list(collections.iter().map(String::as_str))
@@ -119,7 +122,7 @@ fn words(advice: &Advice, tools: Tools) -> Option<String> {
     Some(words)
 }
 
-/// What only the owner of the palace can do, in words without a command.
+/// Advice that only the owner of the palace can follow, without a command.
 fn general(advice: &Advice) -> Option<String> {
     let words = match advice {
         Advice::Reembed { .. } | Advice::UsePinnedEmbedder { .. } => {
@@ -140,7 +143,7 @@ fn general(advice: &Advice) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// The words of `loci_why_not`: arguments of `loci_search` and names of tools.
+/// The arguments and tools that `loci_why_not` suggests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments;
 
@@ -165,22 +168,22 @@ impl Words for Arguments {
             Remedy::DropCondition { condition } => {
                 format!("search without {}", self.condition(condition))
             }
-            Remedy::UseItsWords => "ask with words that stand in it".into(),
+            Remedy::UseItsWords => "use words that it contains".into(),
             Remedy::EmbedIt => "the owner of this memory can embed its texts again".into(),
             Remedy::AllowDistance => "allow a greater distance".into(),
-            Remedy::MoreHits { k } => format!("ask for more hits: `k` = {k} brings it in"),
+            Remedy::MoreHits { k } => format!("ask for more hits: `k` = {k} includes it"),
             Remedy::NoNumberOfHits { most } => {
-                format!("more hits do not bring it in, up to {most}")
+                format!("more hits do not include it, up to {most}")
             }
             Remedy::AllowSameSource => "allow several hits of one source".into(),
-            Remedy::RaiseBudget => "raise or leave out `budget`".into(),
+            Remedy::RaiseBudget => "raise or omit `budget`".into(),
             Remedy::ReadDrawer => "read it with `loci_get`".into(),
-            Remedy::WordsFitLess => "its words fit less: name words that stand in it".into(),
-            Remedy::SourceFitsLess => "its source fits less: name what its source is about, \
+            Remedy::WordsFitLess => "its words match less: use words that it contains".into(),
+            Remedy::SourceFitsLess => "its source matches less: name the topic of its source, \
                  or search within it with `source`"
                 .into(),
             Remedy::MeaningFitsLess => {
-                "its meaning fits less: put the question closer to its text".into()
+                "its meaning matches less: phrase the question closer to its text".into()
             }
             Remedy::NameSpeaker => "name who speaks in it".into(),
             Remedy::NameDate => "name its date".into(),

@@ -1,5 +1,6 @@
-//! Many clients over streamable HTTP: hyper serves connections, a [`gate::Gate`] decides which
-//! requests pass, [`limits`] bounds what clients hold, rmcp speaks the protocol.
+//! Serves many clients over streamable HTTP. hyper serves connections, a [`gate::Gate`] decides
+//! which requests pass, [`limits`] bounds the resources of clients, and rmcp implements the
+//! protocol.
 
 mod auth;
 mod gate;
@@ -39,57 +40,57 @@ use crate::{MAX_MESSAGE_BYTES, Settings};
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
-/// Sessions at the same time. One more ends the session that has been idle for longest, whose client
-/// begins a new one; if all are in use, the answer is 503.
+/// Maximum number of sessions. One more ends the session that has been idle for longest, whose
+/// client starts a new one. If all are in use, the answer is 503.
 const SESSIONS: usize = 1_024;
-/// A session without a word for so long is over.
+/// A session that is idle for this long is ended.
 const SESSION_IDLE: Duration = Duration::from_secs(12 * 3600);
-/// The head of a request comes within this time, also on a connection that was used before.
+/// Timeout for the head of a request, also on a connection that was used before.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The body of a request comes within this time: a slow client must not keep others out.
+/// Timeout for the body of a request: a slow client must not keep others out.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Answers under way may take so long when the server ends.
+/// Time for pending answers when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// A connection whose place is needed may finish sending for so long.
+/// Time for a connection whose place is needed to finish sending.
 const LAST_BYTES: Duration = Duration::from_millis(250);
-/// Connections that are refused at the same time; others are closed without an answer.
+/// Maximum number of connections that are being refused; others are closed without an answer.
 const REFUSALS: usize = 64;
-/// A refused connection is read for so long. Closing it with unread bytes would reset it, and the
-/// client might not see the answer.
+/// Time for which a refused connection is read. Closing it with unread bytes would reset it, and
+/// the client might not see the answer.
 const LAST_REQUEST: Duration = Duration::from_millis(500);
 
-/// What a connection gets when no more are taken.
+/// The answer if there are too many connections.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n\
     Content-Type: text/plain; charset=utf-8\r\nContent-Length: 20\r\n\r\ntoo many connections";
 
-/// What a connection gets while the clock says what HTTP cannot write.
+/// The answer while the clock has a date that HTTP cannot represent.
 const ODD_CLOCK: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\
     Content-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n\r\n\
     the clock of this machine is before 1970 or after 9999; set it right";
 
-/// Where and for whom a server listens.
+/// The address and the clients of a server.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// The address; port 0 takes any that is free.
+    /// The address; port 0 takes any free port.
     pub address: SocketAddr,
-    /// What clients must send.
+    /// How clients authenticate.
     pub auth: Auth,
-    /// Names by which clients may call this server, besides loopback names and its addresses.
+    /// Host names that clients may use, besides loopback names and the addresses of the server.
     pub hosts: Vec<String>,
 }
 
-/// A server that takes connections.
+/// A server that accepts connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Listening<'a> {
     /// Its address, with the port that was taken.
     pub address: SocketAddr,
-    /// The file that holds its token, readable by its user alone.
+    /// The file with its token, readable only by its user.
     pub file: &'a Path,
 }
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
-/// What every connection works with.
+/// The state that all connections share.
 struct Site {
     gate: Gate,
     service: StreamableHttpService<Server, LocalSessionManager>,
@@ -98,8 +99,8 @@ struct Site {
     uses: Arc<Uses>,
 }
 
-/// Serves until a signal comes. `ready` is called once connections are taken and the file with the
-/// token is written; a server whose file cannot be written does not start.
+/// Serves until a signal arrives. `ready` is called when connections are accepted and the file with
+/// the token is written. A server whose file cannot be written does not start.
 pub fn serve_http(
     settings: &Settings,
     http: &HttpSettings,
@@ -136,7 +137,7 @@ async fn serve(
         () = take_connections(&listener, &site, &connections, &closing) => {}
         () = signals.next() => {}
     }
-    // Clients stop finding this server before it stops answering.
+    // The file is removed first, so that clients do not find a server that does not answer.
     drop(registration);
     drop(listener);
     closing.cancel();
@@ -155,7 +156,7 @@ fn site(server: Server, http: &HttpSettings, closing: &CancellationToken) -> Sit
     config.keep_alive = Some(SESSION_IDLE);
     sessions.session_config = config;
     let sessions = Arc::new(sessions);
-    // The gate looks at Host and Origin: it knows by which address a connection came.
+    // The gate checks Host and Origin, because it knows the local address of a connection.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
@@ -188,8 +189,8 @@ async fn take_connections(
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of file descriptors, mostly: others must end first.
-                tracing::warn!("cannot take a connection: {error}");
+                // Usually there are no file descriptors left, and other connections must end first.
+                tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -211,7 +212,7 @@ async fn take_connections(
     }
 }
 
-/// Whether HTTP can write the date of this moment.
+/// Whether HTTP can represent this date.
 fn is_date_of_http(now: SystemTime) -> bool {
     // A minute before the end of 9999, because an answer takes time.
     const LAST: Duration = Duration::from_secs(253_402_300_799 - 60);
@@ -257,7 +258,7 @@ async fn serve_connection(
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        // A connection whose place is needed begins no request that is not read yet.
+        // A connection whose place is needed does not start a new request.
         biased;
         () = seat.close.cancelled() => {
             connection.as_mut().graceful_shutdown();
@@ -265,7 +266,7 @@ async fn serve_connection(
             match last {
                 Ok(ended) => ended,
                 Err(_) if seat.is_idle() => Ok(()),
-                // A request was already read: it is answered, and then the connection ends.
+                // A request that was already read is answered before the connection ends.
                 Err(_) => connection.await,
             }
         }
@@ -276,7 +277,7 @@ async fn serve_connection(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!("a connection broke off: {error}");
+        tracing::debug!("a connection failed: {error}");
     }
 }
 
@@ -311,7 +312,7 @@ impl Site {
                 }
                 let request = Request::from_parts(head, Full::new(body));
                 let mut answer = self.service.handle(request).await;
-                // Official clients take 202 here for a failure and warn their users.
+                // Official clients treat 202 as a failure here and warn their users.
                 if ends_session && answer.status() == StatusCode::ACCEPTED {
                     *answer.status_mut() = StatusCode::NO_CONTENT;
                 }
@@ -340,7 +341,7 @@ impl Site {
         })
     }
 
-    /// Takes a place for an event stream. A request without a session is refused elsewhere.
+    /// Reserves a place for an event stream. A request without a session is refused elsewhere.
     fn has_room(&self, request: &Request<Incoming>, stream: &mut Option<StreamSeat>) -> bool {
         let session = request.headers().get(SESSION).map(HeaderValue::as_bytes);
         let session = String::from_utf8_lossy(session.unwrap_or_default());
@@ -348,15 +349,15 @@ impl Site {
         stream.is_some()
     }
 
-    /// Notes that the session of a request is used; nothing if there is no such session.
+    /// Marks the session of a request as used; `None` if there is no such session.
     async fn use_of(&self, request: &Request<Incoming>) -> Option<InUse> {
         let session = session_of(request.headers())?;
         let known = self.sessions.sessions.read().await.contains_key(&session);
         known.then(|| self.uses.begin(session))
     }
 
-    /// Whether there is a place for the session that the request may begin. If all places are taken,
-    /// the session that has been idle for longest ends.
+    /// Whether there is a place for the session that the request may start. If all places are
+    /// taken, the session that has been idle for longest is ended.
     async fn has_place(&self, request: &Request<Incoming>) -> bool {
         if request.headers().contains_key(SESSION) {
             return true;
@@ -372,7 +373,7 @@ impl Site {
             return false;
         };
         if let Err(error) = self.sessions.close_session(&idlest).await {
-            tracing::debug!("a session did not end in order: {error}");
+            tracing::debug!("a session did not end cleanly: {error}");
         }
         true
     }

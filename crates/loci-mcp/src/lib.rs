@@ -1,8 +1,9 @@
-//! The MCP server: thin tools over [`loci_palace::Palace`], over stdio or streamable HTTP.
+//! The MCP server: thin tools over [`loci_palace::Palace`], served over stdio or streamable HTTP.
 //!
-//! [`serve_stdio`] serves one client and ends with it, [`serve_streams`] does so over streams of the caller's, and
-//! [`serve_http`] serves many. Nothing but the protocol goes to stdout, and
-//! the palace is not opened before a call needs it. Tools are in sets: `core` (the default), `full`, `mempalace`.
+//! [`serve_stdio`] serves one client and ends with it, [`serve_streams`] does the same over the
+//! caller's streams, and [`serve_http`] serves many clients. Only protocol messages are written to
+//! stdout, and the palace is opened when a call first needs it. Tools are in sets: `core` (the
+//! default), `full`, `mempalace`.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -39,33 +40,33 @@ pub use self::http::{Auth, HttpSettings, Listening, MIN_TOKEN_BYTES, serve_http}
 pub use self::mine_roots::MineRoots;
 pub use self::stdio::{serve_stdio, serve_streams};
 
-/// Bytes of a message that a client sends, at most.
+/// Maximum number of bytes of a message from a client.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// Which tools a server offers.
+/// The tools that a server offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolSet {
     /// Eight tools, in at most 1,500 tokens.
     #[default]
     Core,
-    /// Those and the rest.
+    /// All tools.
     Full,
     /// MemPalace's names, parameters and result keys.
     Mempalace,
 }
 
-/// What a server serves.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The palace.
     pub palace: PalaceRef,
-    /// How it is opened; `create` does not count: the first write makes it.
+    /// How it is opened. `create` is ignored: the first write creates the palace.
     pub options: OpenOptions,
     /// The tools.
     pub tools: ToolSet,
-    /// What clients may have mined.
+    /// The paths that clients may mine.
     pub mine_roots: MineRoots,
-    /// Refuses directories that are no palace of Loci's, before one is opened or made.
+    /// Refuses directories of other programs, before a palace is opened or created.
     pub guard: fn(&PalaceRef) -> Result<()>,
 }
 
@@ -82,7 +83,7 @@ impl ToolSet {
         }
     }
 
-    /// The result of `tools/list`, as it goes over the wire.
+    /// The result of `tools/list`, as sent to clients.
     pub fn listing(self) -> Value {
         let tools = self.tools().iter().map(server::listed).collect();
         json!(ListToolsResult::with_all_items(tools))

@@ -1,5 +1,6 @@
-//! Messages as lines of JSON. What is no message is answered with an error and the next line is read: a client's slip must not
-//! end the session. Lines and requests under way are bounded.
+//! Reads and writes messages as lines of JSON. An invalid line is answered with an error, and the
+//! next line is read: a mistake of the client must not end the session. The length of lines and the
+//! number of pending requests are limited.
 
 use std::collections::HashSet;
 use std::io;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::MAX_MESSAGE_BYTES;
 use crate::skim::Skim;
 
-/// Requests that may be unanswered; the next is read when one is answered.
+/// Maximum number of pending requests; the next one is read when one is answered.
 const MOST_UNDER_WAY: usize = 256;
 
 /// Capacity that the line buffer keeps between messages.
@@ -32,16 +33,16 @@ const KEPT_BYTES: usize = 64 << 10;
 pub(crate) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    /// The line is longer than allowed: it is only looked at for the id of the request.
+    /// Set if the line is too long. It is then scanned only for the id of the request.
     overlong: Option<Skim>,
-    /// A request has come.
+    /// Whether a request has arrived.
     begun: bool,
     writer: Arc<Mutex<W>>,
     under_way: Arc<UnderWay>,
-    /// The answer to a line that was no message. It is kept here because `receive` may be dropped while it waits, and half an
-    /// answer must not go out.
+    /// The answer to an invalid line. It is kept here, because `receive` may be dropped while it
+    /// waits, and a partial answer must not be sent.
     refusal: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
-    /// Cancelled when the client is gone: its end of either stream is closed.
+    /// Cancelled when the client is gone, that is, when it has closed either stream.
     client_gone: CancellationToken,
 }
 
@@ -84,7 +85,7 @@ impl UnderWay {
     }
 }
 
-/// What a line turned out to be.
+/// The result of reading a line.
 enum Read {
     Line,
     TooLong(Option<RequestId>),
@@ -109,10 +110,11 @@ where
         }
     }
 
-    /// The next line, after what is still to be said about the last one, and when there is room for a request.
+    /// The next line. It waits until the error about the last line is sent and there is room for a
+    /// request.
     async fn next_line(&mut self) -> Read {
         if let Some(refusal) = &mut self.refusal {
-            // A failure to write means that the client is gone, which is noticed by others.
+            // A failure to write means that the client is gone, which is handled elsewhere.
             let _ = refusal.await;
             self.refusal = None;
         }
@@ -121,7 +123,8 @@ where
         self.read_line().await
     }
 
-    /// Reads a line into `self.line`. May be dropped and called again at any point: what was read stays.
+    /// Reads a line into `self.line`. The future may be dropped at any point; the bytes read so far
+    /// are kept.
     async fn read_line(&mut self) -> Read {
         loop {
             let available = match self.reader.fill_buf().await {
@@ -161,7 +164,7 @@ where
         }
     }
 
-    /// Answers what is no message, at the next read.
+    /// Answers an invalid line, at the next read.
     fn refuse(&mut self, code: ErrorCode, problem: String, id: Option<RequestId>) {
         let error = ErrorData::new(code, problem, None);
         let message = ServerJsonRpcMessage::error(error, id);
@@ -169,7 +172,7 @@ where
         self.refusal = Some(Box::pin(write(writer, self.client_gone.clone(), message)));
     }
 
-    /// The message in `self.line`; nothing if it is none.
+    /// The message in `self.line`; `None` if it is invalid.
     fn message(&mut self) -> Option<ClientJsonRpcMessage> {
         let line = self.line.trim_ascii();
         if line.is_empty() {
@@ -188,7 +191,7 @@ where
             .and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
         let is_notification = value.get("method").is_some() && value.get("id").is_none();
         if let Some(integer) = large_integer(line, None) {
-            // An id that does not fit is answered, too: with `null`, as JSON-RPC asks.
+            // An invalid id is answered too, with `null`, as JSON-RPC requires.
             if !is_notification {
                 self.refuse(ErrorCode::INVALID_PARAMS, integer.problem(), id);
             }
@@ -199,14 +202,14 @@ where
             // A notification gets no answer, whatever is wrong with it.
             Err(_) if is_notification => None,
             Err(_) => {
-                let problem = "the line is no JSON-RPC 2.0 message of this protocol";
+                let problem = "the line is not a JSON-RPC 2.0 message of this protocol";
                 self.refuse(ErrorCode::INVALID_REQUEST, problem.into(), id);
                 None
             }
         }
     }
 
-    /// Notes what is under way. Says whether the message is to be passed on.
+    /// Tracks pending requests. Returns whether the message is passed on.
     fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -221,7 +224,7 @@ where
                     // A cancelled request is not answered.
                     self.under_way.end(cancelled.params.request_id.as_ref());
                 }
-                // Before the first request there is nothing that a notification could be about.
+                // Notifications before the first request are meaningless.
                 self.begun
             }
             _ => self.begun,

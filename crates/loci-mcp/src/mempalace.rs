@@ -1,8 +1,9 @@
-//! MemPalace's tools under their own names, parameters and result keys, so that prompts, skills and rules written for it go on
-//! working when its server is replaced.
+//! MemPalace's tools under their own names, parameters and result keys, so that prompts, skills and
+//! rules written for MemPalace keep working when Loci replaces its server.
 //!
-//! They see one collection, `drawers`: there an import puts MemPalace's drawers. What Loci has no use for is taken and said to
-//! have no effect. Deleting forgets: no trace of the text remains.
+//! They use one collection, `drawers`, into which an import puts MemPalace's drawers. Parameters
+//! that Loci does not use are accepted, and a warning says that they have no effect. Deleting
+//! forgets: no trace of the text remains.
 
 mod diary;
 mod drawers;
@@ -25,7 +26,7 @@ use self::schemas::{input, output};
 use crate::hint::Tools;
 use crate::tool::{Kind, Tool};
 
-/// Makes one tool of a line of the table.
+/// Defines one tool from a line of the table.
 macro_rules! tool {
     ($name:literal, $kind:expr, [$($need:ident)?], $shape:ident, $run:path, $description:literal) => {
         Tool {

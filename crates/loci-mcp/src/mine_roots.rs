@@ -1,20 +1,21 @@
-//! What clients may have mined. A client names paths, and answers show what is in them; so without
-//! the owner's word it could read every file that the owner can. Nothing is allowed by default.
+//! The paths that clients may mine. A client names paths, and answers show their content, so
+//! without a restriction a client could read every file that the owner can. Nothing is allowed by
+//! default.
 
 use std::path::{Component, Path, PathBuf};
 
 use loci_palace::{AllowedRoots, Error, Result, quoted_path};
 
-/// Folders and files that the owner allows clients to have mined.
+/// Folders and files that the owner allows clients to mine.
 #[derive(Debug, Clone, Default)]
 pub struct MineRoots {
-    /// Absolute; links in them are resolved when a call is checked.
+    /// Absolute paths. Links in them are resolved when a call is checked.
     roots: Vec<PathBuf>,
 }
 
 impl MineRoots {
-    /// Allows one more folder or file, and all that lies in it. `~` is the home directory. Fails
-    /// for a relative path; `named_by` says where it stands.
+    /// Allows one more folder or file, with everything in it. `~` is the home directory. A relative
+    /// path is an error; `named_by` is its origin, for the error.
     pub fn allow(&mut self, path: &Path, named_by: &str) -> Result<()> {
         let path = expanded(path);
         if !path.is_absolute() {
@@ -29,19 +30,19 @@ impl MineRoots {
         Ok(())
     }
 
-    /// The roots at which there is nothing.
+    /// The roots that do not exist.
     pub fn missing(&self) -> impl Iterator<Item = &Path> {
         let roots = self.roots.iter().map(PathBuf::as_path);
         roots.filter(|root| !root.exists())
     }
 
-    /// What a client's mining may read, as the roots are at this moment.
+    /// The paths that a client may mine, with the current targets of links.
     pub(crate) fn allowed(&self) -> AllowedRoots {
         AllowedRoots::only(self.roots.iter().map(PathBuf::as_path))
     }
 
-    /// Refuses a real path, without links, that lies in no allowed root. `asked` is the path as the
-    /// client named it.
+    /// Refuses a resolved path that is in no allowed root. `asked` is the path that the client
+    /// named.
     pub(crate) fn check(&self, real: &Path, asked: &Path) -> Result<()> {
         let is_around = |root: &PathBuf| {
             root.canonicalize()
@@ -53,8 +54,8 @@ impl MineRoots {
         Err(refused(asked))
     }
 
-    /// Resolves a path that a client named. A path outside of the roots is refused in the same words
-    /// whether something is there or not.
+    /// Resolves a path that a client named. The error about a path outside the roots is the same
+    /// whether the path exists or not.
     pub(crate) fn resolve(&self, asked: &Path) -> Result<PathBuf> {
         if let Ok(real) = asked.canonicalize() {
             return self.check(&real, asked).map(|()| real);
@@ -81,7 +82,7 @@ fn refused(asked: &Path) -> Error {
     )
 }
 
-/// A path with the home directory for `~`.
+/// A path with `~` replaced by the home directory.
 fn expanded(path: &Path) -> PathBuf {
     let home = || std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
     match path.strip_prefix("~").ok().zip(home()) {

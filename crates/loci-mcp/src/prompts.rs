@@ -1,4 +1,5 @@
-//! Prompts: what happened lately, and what the next session must know. Both are made of what is in the palace now, fenced.
+//! Prompts: a recap of recent work, and a handoff for the next session. Both are built from the
+//! fenced content of the palace.
 
 use std::fmt::Write as _;
 
@@ -14,7 +15,7 @@ use crate::handle::PalaceHandle;
 
 /// Tokens of recalled text in a prompt.
 const BUDGET: usize = 3_000;
-/// Drawers that are looked at.
+/// Maximum number of drawers that are read.
 const DRAWERS: usize = 50;
 /// Diary entries and facts in a handoff.
 const ENTRIES: usize = 5;

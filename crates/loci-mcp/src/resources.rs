@@ -1,4 +1,4 @@
-//! Resources: a drawer by its name, and the state of the palace.
+//! Resources: drawers by name, and the state of the palace.
 
 use loci_palace::{Error, Fence, Result, get, printable_json, quoted};
 use rmcp::ErrorData;
@@ -12,7 +12,8 @@ use crate::server::message;
 
 const STATUS_URI: &str = "loci://status";
 
-/// What can be listed: drawers are too many, search gives their names.
+/// The listed resources. Drawers are not listed, because they are too many; a search returns their
+/// names.
 pub(crate) fn listed() -> Vec<Resource> {
     vec![
         Resource::new(STATUS_URI, "status")
@@ -21,7 +22,7 @@ pub(crate) fn listed() -> Vec<Resource> {
     ]
 }
 
-/// How names of drawers are made.
+/// The templates of resource names.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("loci://drawer/{collection}/{id}", "drawer")
@@ -30,7 +31,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// What a name stands for.
+/// Reads a resource.
 pub(crate) fn read(handle: &PalaceHandle, uri: &str) -> Result<ReadResourceResult> {
     if uri == STATUS_URI {
         let status = core::status(&*handle.existing()?)?;
@@ -39,7 +40,7 @@ pub(crate) fn read(handle: &PalaceHandle, uri: &str) -> Result<ReadResourceResul
             .with_mime_type("application/json");
         return Ok(ReadResourceResult::new(vec![contents]));
     }
-    let unknown = || Error::invalid("resource", "names nothing here");
+    let unknown = || Error::invalid("resource", "unknown");
     let (collection, id) = parse_uri(uri).ok_or_else(unknown)?;
     let palace = handle.existing()?;
     let answer = palace.get(&get::Request {
@@ -59,7 +60,7 @@ pub(crate) fn read(handle: &PalaceHandle, uri: &str) -> Result<ReadResourceResul
     )]))
 }
 
-/// The error of the protocol for a name that cannot be read.
+/// The protocol error for a resource that cannot be read.
 pub(crate) fn refused(handle: &PalaceHandle, uri: &str, error: &Error) -> ErrorData {
     ErrorData::resource_not_found(
         format!("cannot read {}: {}", quoted(uri), message(handle, error)),

@@ -1,9 +1,9 @@
-//! The servers that listen for HTTP, and how programs of the same user find them.
+//! Finds the running HTTP servers of the same user.
 //!
-//! Each server writes one file with its address and its token, readable by its user alone, and
-//! holds a lock on it while it lives. The kernel drops the lock with the process, so the file of a
-//! killed server is recognised without asking a port or a process number that somebody else may
-//! use by now. A token is never sent to an address whose server is gone.
+//! Each server writes one file with its address and its token, readable only by its user, and holds
+//! a lock on it while it runs. The kernel releases the lock when the process ends, so the file of a
+//! killed server is recognised without probing a port or a process id, which another program may
+//! have reused. A token is never sent to an address whose server is gone.
 
 mod folder;
 mod probe;
@@ -21,14 +21,14 @@ use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::registration::Registration;
 
-/// A server that runs now.
+/// A running server.
 #[derive(Clone)]
 pub struct RunningServer {
     /// Where clients send their requests.
     pub url: String,
     /// The address to connect to.
     pub address: SocketAddr,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// When it started, as an RFC 3339 time.
     pub started_at: String,
@@ -38,7 +38,7 @@ pub struct RunningServer {
 }
 
 impl RunningServer {
-    /// The token that it asks for. `None` for a server that runs with `--no-auth`.
+    /// The token that it requires. `None` for a server that runs with `--no-auth`.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
@@ -56,8 +56,8 @@ impl Debug for RunningServer {
     }
 }
 
-/// The servers of a palace that run now, by their port. Files that another user could have written,
-/// and files of servers that are gone, do not count. Changes nothing.
+/// The running servers of a palace, sorted by port. Files that another user could have written, and
+/// files of servers that are gone, are ignored. It changes nothing.
 pub fn of_palace(palace: &PalaceRef) -> Vec<RunningServer> {
     let prefix = prefix(palace);
     let mut servers = Vec::new();
@@ -72,7 +72,7 @@ pub fn of_palace(palace: &PalaceRef) -> Vec<RunningServer> {
     servers
 }
 
-/// What the names of all files of a palace begin with.
+/// The prefix of the file names of a palace.
 fn prefix(palace: &PalaceRef) -> String {
     let digest = match palace {
         PalaceRef::Directory(path) => Sha256::digest(real_place(path).as_os_str().as_bytes()),
@@ -87,7 +87,8 @@ fn is_record(name: &OsStr, prefix: &str) -> bool {
     name.starts_with(prefix.as_bytes()) && name.ends_with(b".json")
 }
 
-/// The real path of a directory that need not exist yet: as far as it exists, links are resolved.
+/// The real path of a directory that need not exist yet. Links are resolved in the part that
+/// exists.
 fn real_place(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for ancestor in path.ancestors() {

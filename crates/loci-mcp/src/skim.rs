@@ -1,12 +1,12 @@
-//! Finds the id of a message that is too long to be read, so that its sender gets an answer. Looks at each byte once and keeps
-//! next to nothing.
+//! Finds the id of a message that is too long to be read, so that its sender gets an answer. It
+//! reads each byte once and uses little memory.
 
 use rmcp::model::RequestId;
 
-/// Longer keys and ids are of no interest.
+/// Longer keys and ids are ignored.
 const KEPT_BYTES: usize = 128;
 
-/// What was seen so far.
+/// The state of the scan.
 #[derive(Debug, Default)]
 pub(crate) struct Skim {
     depth: usize,
@@ -14,13 +14,13 @@ pub(crate) struct Skim {
     escaped: bool,
     /// The key or value at the top level that is being read.
     word: Vec<u8>,
-    /// Whether the value that comes belongs to `id`.
+    /// Whether the next value belongs to `id`.
     is_id: bool,
     id: Option<Vec<u8>>,
 }
 
 impl Skim {
-    /// The next bytes of the message.
+    /// Scans the next bytes of the message.
     pub(crate) fn look_at(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.step(*byte);

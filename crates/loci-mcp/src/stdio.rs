@@ -1,4 +1,4 @@
-//! One client over two streams of bytes, such as stdin and stdout. One message per line.
+//! Serves one client over two byte streams, such as stdin and stdout, with one message per line.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::ending::{Signals, end_after_signal, let_go, runtime, shut_down};
 use crate::lines::Lines;
 use crate::server::Server;
 
-/// Calls that are under way when the client closes its end are answered if they take no longer.
+/// Time for running calls to be answered after the client closes its end.
 const GRACE: Duration = Duration::from_secs(1);
-/// And for the session to end after that.
+/// Time for the session to end after that.
 const LAST_GRACE: Duration = Duration::from_secs(15);
 
-/// Serves the client at stdin and stdout until it goes away or a signal comes.
+/// Serves the client at stdin and stdout until it disconnects or a signal arrives.
 pub fn serve_stdio(settings: &Settings) -> Result<()> {
     end_after_signal()?;
     let runtime = runtime()?;
@@ -26,8 +26,8 @@ pub fn serve_stdio(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Serves the client at the other ends of these streams until it closes them. Signals are the
-/// caller's business.
+/// Serves the client at the other ends of these streams until it closes them. The caller handles
+/// signals.
 pub async fn serve_streams<R, W>(settings: &Settings, from_client: R, to_client: W)
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -43,7 +43,7 @@ where
     }
 }
 
-/// The messages of one client, until it is gone or `stop` is cancelled.
+/// Handles the messages of one client, until it is gone or `stop` is cancelled.
 async fn session<R, W>(server: Server, transport: Lines<R, W>, stop: CancellationToken)
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -52,24 +52,24 @@ where
     match serve_server_with_ct(server, transport, stop).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {
-                tracing::warn!("the session broke off: {error}");
+                tracing::warn!("the session failed: {error}");
             }
         }
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
-        Err(error) => tracing::warn!("the session did not begin: {error}"),
+        Err(error) => tracing::warn!("the session did not start: {error}"),
     }
 }
 
-/// Returns when the client is gone and the calls under way had their time.
+/// Returns when the client is gone and the time for running calls is over.
 async fn end_long_calls(client_gone: &CancellationToken, closing: &CancellationToken) {
     client_gone.cancelled().await;
     tokio::time::sleep(GRACE).await;
     closing.cancel();
-    // A client that reads no more keeps the session from ending by itself.
+    // A client that has stopped reading keeps the session from ending by itself.
     tokio::time::sleep(LAST_GRACE).await;
 }
 
-/// Gives whether a signal ended it.
+/// Returns whether a signal ended it.
 async fn serve(settings: &Settings) -> Result<bool> {
     let mut signals = Signals::new()?;
     let (closing, client_gone) = (CancellationToken::new(), CancellationToken::new());
@@ -92,7 +92,7 @@ async fn serve(settings: &Settings) -> Result<bool> {
         tokio::select! {
             () = session => {}
             () = signals.next() => {}
-            // A client that does not read keeps the session from saying its last word.
+            // A client that does not read keeps the session from sending its last message.
             () = tokio::time::sleep(GRACE) => {}
         }
     }

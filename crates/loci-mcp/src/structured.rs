@@ -1,5 +1,5 @@
-//! Answers of verbs as structured content: the verb's own members, and the notice about recalled text.
-//! Warnings get their hints when the answer is sent.
+//! Converts answers of verbs to structured content: the members of the answer, and the notice about
+//! recalled text. Warnings get their hints when the answer is sent.
 
 use loci_palace::{Error, Result, Warning};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::drawer::NOTICE;
 use crate::tool::Content;
 
-/// An answer of a verb. `about` stands first, before any text that was recalled.
+/// An answer of a verb. `about` comes first, before any recalled text.
 #[derive(Serialize)]
 struct Structured<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -17,18 +17,18 @@ struct Structured<'a, T> {
     answer: &'a T,
 }
 
-/// An answer that holds no recalled text.
+/// An answer without recalled text.
 pub(crate) fn structured(answer: &impl Serialize, warnings: &[Warning]) -> Result<Content> {
     value_of(None, answer, warnings)
 }
 
-/// An answer that holds recalled text, with the notice that it is data.
+/// An answer with recalled text, with the notice that it is data.
 pub(crate) fn recalled(answer: &impl Serialize, warnings: &[Warning]) -> Result<Content> {
     value_of(Some(NOTICE), answer, warnings)
 }
 
-/// The same, with the typed data of warnings. Only for warnings that repeat what the caller said:
-/// stored names could hold words that read like orders.
+/// The same, with the typed data of warnings. Use it only for warnings that repeat arguments of the
+/// caller: stored names could read like instructions.
 pub(crate) fn structured_with_data(
     answer: &impl Serialize,
     warnings: &[Warning],
@@ -48,7 +48,7 @@ fn value_of(
         doing: "writing the answer as JSON".into(),
         detail: error.to_string(),
     };
-    // By way of a text: a `Value` made directly writes 0.9 of 32 bits as 0.8999999761581421.
+    // Converted through text, because a direct `Value` writes the 32-bit 0.9 as 0.8999999761581421.
     let text = serde_json::to_string(&Structured { about, answer }).map_err(failed)?;
     let value: Value = serde_json::from_str(&text).map_err(failed)?;
     Ok(Content {

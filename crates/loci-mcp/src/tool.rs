@@ -1,7 +1,7 @@
-//! The frame of every tool: what it is called, what it takes and gives, what it may do, and how it runs.
+//! The definition of a tool: its name, its schemas, its effects and its function.
 //!
-//! A tool set is a module with `tools() -> Vec<Tool>`. Tools know nothing of the protocol: a [`Call`] comes in, an [`Answer`] or
-//! an error goes out, and the server makes messages of them.
+//! A tool set is a module with `tools() -> Vec<Tool>`. Tools do not know the protocol: they receive
+//! a [`Call`] and return an [`Answer`] or an error, which the server turns into messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,45 +16,45 @@ use crate::mine_roots::MineRoots;
 
 /// One tool.
 pub(crate) struct Tool {
-    /// Its name, as clients call it.
+    /// Its name for clients.
     pub(crate) name: &'static str,
-    /// A name for people; empty: none is sent.
+    /// A name for people. If it is empty, none is sent.
     pub(crate) title: &'static str,
     /// When to call it, for models.
     pub(crate) description: &'static str,
-    /// JSON Schema of the arguments: an object with `properties`. An argument that is not named there is refused before
-    /// the tool runs.
+    /// JSON Schema of the arguments: an object with `properties`. An unknown argument is refused
+    /// before the tool runs.
     pub(crate) input: fn() -> Value,
     /// JSON Schema of the structured answer: an object.
     pub(crate) output: fn() -> Value,
-    /// What it may do to the palace.
+    /// Its effect on the palace.
     pub(crate) kind: Kind,
-    /// What the backend must offer for any call of it to work. Where that is missing, the tool is not
-    /// listed, and a call is refused.
+    /// The capabilities that every call needs. If the backend lacks one, the tool is not listed,
+    /// and a call is refused.
     pub(crate) needs: &'static [Capability],
     /// Runs it, on a thread that may block.
     pub(crate) run: fn(&Call<'_>) -> Result<Answer>,
 }
 
-/// What a tool may do to the palace; becomes the annotations of the protocol.
+/// The effect of a tool on the palace. The annotations of the protocol are derived from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Changes nothing.
     Read,
-    /// Adds; the same call again adds nothing more.
+    /// Adds data; repeating the call adds nothing.
     Add,
-    /// Changes what is there without losing it for good.
+    /// Changes data without losing it permanently.
     Change {
-        /// Whether the same call again changes nothing more.
+        /// Whether repeating the call changes nothing.
         idempotent: bool,
     },
-    /// Removes for good.
+    /// Removes data permanently.
     Destroy,
 }
 
 /// One call of a tool.
 pub(crate) struct Call<'a> {
-    /// What was given.
+    /// The arguments.
     pub(crate) arguments: Arguments<'a>,
     handle: &'a PalaceHandle,
     mine_roots: &'a MineRoots,
@@ -62,27 +62,28 @@ pub(crate) struct Call<'a> {
     stop: &'a AtomicBool,
 }
 
-/// How far a call has come.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Progress {
     /// Grows with every report.
     pub(crate) done: f64,
-    /// What `done` will be at the end, where that is known.
+    /// The final value of `done`, if known.
     pub(crate) total: Option<f64>,
-    /// In words.
+    /// A message for people.
     pub(crate) message: String,
 }
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Answer {
-    /// An object that fits the tool's output schema.
+    /// An object that matches the tool's output schema.
     pub(crate) structured: Value,
-    /// The same for models: recalled text stands in a fence. Empty: the structured answer as JSON is sent instead.
+    /// The same as text for models, with recalled text in a fence. If it is empty, the structured
+    /// answer is sent as JSON instead.
     pub(crate) text: String,
-    /// Drawers that the answer is about.
+    /// Links to the drawers in the answer.
     pub(crate) links: Vec<DrawerLink>,
-    /// What the answer warns of; [`Answer::hinted`] writes it.
+    /// The warnings; [`Answer::hinted`] writes them.
     warnings: Vec<Warning>,
     /// Whether warnings are written with their typed data.
     with_data: bool,
@@ -114,7 +115,7 @@ pub(crate) struct DrawerLink {
     pub(crate) collection: String,
     /// Its id.
     pub(crate) id: String,
-    /// What it is, in a few words: its place.
+    /// A short description: its place.
     pub(crate) title: String,
 }
 
@@ -135,37 +136,37 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The palace, for reading; an error if there is none. Creates nothing.
+    /// The palace, for reading; an error if there is none. It creates nothing.
     pub(crate) fn palace(&self) -> Result<Arc<Palace>> {
         self.handle.existing()
     }
 
-    /// The palace, for writing; made if there is none.
+    /// The palace, for writing; created if there is none.
     pub(crate) fn palace_to_write(&self) -> Result<Arc<Palace>> {
         self.handle.created()
     }
 
-    /// What hints for this caller may name.
+    /// The hints for this caller.
     pub(crate) fn hints(&self, tools: Tools) -> Hints {
         self.handle.hints(tools)
     }
 
-    /// What is done with secrets in text that is written. The owner chooses, never the caller.
+    /// How secrets in written text are treated. The owner decides, never the caller.
     pub(crate) fn secret_policy(&self) -> Result<SecretPolicy> {
         self.handle.secret_policy()
     }
 
-    /// The palace, opened once more: for a caller that thinks that the one at hand is stale.
+    /// The palace, opened again, for a caller that considers the open one stale.
     pub(crate) fn reopened(&self) -> Result<Arc<Palace>> {
         self.handle.reopened()
     }
 
-    /// What the owner allows clients to have mined.
+    /// The paths that the owner allows clients to mine.
     pub(crate) fn mine_roots(&self) -> &MineRoots {
         self.mine_roots
     }
 
-    /// Says how far it has come, to a client that asked for it.
+    /// Reports progress to a client that requested it.
     pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         (self.progress)(Progress {
             done,
@@ -174,7 +175,8 @@ impl<'a> Call<'a> {
         });
     }
 
-    /// Set when the client cancelled the call or went away. Long work looks at it and ends with [`Call::go_on`]'s error.
+    /// Set when the client cancelled the call or disconnected. Long work checks it and returns the
+    /// error of [`Call::go_on`].
     pub(crate) fn stop(&self) -> &AtomicBool {
         self.stop
     }
@@ -188,7 +190,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a cancelled call ends with.
+/// The error of a cancelled call.
 pub(crate) fn cancelled() -> Error {
     Error::UnsupportedCapability {
         capability: "the rest of this call".into(),
@@ -197,7 +199,7 @@ pub(crate) fn cancelled() -> Error {
 }
 
 impl Answer {
-    /// An answer of both forms.
+    /// An answer as structured content and as text.
     pub(crate) fn new(content: impl Into<Content>, text: impl Into<String>) -> Self {
         let Content {
             value,
@@ -213,8 +215,8 @@ impl Answer {
         }
     }
 
-    /// With its warnings, and the hints that this agent can follow, in both forms. The only place
-    /// that writes them, for all tools of Loci's own.
+    /// Adds the warnings, with hints that this agent can follow, to both forms. For Loci's own
+    /// tools, only this function writes them.
     pub(crate) fn hinted(mut self, hints: &Hints) -> Self {
         let warnings = std::mem::take(&mut self.warnings);
         if let Some(listed) = self.structured.get_mut("warnings") {
@@ -231,7 +233,7 @@ impl Answer {
         self
     }
 
-    /// Says that the call created the palace, and where.
+    /// Adds a note that the call created the palace, and where.
     pub(crate) fn note_created_palace(&mut self, path: &str) {
         if let Some(structured) = self.structured.as_object_mut() {
             structured.insert("created_palace".into(), path.into());
@@ -241,7 +243,7 @@ impl Answer {
         }
     }
 
-    /// With links to drawers.
+    /// Adds links to drawers.
     pub(crate) fn links(mut self, links: Vec<DrawerLink>) -> Self {
         self.links = links;
         self

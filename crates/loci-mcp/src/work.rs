@@ -1,5 +1,5 @@
-//! Work that blocks, off the loop that reads messages: it can be cancelled, says how far it is, and cannot take the server
-//! down when it panics.
+//! Runs blocking work outside the loop that reads messages. Work can be cancelled and reports
+//! progress, and a panic in it does not end the server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,19 +12,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::{Progress, cancelled};
 
-/// Who asked, and how to reach them.
+/// The connection of a call to its client.
 pub(crate) struct Ticket {
-    /// The client cancelled the call.
+    /// Cancelled when the client cancels the call.
     pub(crate) cancelled: CancellationToken,
-    /// The server ends.
+    /// Cancelled when the server ends.
     pub(crate) closing: CancellationToken,
-    /// Where progress goes, if it was asked for.
+    /// Where progress is sent, if requested.
     pub(crate) progress: Option<(Peer<RoleServer>, ProgressToken)>,
 }
 
-/// What the work gets.
+/// The context of running work.
 pub(crate) struct WorkerContext<'a> {
-    /// Takes reports; only the newest is sent.
+    /// Receives reports; only the newest is sent.
     pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
     /// Set when the work should stop.
     pub(crate) stop: &'a AtomicBool,
@@ -51,7 +51,7 @@ impl Board {
     }
 }
 
-/// Runs work on a thread that may block, as soon as there is a slot.
+/// Runs work on a thread that may block, as soon as a slot is free.
 pub(crate) async fn run<T, W>(slots: &Semaphore, ticket: Ticket, work: W) -> Result<T>
 where
     T: Send + 'static,

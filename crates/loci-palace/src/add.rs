@@ -1,8 +1,8 @@
-//! The verb `add`: new drawers with their facts, and a look at what is there already.
+//! The verb `add`: adds drawers with their facts, and reports duplicates.
 //!
-//! One policy decides about duplicates, whoever calls: a text that its wing holds already is not added,
-//! unless the request says otherwise. The same text in another wing and texts that are nearly the same
-//! are reported with their similarity.
+//! One policy about duplicates applies to all callers: a text that its wing already holds is not
+//! added, unless the request says otherwise. The same text in another wing and nearly identical
+//! texts are reported with their similarity.
 
 mod similar;
 
@@ -26,20 +26,19 @@ use crate::secrets::{Tally, mask_fact, mask_metadata, merge};
 /// Similarity from which a drawer counts as a near duplicate.
 pub const NEAR_DUPLICATE: f32 = 0.9;
 
-/// Drawers up to which a brief answer describes similar drawers; of more, it names only the most
-/// similar one of each.
+/// Up to this many drawers, a brief answer describes similar drawers. For more, it names only the
+/// most similar one of each.
 const DESCRIBED: usize = 20;
 
-/// What is done with a text that its wing holds already.
+/// What to do with a text that its wing already holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
     /// The same text in the same wing is not added. The answer names the drawer that holds it.
     #[default]
     Skip,
-    /// Nor is a text for which the wing holds a near duplicate.
+    /// Like `Skip`, and a text with a near duplicate in the wing is not added either.
     SkipNear,
-    /// Everything is added, and nothing is compared. A text that the same source holds already is
-    /// not added even so.
+    /// Everything is added without a comparison, except a text that the same source already holds.
     Add,
 }
 
@@ -48,17 +47,17 @@ pub enum Duplicates {
 pub struct Drawer {
     /// Its id; a missing one is generated.
     pub id: Option<String>,
-    /// The text, kept word for word. A drawer without text needs a vector.
+    /// The text, stored word for word. A drawer without text needs a vector.
     pub text: Option<String>,
-    /// Wing, room, source and whatever else is known.
+    /// Wing, room, source and other keys.
     pub metadata: Metadata,
-    /// Its vector; a missing one is made of the text.
+    /// Its vector; a missing one is computed from the text.
     pub vector: Option<Vec<f32>>,
-    /// Facts that it states; written in the same transaction, with this drawer as their source.
+    /// Facts that it states. They are written in the same transaction, with this drawer as source.
     pub facts: Vec<Fact>,
 }
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The collection; created if it is missing.
@@ -67,9 +66,9 @@ pub struct Request {
     pub drawers: Vec<Drawer>,
     /// Similarity from which a drawer counts as a near duplicate, from 0 to 1.
     pub threshold: f32,
-    /// What is done with a text that its wing holds already.
+    /// What to do with a text that its wing already holds.
     pub duplicates: Duplicates,
-    /// How much the answer says.
+    /// Level of detail of the answer.
     pub detail: Detail,
 }
 
@@ -90,48 +89,48 @@ impl Default for Request {
 pub struct Answer {
     /// How many drawers were added.
     pub added: u64,
-    /// One for each drawer of the request, in order.
+    /// One entry for each drawer of the request, in order.
     pub drawers: Vec<Added>,
     /// The collection.
     pub collection: String,
     /// The threshold that was used.
     pub threshold: f32,
-    /// What the caller should know.
+    /// Warnings for the caller.
     pub warnings: Vec<Warning>,
     /// Secrets that were masked, by kind.
     pub masked: Tally,
-    /// The only drawer of a request for one: its members are members of a full answer, too.
+    /// The drawer of a request with one drawer. Its members are also members of a full answer.
     #[serde(flatten)]
     pub only: Option<Added>,
 }
 
-/// What became of one drawer.
+/// The outcome for one drawer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Added {
-    /// Its id, or that of the drawer that it is a duplicate of.
+    /// Its id, or the id of the drawer that it duplicates.
     pub id: String,
     /// Added, a duplicate, a near duplicate (left out on request), or its id exists already.
     pub outcome: OutcomeKind,
-    /// The drawer that it is a duplicate of.
+    /// The drawer that it duplicates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
-    /// Facts that were written with it.
+    /// Number of facts that were written with it.
     pub facts: u64,
-    /// Drawers that held the same text before, or nearly the same; most similar first, ten at most.
+    /// Existing drawers with the same or nearly the same text; most similar first, at most ten.
     #[serde(rename = "twins")]
     pub similar: Vec<Similar>,
 }
 
-/// A drawer that holds the same text, or nearly the same.
+/// A drawer with the same or nearly the same text.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Similar {
     /// Its id.
     pub id: String,
-    /// 1 for the same text; otherwise cosine of the vectors.
+    /// 1 for the same text; otherwise the cosine of the vectors.
     pub similarity: f32,
     /// Whether the text is the same, byte for byte.
     pub exact: bool,
-    /// Its collection. This and what follows is not in a brief answer about many drawers.
+    /// Its collection. A brief answer about many drawers omits this and the following fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     /// Its text.
@@ -143,7 +142,7 @@ pub struct Similar {
     /// Its room, or empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room: Option<String>,
-    /// What a reader of the text should beware of.
+    /// Flags of its text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
 }
@@ -164,7 +163,7 @@ impl Similar {
 }
 
 impl Request {
-    /// Refuses everything that can be refused without looking at the palace.
+    /// Checks everything that can be checked without opening the palace.
     pub fn validate(&self) -> Result<()> {
         validate_collection_name(&self.collection)?;
         valid_threshold(self.threshold)?;
@@ -175,7 +174,7 @@ impl Request {
 }
 
 impl Answer {
-    /// Puts the answer about further drawers behind this one.
+    /// Appends the answer about further drawers.
     pub fn append(&mut self, part: Self, detail: Detail) {
         self.added += part.added;
         self.drawers.extend(part.drawers);
@@ -190,7 +189,8 @@ impl Answer {
         self.fit(detail);
     }
 
-    /// Leaves out what a brief answer does not say, and repeats the only drawer of a full one.
+    /// Removes the fields that a brief answer omits. In a full answer about one drawer, fills in
+    /// `only`.
     fn fit(&mut self, detail: Detail) {
         self.only = match (detail, self.drawers.as_slice()) {
             (Detail::Full, [only]) => Some(only.clone()),
@@ -210,11 +210,11 @@ impl Answer {
 }
 
 impl Palace {
-    /// Adds drawers, each with its facts, in one transaction, and reports what was there already.
+    /// Adds drawers, each with its facts, in one transaction, and reports duplicates.
     ///
-    /// Facts of a duplicate are written with the drawer that is there. A drawer that comes without an
-    /// id gets one that follows from wing and text: of two processes that add the same at the same
-    /// moment, one adds it. If similar drawers cannot be looked for, a warning says so.
+    /// Facts of a duplicate are written with the existing drawer as source. A drawer without an id
+    /// gets an id derived from wing and text, so that only one of two processes that add the same
+    /// text at the same time succeeds. If the search for similar drawers fails, a warning says so.
     pub fn add(&self, request: &Request) -> Result<Answer> {
         request.validate()?;
         let mut answer = Answer {
@@ -225,12 +225,13 @@ impl Palace {
         if request.drawers.is_empty() {
             return Ok(answer);
         }
-        // Masked before ids are derived and texts are compared: both are about what is stored.
+        // Secrets are masked before ids are derived and texts are compared, because both refer to
+        // the stored text.
         let drawers = &self.masked_drawers(&request.drawers, &mut answer.masked);
         let mut ids = ids_of(drawers, request.duplicates);
         let (memory, about_embedder) = self.memory(&request.collection, true)?;
         refuse_misfits(drawers, &memory)?;
-        // Facts name their drawer in the same transaction, so its id must be known before.
+        // Facts name their drawer in the same transaction, so its id must be known beforehand.
         let with_facts = drawers.iter().any(|drawer| !drawer.facts.is_empty());
         if with_facts {
             replace_taken(drawers, &mut ids, memory.collection.as_ref())?;
@@ -250,7 +251,7 @@ impl Palace {
             request,
             &mut answer,
         )?;
-        // What embeds matters only where a text needs a vector.
+        // The embedder is needed only if a text needs a vector.
         let needs_vector = |drawer: &Drawer| drawer.text.is_some() && drawer.vector.is_none();
         if drawers.iter().any(needs_vector) {
             answer.warnings.extend(about_embedder);
@@ -274,7 +275,7 @@ impl Palace {
         drawers
     }
 
-    /// Writes what was not left out, with the facts of all that is kept.
+    /// Writes the drawers that are not duplicates, and the facts of all drawers.
     fn write(
         &self,
         drawers: &[Drawer],
@@ -313,7 +314,7 @@ impl Palace {
             .zip(written);
         for ((judged, drawer), outcome) in outcomes {
             judged.outcome = match (&outcome, &drawer.id) {
-                // Another process was quicker with the same text.
+                // Another process added the same text first.
                 (Outcome::Exists, None) => OutcomeKind::Duplicate,
                 _ => outcome.kind(),
             };
@@ -330,7 +331,7 @@ impl Palace {
     }
 }
 
-/// Adds what was refused because a drawer of another text or wing has the id that follows from this one.
+/// Adds drawers whose derived id belongs to a drawer with another text or wing, under new ids.
 fn add_under_new_ids(
     drawers: &[Drawer],
     ids: &[String],
@@ -375,7 +376,7 @@ fn add_under_new_ids(
     Ok(())
 }
 
-/// The batch with the vectors of its drawers, where they were made already.
+/// The batch with the vectors of its drawers, if they are already computed.
 fn with_vectors(
     batch: Batch,
     taken: &[bool],
@@ -390,8 +391,8 @@ fn with_vectors(
     batch.embedded(embedder.identity(), vectors.collect())
 }
 
-/// The similar drawers of each drawer, and the vectors of all texts, made once for the search and for
-/// the write. Adding does not fail because similar drawers cannot be looked for.
+/// The similar drawers of each drawer, and the vectors of all texts, which are computed once for
+/// the search and the write. If the search for similar drawers fails, adding continues.
 fn compared(
     drawers: &[Drawer],
     memory: &Memory,
@@ -437,8 +438,8 @@ fn compared(
     (drawers.iter().map(of_drawer).collect(), vectors)
 }
 
-/// The vectors that texts get. Nothing where the embedder only stands in for the one that made the
-/// collection's vectors.
+/// The vectors of texts. `None` if the embedder only replaces the one that made the collection's
+/// vectors.
 pub(crate) fn embedded(memory: &Memory, texts: &[&str]) -> Result<Option<Vec<Vec<f32>>>> {
     let Some(embedder) = &memory.embedder else {
         return Ok(None);
@@ -450,7 +451,7 @@ pub(crate) fn embedded(memory: &Memory, texts: &[&str]) -> Result<Option<Vec<Vec
     embedder.embed(texts).map(Some)
 }
 
-/// The id of the request, else one that follows from wing and text, else a new one.
+/// The id of each drawer: from the request, else derived from wing and text, else generated.
 fn ids_of(drawers: &[Drawer], duplicates: Duplicates) -> Vec<String> {
     let mut taken = HashSet::new();
     let ids = drawers
@@ -478,8 +479,9 @@ fn derived_id(wing: &str, text: &str) -> String {
         .to_string()
 }
 
-/// Replaces ids that another text or wing has. A drawer that was changed or moved keeps the id that
-/// followed from its first text and wing; when those are added again, they get a new id.
+/// Replaces derived ids that belong to another text or wing. A drawer that was changed or moved
+/// keeps the id derived from its first text and wing. If that text is added again, it gets a new
+/// id.
 fn replace_taken(
     drawers: &[Drawer],
     ids: &mut [String],
@@ -516,14 +518,14 @@ fn replace_taken(
     Ok(())
 }
 
-/// What becomes of each, before anything is written.
+/// The outcome of each drawer, decided before anything is written.
 fn judged(drawers: &[Drawer], ids: &[String], found: Vec<Found>, request: &Request) -> Vec<Added> {
     let skip_near = request.duplicates == Duplicates::SkipNear;
     let mut earlier: HashMap<(&str, &str), String> = HashMap::new();
     let mut all = Vec::with_capacity(drawers.len());
     for ((drawer, id), found) in drawers.iter().zip(ids).zip(found) {
         let wing = wing_of(&drawer.metadata);
-        // A drawer of the same id is no duplicate: the write reports that the id exists.
+        // A drawer with the same id is not a duplicate: the write reports that the id exists.
         let exact = found.in_wing.as_ref().filter(|other| other.exact);
         let near = found.in_wing.as_ref().filter(|_| skip_near);
         let key = drawer.text.as_deref().map(|text| (wing, text));
@@ -554,7 +556,7 @@ fn judged(drawers: &[Drawer], ids: &[String], found: Vec<Found>, request: &Reque
     all
 }
 
-/// The facts of all drawers that are kept, each with its drawer as source.
+/// The facts of all drawers, each with its drawer as source.
 fn facts_of(drawers: &[Drawer], judged: &mut [Added], collection: &str) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (drawer, judged) in drawers.iter().zip(judged) {
@@ -613,12 +615,12 @@ pub(crate) fn valid_threshold(threshold: f32) -> Result<f32> {
     }
     Err(Error::invalid(
         format!("threshold {threshold}"),
-        "is not a number from 0 to 1",
+        "not a number from 0 to 1",
     ))
 }
 
-/// Refuses vectors that do not fit the collection, also of drawers that turn out to be duplicates:
-/// whether a call is refused must not depend on what is there.
+/// Refuses vectors that do not fit the collection, even those of duplicates: whether a call is
+/// valid must not depend on the stored drawers.
 fn refuse_misfits(drawers: &[Drawer], memory: &Memory) -> Result<()> {
     let Some(expected) = memory.collection.info().dimension else {
         return Ok(());
@@ -642,7 +644,7 @@ fn refuse_too_much(drawers: &[Drawer]) -> Result<()> {
         return Err(Error::invalid(
             "drawers",
             format!(
-                "{} in one call; {MAX_BATCH_RECORDS} are the most, split them",
+                "{} in one call; the maximum is {MAX_BATCH_RECORDS}, split them",
                 drawers.len()
             ),
         ));
@@ -656,7 +658,7 @@ fn refuse_too_much(drawers: &[Drawer]) -> Result<()> {
         return Err(Error::invalid(
             "drawers",
             format!(
-                "{bytes} bytes of text in one call; {MAX_BATCH_TEXT_BYTES} are the most, split them"
+                "{bytes} bytes of text in one call; the maximum is {MAX_BATCH_TEXT_BYTES}, split them"
             ),
         ));
     }
@@ -669,7 +671,7 @@ fn refuse_too_much(drawers: &[Drawer]) -> Result<()> {
     if drawers.iter().any(is_empty) {
         return Err(Error::invalid(
             "text",
-            "is empty; a drawer holds at least one word",
+            "empty; a drawer holds at least one word",
         ));
     }
     Ok(())

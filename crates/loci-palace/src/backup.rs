@@ -1,4 +1,4 @@
-//! Copies a palace into a file.
+//! The verb `backup`: copies a palace into a file.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::palace::Palace;
 
-/// Where the copy goes.
+/// The target of the copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The new file, outside of the palace.
+    /// The new file, outside the palace.
     pub target: PathBuf,
 }
 

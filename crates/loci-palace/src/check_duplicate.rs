@@ -1,4 +1,5 @@
-//! The verb `check_duplicate`: whether a text is there already, or nearly. Adds nothing.
+//! The verb `check_duplicate`: finds drawers with the same or nearly the same text. It adds
+//! nothing.
 
 use loci_core::{Result, Warning, validate_collection_name};
 use schemars::JsonSchema;
@@ -9,21 +10,21 @@ use crate::detail::{Detail, estimate};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 use crate::secrets::{Tally, mask_text};
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// The collection. A collection that does not exist holds no duplicate.
+    /// The collection. A collection that does not exist contains no duplicates.
     pub collection: String,
     /// The text.
     pub text: String,
     /// Similarity from which a drawer counts as a near duplicate, from 0 to 1.
     pub threshold: f32,
-    /// How much the answer says.
+    /// Level of detail of the answer.
     pub detail: Detail,
 }
 
 impl Request {
-    /// Whether the default collection holds a text, or nearly.
+    /// A request for a text and the default collection.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             collection: DEFAULT_COLLECTION.to_owned(),
@@ -37,24 +38,25 @@ impl Request {
 /// The answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// Whether there is any.
+    /// Whether there is a duplicate.
     pub duplicate: bool,
     /// The collection.
     pub collection: String,
     /// The threshold that was used.
     pub threshold: f32,
-    /// Drawers that hold the same text, or nearly the same; most similar first, ten at most.
+    /// Drawers with the same or nearly the same text; most similar first, at most ten.
     #[serde(rename = "twins")]
     pub similar: Vec<Similar>,
-    /// What could not be compared, such as near duplicates without an embedder.
+    /// Warnings about comparisons that were not possible, such as near duplicates without an
+    /// embedder.
     pub warnings: Vec<Warning>,
 }
 
 impl Palace {
-    /// Looks for drawers that hold the same text, or nearly the same.
+    /// Finds drawers with the same or nearly the same text.
     ///
-    /// They are found by their vectors; where a collection has no embedder, or drawers without a
-    /// vector, by their words.
+    /// They are found by their vectors. If a collection has no embedder, or has drawers without a
+    /// vector, they are found by their words.
     pub fn check_duplicate(&self, request: &Request) -> Result<Answer> {
         validate_collection_name(&request.collection)?;
         let threshold = valid_threshold(request.threshold)?;
@@ -69,7 +71,7 @@ impl Palace {
         let (memory, warnings) = self.reading(&request.collection)?;
         answer.warnings = warnings;
         let mut search = SimilarSearch::new(&memory, threshold);
-        // What is stored is masked, so the text is looked for in that form.
+        // Stored texts are masked, so the text is compared in its masked form.
         let text = mask_text(self.secrets(), &request.text, &mut Tally::new());
         let compared = Compared {
             text: text.as_ref(),

@@ -1,7 +1,8 @@
-//! What `loci doctor` asks of a palace and its surroundings: where things are and why there, who uses the palace, how much disk is
-//! left, whether the models are here, and whether a drawer can be written, found and forgotten.
+//! The checks of `loci doctor`: where files are and which setting decides that, which processes use
+//! the palace, the free disk space, whether the models are installed, and whether a drawer can be
+//! written, found and forgotten.
 //!
-//! Everything here looks. The round trip is the one thing that writes, and it leaves nothing; [`loci_sqlite`] says how.
+//! All checks only read, except the round trip, which leaves nothing behind; see [`loci_sqlite`].
 
 mod locks;
 mod whereabouts;
@@ -21,44 +22,45 @@ use crate::palace::{Configured, OpenOptions, Palace};
 pub use locks::{Process, users_of};
 pub use whereabouts::{Disk, Whereabouts, disk_of, wal_bytes};
 
-/// Whether what made the vectors of a collection can be had now.
+/// Whether the embedder of a collection is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
-    /// It is here.
+    /// It is installed.
     Here,
-    /// It is behind an endpoint that is configured; nobody asked whether it answers.
+    /// Its endpoint is configured. Whether the endpoint answers was not checked.
     Configured,
-    /// It is not, for this reason. The built-in table stands in if `stand_in` holds; else words alone are searched.
+    /// It is unavailable. The built-in table replaces it if `stand_in` is true; otherwise only
+    /// words are searched.
     Missing {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Whether something can be used instead.
+        /// Whether the built-in table can replace it.
         stand_in: bool,
     },
 }
 
-/// How a write, a read, a search and a forgetting went.
+/// The result of writing, reading, finding and forgetting a drawer.
 #[derive(Debug)]
 pub struct RoundTrip {
     /// The steps that worked, in order: `write`, `read`, `find`, `forget`, `commit`.
     pub done: Vec<&'static str>,
-    /// What stopped it.
+    /// The error that stopped it.
     pub trouble: Option<Error>,
     /// How long it took.
     pub took: Duration,
 }
 
-/// The version of SQLite and the format of databases that this build has.
+/// The versions of SQLite and of the database format in this build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct EngineVersions {
     /// SQLite.
     pub sqlite: &'static str,
-    /// The newest format it reads, and the one it writes.
+    /// The newest format that it reads, which is also the one that it writes.
     pub format: i64,
 }
 
 impl EngineVersions {
-    /// Those of this build.
+    /// The versions of this build.
     pub fn of_this_build() -> Self {
         Self {
             sqlite: loci_sqlite::sqlite_version(),
@@ -68,7 +70,7 @@ impl EngineVersions {
 }
 
 impl Palace {
-    /// [`Palace::connect`], where a configuration file that cannot be read counts as one that is not there.
+    /// [`Palace::connect`], but a configuration file that cannot be read counts as missing.
     pub fn connect_leniently(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
         let reference = place.into();
         let configured = Configured {
@@ -79,8 +81,8 @@ impl Palace {
         Self::connect_with(&registry, reference, options, configured)
     }
 
-    /// Writes a drawer with a text that nobody has, reads it, finds it, forgets it. Leaves no trace, also when it is killed;
-    /// no other process sees it.
+    /// Writes a drawer with a unique text, reads it, finds it and forgets it. It leaves no trace,
+    /// even if the process is killed, and no other process sees it.
     pub fn round_trip(&self) -> Result<RoundTrip> {
         let since = Instant::now();
         let text = format!("round trip {}", uuid::Uuid::new_v4().simple());
@@ -94,7 +96,7 @@ impl Palace {
         })
     }
 
-    /// Whether an embedder that made vectors can be had now. Opens no model and asks no endpoint.
+    /// Whether the embedder of a collection is available. It opens no model and calls no endpoint.
     pub fn presence(&self, pinned: &EmbedderIdentity) -> Presence {
         let missing = |why: String| Presence::Missing {
             why,
@@ -115,7 +117,7 @@ impl Palace {
         }
     }
 
-    /// Whether a model of this name and digest is stored whole; else why not.
+    /// Whether a model with this name and digest is installed and complete; else the reason.
     fn stored(&self, pinned: &EmbedderIdentity) -> std::result::Result<(), String> {
         let models = self.models().list().map_err(|error| error.to_string())?;
         let Some(model) = models.into_iter().find(|model| model.name == pinned.name) else {
@@ -124,7 +126,7 @@ impl Palace {
         match model.damage {
             Some(damage) => Err(format!("the model is damaged: {damage}")),
             None if model.digest != pinned.digest => {
-                Err("the model that is here has other weights".into())
+                Err("the installed model has other weights".into())
             }
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! ChromaDB directories that are repaired in place, for users who keep using ChromaDB.
+//! Repairs ChromaDB directories in place, for users who keep using ChromaDB.
 
 use std::path::Path;
 
@@ -15,18 +15,18 @@ use serde::Serialize;
 use crate::rescue::diagnose;
 use crate::{ForeignFinding, Severity};
 
-/// What a repair of a ChromaDB directory did, and what is wrong all the same.
+/// The result of a repair of a ChromaDB directory, with the remaining findings.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RepairAnswer {
-    /// What was done.
+    /// The report of the repair.
     #[serde(flatten)]
     pub report: RepairReport,
-    /// What is still wrong, notes aside. Empty in a dry run that would change something.
+    /// The remaining findings, without notes. Empty in a dry run that would change something.
     pub remaining: Vec<ForeignFinding>,
 }
 
 impl RepairAnswer {
-    /// Looks at the directory once more.
+    /// Checks the directory again after the repair.
     pub(crate) fn of(report: RepairReport) -> Self {
         let found = match (report.changed, report.dry_run) {
             (true, true) => Vec::new(),
@@ -54,7 +54,7 @@ impl RepairAnswer {
         }) && self.report.candidates == 0
     }
 
-    /// Whether nothing is wrong any more.
+    /// Whether there are no remaining findings.
     pub fn ok(&self) -> bool {
         self.has_all_records() && self.remaining.is_empty()
     }

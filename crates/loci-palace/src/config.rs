@@ -22,43 +22,43 @@ pub struct Config {
     pub durability: Option<String>,
     /// Embedder of new collections: `static`, `minilm`, `openai` or `none`.
     pub embedder: Option<String>,
-    /// What is done with keys, tokens and passwords in text that is written: `mask` or `keep`.
+    /// How keys, tokens and passwords in written text are treated: `mask` or `keep`.
     pub secrets: Option<String>,
     /// Directory of the models (user's file only): absolute, or below `~/`.
     pub models: Option<PathBuf>,
     /// The endpoint of the embedder `openai`.
     pub openai: Option<OpenAiConfig>,
-    /// What agents' hooks do (user's file only).
+    /// Settings of the hooks (user's file only).
     pub hooks: Option<HooksConfig>,
-    /// What clients of the MCP server may do (user's file only).
+    /// Permissions of MCP clients (user's file only).
     pub mcp: Option<McpConfig>,
 }
 
-/// What clients of the MCP server may do. Every key may be missing.
+/// Permissions of MCP clients. Every key may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct McpConfig {
-    /// Folders and files that clients may have mined; none if absent.
+    /// Folders and files that clients may mine; none if absent.
     pub mine_roots: Option<Vec<PathBuf>>,
 }
 
-/// What agents' hooks do. Every key may be missing.
+/// Settings of the hooks. Every key may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HooksConfig {
-    /// False switches them all off, as `LOCI_HOOKS=off` does.
+    /// False switches all hooks off, as `LOCI_HOOKS=off` does.
     pub enabled: Option<bool>,
-    /// Whether the user is told how much was saved; true if absent.
+    /// Whether a message tells the user how much was saved; true if absent.
     pub message: Option<bool>,
-    /// Save at every so many stops; 1 if absent.
+    /// Number of stops between two saves; 1 if absent.
     pub interval: Option<u32>,
-    /// Tokens of the wake-up text at most; 800 if absent, 0 for none.
+    /// Maximum number of tokens of the wake-up text; 800 if absent, 0 for none.
     pub wake_up_tokens: Option<usize>,
-    /// Tokens of what a prompt brings back at most; 400 if absent, 0 for none.
+    /// Maximum number of tokens that are added to a prompt; 400 if absent, 0 for none.
     pub prompt_tokens: Option<usize>,
-    /// Whether a failed tool brings back a line; true if absent.
+    /// Whether a failed tool call adds a line from memory; true if absent.
     pub failures: Option<bool>,
-    /// Milliseconds after which a hook gives up; 2000 if absent, and at most.
+    /// Timeout of a hook in milliseconds; 2000 if absent, which is also the maximum.
     pub timeout_ms: Option<u64>,
 }
 
@@ -79,7 +79,8 @@ impl Config {
         let file = directory.join("palace.toml");
         let config = Self::read(&file)?;
         if config.mcp.is_some() {
-            // A palace may come from elsewhere; it must not open files of this user to clients.
+            // A palace may come from another person; it must not give clients access to files of
+            // this user.
             return Err(Error::invalid(
                 format!("configuration `{}`", file.display()),
                 "`[mcp]` belongs in the user's config.toml",
@@ -111,7 +112,7 @@ impl Config {
         }
     }
 
-    /// The same with `~` replaced in all paths. A path that is relative is refused.
+    /// The same with `~` replaced in all paths. A relative path is refused.
     fn with_full_paths(mut self, file: &Path) -> Result<Self> {
         let what = |key: &str| format!("configuration `{}`, `{key}`:", path_text(file));
         if let Some(PalaceRef::Directory(path)) = &self.palace {
@@ -123,7 +124,7 @@ impl Config {
         Ok(self)
     }
 
-    /// The durability named here, if one is.
+    /// The configured durability, if any.
     pub fn durability(&self) -> Result<Option<Durability>> {
         match self.durability.as_deref() {
             None => Ok(None),
@@ -137,7 +138,8 @@ impl Config {
     }
 }
 
-/// The user's configuration file: `$XDG_CONFIG_HOME/loci/config.toml`. Nothing, if there is no home directory.
+/// The user's configuration file: `$XDG_CONFIG_HOME/loci/config.toml`. `None` if there is no home
+/// directory.
 pub(crate) fn user_file() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config").map(|directory| directory.join("loci").join("config.toml"))
 }
@@ -156,17 +158,21 @@ pub(crate) fn data_directory() -> Result<PathBuf> {
     xdg("XDG_DATA_HOME", ".local/share")
         .map(|directory| directory.join("loci"))
         .ok_or_else(|| {
-            Error::invalid("palace", "has no usual place: there is no home directory")
-                .advise(Advice::NamePalace)
+            Error::invalid(
+                "palace",
+                "no default location, because there is no home directory",
+            )
+            .advise(Advice::NamePalace)
         })
 }
 
-/// `$XDG_STATE_HOME/loci`: what hooks and wiring note of themselves. Nothing, if there is no home directory.
+/// `$XDG_STATE_HOME/loci`: the records of hooks and of `connect`. `None` if there is no home
+/// directory.
 pub fn state_directory() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state").map(|directory| directory.join("loci"))
 }
 
-/// An XDG directory; relative values are to be ignored by its specification.
+/// An XDG directory. Relative values are ignored, as the specification requires.
 pub(crate) fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable)
         .map(PathBuf::from)
@@ -174,15 +180,15 @@ pub(crate) fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     set.or_else(|| home().map(|home| home.join(below_home)))
 }
 
-/// A variable whose value is a name. An empty one counts as not set; one that is not UTF-8 is refused,
-/// so that it does not silently mean the default.
+/// A variable whose value is a name. An empty one counts as not set; one that is not UTF-8 is
+/// refused, so that it does not silently mean the default.
 pub(crate) fn name_in_variable(variable: &str) -> Result<Option<String>> {
     match std::env::var(variable) {
         Ok(name) => Ok(Some(name).filter(|name| !name.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(value)) => Err(Error::invalid(
             format!("{variable} `{}`", path_text(Path::new(&value))),
-            "is not valid UTF-8",
+            "not valid UTF-8",
         )),
     }
 }

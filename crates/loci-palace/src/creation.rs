@@ -1,12 +1,11 @@
-//! Where a new palace may be made: in a directory that is new, empty, or holds what an earlier palace
-//! left. A folder of notes is none of these: it was named by mistake.
+//! Decides where a new palace may be created: in a directory that is new, empty, or contains only
+//! files of an earlier palace. A folder with other files was probably named by mistake.
 
 use std::path::Path;
 
 use loci_core::{Advice, Error, Result, path_text};
 
-/// Names of files that Loci makes in a palace or reads there, by how they begin. docs/format.md lists
-/// them.
+/// Prefixes of the names of files that Loci writes or reads in a palace. docs/format.md lists them.
 const OF_A_PALACE: [&str; 6] = [
     "palace.",
     "index",
@@ -16,14 +15,14 @@ const OF_A_PALACE: [&str; 6] = [
     ".loci-",
 ];
 
-/// Names that file systems and desktops put into directories by themselves.
+/// Names that file systems and desktops create in directories.
 const OF_THE_SYSTEM: [&str; 3] = ["lost+found", ".DS_Store", ".directory"];
 
-/// Files that an error names.
+/// Maximum number of files in an error.
 const NAMED: usize = 3;
 
-/// Refuses to make a palace among the files of others. A directory that cannot be listed passes: what
-/// is wrong with it shows when the palace is created.
+/// Refuses to create a palace among other files. A directory that cannot be listed passes, because
+/// creating the palace reports the problem.
 pub(crate) fn refuse_among_other_files(directory: &Path) -> Result<()> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Ok(());
@@ -46,8 +45,8 @@ pub(crate) fn refuse_among_other_files(directory: &Path) -> Result<()> {
     Err(Error::invalid(
         format!("palace `{}`", path_text(directory)),
         format!(
-            "this directory is not a palace, and it holds other files: {}{more}; name a new or empty \
-             directory, or create a palace in this one on purpose",
+            "this directory is not a palace, and it contains other files: {}{more}; name a new or empty \
+             directory, or create a palace in this one explicitly",
             named.join(", ")
         ),
     )

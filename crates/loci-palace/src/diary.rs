@@ -1,6 +1,6 @@
-//! Diaries: notes that an agent writes for itself. An entry is a drawer of room `diary` that names
-//! its agent, so that search, export and forget know it like any other. Keys and wings are those of
-//! MemPalace, whose entries are read like our own.
+//! Diaries: notes that an agent writes for itself. An entry is a drawer in the room `diary` that
+//! names its agent, so search, export and forget treat it like any other drawer. Keys and wings are
+//! those of MemPalace, whose entries are read too.
 
 pub mod read;
 pub mod write;
@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use crate::detail::{Flag, flags_of};
 
-/// The room that holds entries.
+/// The room of entries.
 pub(crate) const DIARY_ROOM: &str = "diary";
-/// The topic of an entry for which none is named.
+/// The default topic.
 const TOPIC: &str = "general";
-/// Bytes of an agent's name or a topic at most.
+/// Maximum number of bytes of an agent's name or a topic.
 const MOST_NAME: usize = 200;
 
 /// An entry of a diary.
@@ -26,9 +26,9 @@ pub struct Entry {
     pub id: String,
     /// The agent that wrote it.
     pub agent: String,
-    /// What it is about.
+    /// Its topic.
     pub topic: String,
-    /// The wing it stands in.
+    /// Its wing.
     pub wing: String,
     /// The text, word for word.
     pub text: String,
@@ -44,7 +44,7 @@ fn entry_of(note: &write::Request, now: i64) -> Result<Entry> {
     if note.text.trim().is_empty() {
         return Err(Error::invalid(
             "text",
-            "is empty; an entry holds at least one word",
+            "empty; an entry holds at least one word",
         ));
     }
     let topic = match &note.topic {
@@ -66,17 +66,17 @@ fn entry_of(note: &write::Request, now: i64) -> Result<Entry> {
     })
 }
 
-/// The wing that an agent's diary stands in when none is named.
+/// The default wing of an agent's diary.
 pub(crate) fn wing_of_agent(agent: &str) -> String {
     let agent = agent.trim().to_lowercase();
     format!("wing_{}", agent.replace(' ', "_"))
 }
 
-/// A name as it is kept: trimmed, not empty, one line, of limited length.
+/// A name in its stored form: trimmed, not empty, one line, of limited length.
 fn name<'a>(what: &str, given: &'a str) -> Result<&'a str> {
     let given = given.trim();
     if given.is_empty() {
-        return Err(Error::invalid(what, "is empty"));
+        return Err(Error::invalid(what, "empty"));
     }
     if given.len() > MOST_NAME || given.chars().any(char::is_control) {
         return Err(Error::invalid(
@@ -112,7 +112,7 @@ fn metadata_of(entry: &Entry) -> MetadataPatch {
     )
 }
 
-/// An entry with the moment it was written; 0 if that is unknown.
+/// An entry with the moment when it was written; 0 if unknown.
 fn dated_entry(id: String, text: String, metadata: &Metadata) -> (i64, Entry) {
     let value = |key: &str| metadata.get_str(key).unwrap_or_default().to_owned();
     let moment = metadata

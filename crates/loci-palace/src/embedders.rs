@@ -1,7 +1,8 @@
 //! Which embedder a collection is used with.
 //!
-//! What made the vectors of a collection decides, unless an embedder is named. What cannot be had (a model that is not
-//! installed, an endpoint that is not configured) is said and done without: words are always searched.
+//! It is the embedder that made the vectors of the collection, unless another one is named. If it
+//! is unavailable (the model is not installed, or the endpoint is not configured), a warning says
+//! so, and only words are searched.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,11 +23,12 @@ use crate::location::directory_of;
 pub const NO_EMBEDDER: &str = "none";
 /// The embedder behind an HTTP endpoint.
 pub const OPENAI_EMBEDDER: &str = "openai";
-/// How long a question waits for an endpoint.
+/// Timeout of an endpoint for a question.
 const QUESTION_PATIENCE: Duration = Duration::from_secs(5);
 const NAMES: [&str; 4] = [STATIC_NAME, MINILM_NAME, OPENAI_EMBEDDER, NO_EMBEDDER];
 
-/// Settings of an OpenAI-compatible endpoint, `[openai]` in a configuration file. The key comes from the environment.
+/// Settings of an OpenAI-compatible endpoint, `[openai]` in a configuration file. The key comes
+/// from the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OpenAiConfig {
@@ -34,35 +36,35 @@ pub struct OpenAiConfig {
     pub url: String,
     /// Name of the model at the endpoint.
     pub model: String,
-    /// Length of its vectors; asked for when missing.
+    /// Length of its vectors; if missing, the endpoint is asked.
     pub dimension: Option<usize>,
     /// Texts per request.
     pub batch: Option<usize>,
-    /// How long a request may take.
+    /// Timeout of a request.
     pub timeout_seconds: Option<u64>,
 }
 
-/// The embedder for one collection, and what is to be said about it.
+/// The embedder for one collection, with warnings about it.
 #[derive(Clone, Default)]
 pub struct Resolved {
-    /// `None`: words only.
+    /// The embedder; `None` means that only words are searched.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Why it is not the one that was expected.
     pub warnings: Vec<Warning>,
 }
 
-/// What an embedder is wanted for.
+/// What an embedder is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Read,
     Write,
 }
 
-/// The embedders of a palace. Opening a model takes a moment, so it happens at most once.
+/// The embedders of a palace. Opening a model is slow, so it happens at most once.
 pub(crate) struct Embedders {
-    /// Named for this run: used or refused, never replaced.
+    /// The embedder named for this run. It is used or refused, never replaced.
     named: Option<String>,
-    /// For new collections.
+    /// The embedder of new collections.
     default: String,
     openai: Option<OpenAiConfig>,
     models: ModelStore,
@@ -141,15 +143,16 @@ impl Embedders {
             options.timeout = Duration::from_secs(seconds);
         }
         if purpose == Purpose::Read {
-            // Whoever asks waits a little, and is then answered by words.
+            // A question waits only briefly; then it is answered by words.
             options.timeout = options.timeout.min(QUESTION_PATIENCE);
             options.attempts = 1;
         }
         RemoteEmbedder::connect(options)
     }
 
-    /// The embedder for a collection whose vectors `pinned` made, or somebody unknown with this dimension. One that was
-    /// named and cannot be had is an error to a writer; a reader does without.
+    /// The embedder for a collection whose vectors `pinned` made, or an unknown embedder of this
+    /// dimension. If a named embedder is unavailable, a writer gets an error, and a reader a
+    /// warning.
     pub(crate) fn resolve(
         &self,
         collection: &str,
@@ -206,10 +209,7 @@ impl Embedders {
             MINILM_NAME => MINILM_NAME,
             name if name.starts_with("openai:") => OPENAI_EMBEDDER,
             other => {
-                let error = Error::invalid(
-                    format!("embedder `{other}`"),
-                    "is not one that this build knows",
-                );
+                let error = Error::invalid(format!("embedder `{other}`"), "unknown to this build");
                 return without(collection, &error);
             }
         };
@@ -223,7 +223,7 @@ impl Embedders {
             Ok(_) => {
                 let error = Error::invalid(
                     format!("embedder {pinned}"),
-                    "is not the one that is here now",
+                    "differs from the installed one",
                 )
                 .advise(Advice::Reembed { model: None });
                 self.instead(collection, pinned, &error)
@@ -232,7 +232,7 @@ impl Embedders {
         }
     }
 
-    /// What can stand in for an embedder that cannot be had.
+    /// The replacement of an unavailable embedder.
     fn instead(&self, collection: &str, pinned: &EmbedderIdentity, error: &Error) -> Resolved {
         let table = StaticEmbedder::builtin();
         if table.compatibility(pinned) == Compatibility::Foreign {
@@ -255,7 +255,7 @@ fn known(name: &str) -> Result<()> {
     ))
 }
 
-/// An embedder for vectors of unknown origin: only if the length fits.
+/// An embedder for vectors of unknown origin. It is used only if the length is the same.
 fn fitting(collection: &str, embedder: Arc<dyn Embedder>, dimension: Option<usize>) -> Resolved {
     let identity = embedder.identity();
     match dimension {
@@ -290,8 +290,8 @@ fn missing(collection: &str, error: &Error, stand_in: bool) -> Warning {
     }
 }
 
-/// Where models are kept: `LOCI_MODELS`, `models` in the user's configuration, else `$XDG_DATA_HOME/loci/models`; in the palace
-/// if there is no home directory.
+/// The directory of the models: `LOCI_MODELS`, `models` in the user's configuration, else
+/// `$XDG_DATA_HOME/loci/models`. Without a home directory, they are stored in the palace.
 fn model_directory(palace: Option<&Path>, of_user: &Config) -> Result<PathBuf> {
     if let Some(written) = std::env::var_os("LOCI_MODELS").filter(|path| !path.is_empty()) {
         return directory_of("LOCI_MODELS", Path::new(&written));

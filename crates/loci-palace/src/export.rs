@@ -1,6 +1,6 @@
-//! export: every drawer with everything it has, one JSON object per line, in the order added. Before
-//! the drawers of a collection come the projects of its wings, so that an importer knows whose they
-//! are; after them the mined sources they belong to; at last facts and links.
+//! The verb `export`: writes every drawer with all its data, one JSON object per line, in the order
+//! added. The projects of wings come before the drawers of a collection, so that an importer knows
+//! which project a drawer belongs to. Mined sources follow the drawers; facts and links come last.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ pub struct Request {
     pub collection: Option<String>,
 }
 
-/// What an export wrote.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
     /// Drawers written.
@@ -36,20 +36,21 @@ pub struct Answer {
     pub facts: u64,
     /// Links written.
     pub links: u64,
-    /// What the palace has and JSON lines do not carry.
+    /// Data of the palace that JSON lines do not contain.
     pub left_out: Vec<LeftOut>,
-    /// What is missing: an export with warnings is not complete.
+    /// Missing data. An export with warnings is not complete.
     pub warnings: Vec<Warning>,
 }
 
-/// Drawers read per transaction: no read transaction spans the writing of the output.
+/// Drawers read per transaction. No read transaction is open while the output is written.
 const PAGE: usize = 500;
-/// Sources read per transaction; one of them may have thousands of sections.
+/// Sources read per transaction; one source may have thousands of sections.
 const SOURCES: usize = 100;
 
 impl Palace {
-    /// Writes all drawers of the named collection; or of all, and then facts and links, which belong to the palace as a
-    /// whole. A collection without drawers is one line without an id. What is damaged is left out and said in the warnings.
+    /// Writes all drawers of one collection; or those of all collections, and then facts and links,
+    /// which belong to the whole palace. A collection without drawers is one line without an id.
+    /// Damaged drawers are left out, and the warnings list them.
     pub fn export(&self, request: &Request, output: &mut dyn Write) -> Result<Answer> {
         let collection = request.collection.as_deref();
         let mut report = Answer::default();
@@ -79,7 +80,7 @@ fn export_collection(
 ) -> Result<()> {
     let metric =
         (collection.metric() != Metric::default()).then(|| collection.metric().as_str().to_owned());
-    // Said once, on the first line.
+    // Written once, on the first line.
     let mut embedder = collection.embedder()?;
     let mut named = |record: JsonRecord| JsonRecord {
         collection: Some(collection.name().to_owned()),
@@ -87,18 +88,18 @@ fn export_collection(
         embedder: embedder.take(),
         ..record
     };
-    // The list of ids is fixed first: a drawer removed meanwhile is left out, one added meanwhile
-    // is not in this export, and nothing is skipped because pages shifted.
+    // The list of ids is read first. A drawer that is removed meanwhile is left out, one that is
+    // added meanwhile is not in this export, and no drawer is skipped because pages shift.
     let listed = collection.get(&Get {
         include: Include::NONE,
         ..Get::new(Selection::all())
     })?;
     report.warnings.extend(listed.warnings);
-    // Read after the list: a project claims its wing before it has drawers there.
+    // Read after the list, because a project claims its wing before it has drawers in it.
     let projects = collection
         .projects()
         .map_or(Ok(Vec::new()), Projects::projects)?;
-    // A line of a project does not say how the collection is made: the line before it does.
+    // The line of a project does not describe the collection, so a line before it does.
     if listed.ids.is_empty() || !projects.is_empty() {
         write_line(output, &named(JsonRecord::default()))?;
     }
@@ -132,7 +133,8 @@ fn export_collection(
             .zip(histories)
         {
             let vector = (!vector.is_empty()).then_some(vector);
-            // A drawer without text stays one: as empty text it could be the twin of another.
+            // A drawer without text is written without one: an empty text could be a duplicate of
+            // another.
             let document = (!document.is_empty()).then_some(document);
             let record = JsonRecord::of(id, document, metadata, vector).with_history(history);
             write_line(output, &named(record))?;
@@ -142,8 +144,8 @@ fn export_collection(
     Ok(())
 }
 
-/// Sections come before the head of their source: an importer takes the head as the sign that the
-/// source is complete.
+/// Writes the sections of a source before its head, because an importer treats the head as the sign
+/// that the source is complete.
 fn export_sources(
     collection: &str,
     ledger: &dyn Ledger,
@@ -175,7 +177,7 @@ fn note_left_out(collection: &str, ledger: &dyn Ledger, report: &mut Answer) -> 
             what: "runs".into(),
             count: runs as u64,
             reason: format!(
-                "the recorded runs of `{collection}` and what their undo needs refer to numbers of this palace"
+                "the recorded runs of `{collection}` and their undo data refer to numbers of this palace"
             ),
         });
     }
@@ -184,14 +186,14 @@ fn note_left_out(collection: &str, ledger: &dyn Ledger, report: &mut Answer) -> 
             what: "forgotten".into(),
             count: 0,
             reason: format!(
-                "hashes of texts that were forgotten in `{collection}` are keyed with a secret of this palace, which does not leave it"
+                "hashes of texts that were forgotten in `{collection}` are keyed with a secret of this palace, which is not exported"
             ),
         });
     }
     Ok(())
 }
 
-/// Each kind is read at once: a page that is asked for by its offset would skip some when others are removed meanwhile.
+/// Reads each kind at once: pages by offset would skip some if others are removed meanwhile.
 fn export_relations(
     relations: &dyn Relations,
     output: &mut dyn Write,
@@ -223,7 +225,8 @@ fn export_relations(
 }
 
 fn write_line(output: &mut dyn Write, record: &impl Serialize) -> Result<()> {
-    // A line may go to a terminal: controls are escapes in it, and mean the same to a parser.
+    // A line may be shown on a terminal, so control characters are escaped. A parser reads the
+    // same.
     serde_json::to_string(record)
         .map_err(std::io::Error::from)
         .and_then(|line| output.write_all(printable_json(line).as_bytes()))

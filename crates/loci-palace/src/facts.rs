@@ -1,11 +1,11 @@
-//! Facts: statements with the time in which they hold. Nothing is overwritten: a fact that no
-//! longer holds is ended, and stays.
+//! Facts: statements with validity dates. Facts are never overwritten; a fact that is not valid any
+//! more is ended and stays recorded.
 //!
-//! A fact holds from the first moment of `valid_from` until before the first moment of `valid_to`.
-//! A date is a year, a month, a day, a moment or words such as `yesterday`; as of a year, month or
-//! day means at its end. Names are the same whatever their letter case and surrounding space. A
-//! source that does not exist is a warning, not an error: the drawer may come later, and a fact
-//! outlives a drawer that is deleted.
+//! A fact is valid from the first moment of `valid_from` up to, but not including, the first moment
+//! of `valid_to`. A date is a year, a month, a day, a moment or words such as `yesterday`. A query
+//! as of a year, month or day means its end. Case and surrounding space of names are ignored. A
+//! source that does not exist is a warning, not an error: the drawer may be added later, and a fact
+//! outlives a deleted drawer.
 
 pub mod add;
 pub mod conflicts;
@@ -26,7 +26,7 @@ use crate::detail::{Flag, flags_of};
 use crate::palace::Palace;
 use crate::secrets::mask_selector;
 
-/// Which facts are meant. An absent member does not restrict. Names match whatever their case.
+/// Selects facts. An absent member does not restrict the selection. The case of names is ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Selector {
@@ -40,7 +40,7 @@ pub struct Selector {
     pub predicate: Option<String>,
     /// With this object.
     pub object: Option<String>,
-    /// Only facts that held at this date or moment.
+    /// Only facts that were valid at this date or moment.
     pub as_of: Option<String>,
 }
 
@@ -57,13 +57,13 @@ impl Selector {
     }
 }
 
-/// A stored fact with the flags of its words.
+/// A stored fact with the flags of its text.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FlaggedFact {
     /// The fact.
     #[serde(flatten)]
     pub fact: Fact,
-    /// Flags of its words.
+    /// Flags of its text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
 }
@@ -75,15 +75,15 @@ impl From<Fact> for FlaggedFact {
     }
 }
 
-/// A fact with whether it holds now.
+/// A fact, and whether it is valid now.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FactState {
     /// The fact.
     #[serde(flatten)]
     pub fact: Fact,
-    /// Whether it holds now.
+    /// Whether it is valid now.
     pub current: bool,
-    /// Flags of its words.
+    /// Flags of its text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
 }
@@ -106,9 +106,9 @@ fn flags_of_fact(fact: &Fact) -> Vec<Flag> {
 }
 
 impl Palace {
-    /// Adds a fact and reports what it conflicts with. A fact that is there stays as it is. One
-    /// without an id and a beginning that was there and has ended is added anew: it holds again,
-    /// from now on.
+    /// Adds a fact and reports its conflicts. An existing fact is not changed. If an existing fact
+    /// has ended and the new one has neither id nor first date, the fact is added again, valid from
+    /// now.
     pub fn add_fact(&self, request: &add::Request) -> Result<add::Answer> {
         let mut answers = add::add(self, std::slice::from_ref(&request.fact))?;
         answers.pop().ok_or_else(|| loci_core::Error::Internal {
@@ -122,7 +122,7 @@ impl Palace {
         add::add(self, facts)
     }
 
-    /// Facts that match, in the order added. Where there are none the warnings say why.
+    /// Facts that match, in the order added. If there are none, the warnings say why.
     pub fn query_facts(&self, request: &query::Request) -> Result<query::Answer> {
         let request = query::Request {
             selector: mask_selector(self.secrets(), &request.selector),
@@ -131,8 +131,8 @@ impl Palace {
         query::find(&*self.kept_relations()?, &request)
     }
 
-    /// Ends the facts that match and hold, and returns them as they are afterwards. If none holds,
-    /// the warnings say why. Refused if all that match begin later.
+    /// Ends the valid facts that match, and returns the ended facts. If none is valid, the warnings
+    /// say why. It is an error if all matching facts begin later.
     pub fn invalidate_facts(&self, request: &invalidate::Request) -> Result<invalidate::Answer> {
         let selector = mask_selector(self.secrets(), &request.selector);
         invalidate::invalidate(
@@ -142,10 +142,10 @@ impl Palace {
         )
     }
 
-    /// Ends the facts that match `old` and adds `new`, which holds from `at` (else from its own
+    /// Ends the facts that match `old` and adds `new`, which is valid from `at` (else from its own
     /// `valid_from`, else from now), in one transaction. `old` names an id, or subject and
-    /// predicate; `new` has the same where it names none. If nothing that matches holds, it is a
-    /// conflict that names what does.
+    /// predicate; `new` inherits those that it does not name. If no valid fact matches, the error
+    /// is a conflict that names the valid ones.
     pub fn supersede_fact(&self, request: &supersede::Request) -> Result<supersede::Answer> {
         let request = supersede::Request {
             old: mask_selector(self.secrets(), &request.old),
@@ -154,8 +154,8 @@ impl Palace {
         supersede::supersede(&*self.kept_relations()?, &request, self.secrets())
     }
 
-    /// Facts in the order in which they began to hold, ended ones too; of one entity or of all.
-    /// Those whose beginning is unknown come last.
+    /// Facts in the order in which they began, ended ones too; of one entity or of all. Facts
+    /// without a first date come last.
     pub fn fact_timeline(&self, request: &timeline::Request) -> Result<timeline::Answer> {
         timeline::timeline(&*self.kept_relations()?, request)
     }
@@ -166,7 +166,7 @@ impl Palace {
         Ok(conflicts::Answer { conflicts })
     }
 
-    /// Facts and links; an error where the backend keeps none.
+    /// Facts and links; an error if the backend does not store them.
     pub(crate) fn kept_relations(&self) -> Result<Arc<dyn Relations>> {
         self.relations()?
             .ok_or_else(|| self.backend.lacks(Capability::Relations))

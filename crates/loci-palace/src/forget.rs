@@ -1,4 +1,4 @@
-//! The verb `forget`: drawers go, and with them every trace of their text.
+//! The verb `forget`: deletes drawers, and their text from every file of the palace.
 
 use loci_core::{ForgetOutcome, PurgePending, Result, Selection, path_text, validate_id};
 use schemars::JsonSchema;
@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 use crate::palace::Palace;
 use crate::search_files::remove_cached_files;
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// Which drawers. A selection of everything is refused.
     pub selection: Selection,
-    /// Only in this collection; nothing: in all of them.
+    /// Only in this collection; `None` means all.
     pub collection: Option<String>,
 }
 
@@ -39,25 +39,25 @@ impl Request {
 pub struct Answer {
     /// Drawers removed.
     pub forgotten: usize,
-    /// Facts removed that were taken from them.
+    /// Removed facts whose source was a removed drawer.
     pub facts: usize,
-    /// Links removed that ended at them.
+    /// Removed links of removed drawers.
     pub links: usize,
     /// Whether forgotten text may still be in a file. The next process that uses the palace removes
     /// it.
     pub purge_pending: bool,
-    /// Why, in one word.
+    /// The reason, as a code.
     #[serde(serialize_with = "code_of", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub pending_reason: Option<PurgePending>,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending_detail: Option<String>,
-    /// Kept files of the palace, and directories of the cache, that were removed because they could
-    /// hold the text too.
+    /// Set-aside files of the palace, and directories of the cache, that were removed because they
+    /// could contain the text.
     pub removed_files: Vec<String>,
-    /// Files of earlier repairs and restores that are kept and were not searched, if there was nothing
-    /// to forget. Not in JSON: `status` lists them.
+    /// Files of earlier repairs and restores that are kept and were not searched, if there was
+    /// nothing to forget. Not in JSON: `status` lists them.
     #[serde(skip)]
     pub kept_files: Vec<String>,
 }
@@ -73,7 +73,7 @@ fn code_of<S: Serializer>(
         .serialize(serializer)
 }
 
-/// How far a `forget` has come.
+/// Progress of a `forget`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Collections that are done.
@@ -94,7 +94,7 @@ impl Answer {
         self.forgotten += done.forgotten;
         self.facts += done.facts;
         self.links += done.links;
-        // Each collection looks at the whole palace: the last answer counts.
+        // Each collection checks the whole palace, so the last answer counts.
         self.purge_pending = done.purge_pending;
         self.pending_detail = done.pending_reason.as_ref().map(ToString::to_string);
         self.pending_reason = done.pending_reason;
@@ -103,13 +103,13 @@ impl Answer {
 }
 
 impl Palace {
-    /// Removes drawers and every trace of their text.
+    /// Deletes drawers, and their text from every file of the palace.
     pub fn forget(&self, request: &Request) -> Result<Answer> {
         self.forget_with(request, &mut |_| Ok(()))
     }
 
-    /// [`Palace::forget`], with a report before each collection. An error of `progress` ends the work
-    /// there; collections that are done stay done.
+    /// [`Palace::forget`] with a report before each collection. An error of `progress` stops it;
+    /// completed collections stay completed.
     pub fn forget_with(
         &self,
         request: &Request,
@@ -118,7 +118,8 @@ impl Palace {
         for id in request.selection.ids.iter().flatten() {
             validate_id(id)?;
         }
-        // Every collection is asked: a repair or a run may have taken a drawer out and kept a copy.
+        // Every collection is searched, because a repair or a run may have removed a drawer and
+        // kept a copy.
         let names: Vec<String> = match &request.collection {
             Some(name) => vec![name.clone()],
             None => {
@@ -126,8 +127,8 @@ impl Palace {
                 infos.into_iter().map(|info| info.name).collect()
             }
         };
-        // First: a crash between the two leaves drawers that `forget` still finds, never a copy of a
-        // drawer that is gone.
+        // The cache is removed first. A crash between the two steps leaves drawers that `forget`
+        // still finds, never a cached copy of a deleted drawer.
         let cached = remove_cached_files()?;
         let mut answer = Answer {
             removed_files: cached.iter().map(|path| path_text(path)).collect(),

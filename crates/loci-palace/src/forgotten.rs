@@ -1,13 +1,13 @@
-//! Texts that were forgotten do not come back by importing them.
+//! Prevents imports from adding forgotten texts again.
 
 use std::borrow::Cow;
 
 use loci_core::{Collection, Result, TextPlace};
 use loci_secrets::{Setting, mask};
 
-/// Whether most of a text was forgotten in a collection, with its secrets or with their masks:
-/// what was forgotten in one form does not come back in the other. With `allow_again` nothing
-/// counts as forgotten, and what was is no longer.
+/// Whether most of a text was forgotten in a collection, with its secrets or with their masks: a
+/// text that was forgotten in one form must not come back in the other. With `allow_again` nothing
+/// counts as forgotten, and the record of the forgotten text is removed.
 pub(crate) fn mostly_forgotten(
     collection: &dyn Collection,
     text: &str,
@@ -40,14 +40,14 @@ fn mostly_forgotten_as_given(
         }
         return Ok(false);
     }
-    let (mut said, mut gone) = (0_u64, 0_u64);
+    let (mut nonblank, mut gone) = (0_u64, 0_u64);
     for (line, number) in text.lines().zip(1..) {
         let within = forgotten
             .iter()
             .any(|(start, end)| (*start..=*end).contains(&number));
         let words = u64::from(!line.trim().is_empty());
-        said += words;
+        nonblank += words;
         gone += words * u64::from(within);
     }
-    Ok(gone > 0 && gone * 2 >= said)
+    Ok(gone > 0 && gone * 2 >= nonblank)
 }

@@ -7,7 +7,7 @@ use loci_core::Result;
 use crate::import::lines::Lines;
 use crate::record::{JsonLine, JsonRelation};
 
-/// A line that was read: as an export writes it, or why it was refused.
+/// The outcome of a line: the line as an export writes it, or the error.
 pub type Outcome = std::result::Result<String, String>;
 
 /// Reads all lines as an import does.

@@ -1,4 +1,4 @@
-//! The verb `get`: whole drawers by id.
+//! The verb `get`: returns drawers by id.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use serde::Serialize;
 use crate::detail::{DrawerLocation, Flag, Moment, flags_of};
 use crate::palace::Palace;
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
-    /// Ids of the drawers. An id that stands there twice counts once.
+    /// Ids of the drawers. Duplicates count once.
     pub ids: Vec<String>,
-    /// Only in this collection; nothing: in all of them.
+    /// Only in this collection; `None` means all.
     pub collection: Option<String>,
-    /// Whether the answer holds the vectors.
+    /// Whether the answer contains the vectors.
     pub vectors: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct Answer {
     pub drawers: Vec<Drawer>,
     /// Ids that no drawer has, in the order of the request.
     pub missing: Vec<String>,
-    /// What is missing from the answer.
+    /// Warnings about data that is missing from the answer.
     pub warnings: Vec<Warning>,
 }
 
@@ -56,20 +56,20 @@ pub struct Drawer {
     /// Its last line there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<MetaValue>,
-    /// Its text, or the beginning of it if `cut`.
+    /// Its text, or the beginning of its text if `cut`.
     pub text: String,
-    /// What a reader of the text should beware of.
+    /// Flags of its text.
     pub flags: Vec<Flag>,
     /// Whether the text is cut; only in a brief list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<bool>,
-    /// The day on which it was said or written, if that is known.
+    /// The day on which it was written, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Its metadata; not in a brief list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    /// Its vector, if that was asked for; empty if it has none.
+    /// Its vector, if requested; empty if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vec<f32>>,
 }

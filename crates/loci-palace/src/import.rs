@@ -1,5 +1,5 @@
-//! import: JSON lines into collections, in small batches, with a report of everything that was
-//! not taken.
+//! The verb `import`: reads JSON lines into collections, in small batches, and reports every record
+//! that was not imported.
 
 pub(crate) mod lines;
 mod projects;
@@ -33,47 +33,47 @@ use crate::{DEFAULT_COLLECTION, Palace};
 
 pub use self::projects::RenamedWing;
 
-/// Records per transaction: other writers never wait long.
+/// Records per transaction. It is small, so that other writers never wait long.
 const BATCH: usize = 200;
 
-/// What happens to a record whose id is taken.
+/// What to do with a record whose id exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnConflict {
-    /// The drawer that is there stays.
+    /// The existing drawer is kept.
     #[default]
     Skip,
-    /// The drawer that is there is changed to the record.
+    /// The existing drawer is overwritten with the record.
     Update,
-    /// The record is added under a new id, if it is not the same text from the same place.
+    /// The record is added under a new id, unless text and source are the same.
     Duplicate,
-    /// Nothing at all is imported.
+    /// Nothing is imported.
     Error,
 }
 
 /// How to import.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// Put everything into this collection, whatever the records say.
+    /// Import everything into this collection, whatever the records name.
     pub collection: Option<String>,
-    /// What happens to a record whose id is taken.
+    /// What to do with a record whose id exists.
     pub on_conflict: OnConflict,
-    /// Take texts that were forgotten here, too.
+    /// Also import texts that were forgotten in this palace.
     pub allow_again: bool,
 }
 
-/// A record that was not taken.
+/// A record that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Loss {
     /// Line in the input, from 1.
     pub line: u64,
-    /// Its id, where it could be read.
+    /// Its id, if it could be read.
     pub id: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What an import did. `added + updated + sources + facts + links + skipped + failed` is the number of
-/// records read.
+/// The result of an import. `added + updated + sources + facts + links + skipped + failed` is the
+/// number of records read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
     /// New drawers.
@@ -82,26 +82,26 @@ pub struct Answer {
     pub updated: u64,
     /// New rows of the ledger of mining.
     pub sources: u64,
-    /// Of those, rows whose drawers did not all come: the next mine reads their sources again.
+    /// Of those, rows with missing drawers. The next mine reads their sources again.
     pub incomplete_sources: u64,
     /// Projects of wings that were recorded.
     pub projects: u64,
-    /// Wings of the file that have another name here, because another project has theirs, or because their project has
-    /// another one.
+    /// Wings of the file that have another name in this palace, because another project has their
+    /// name, or because their project has another wing.
     pub wings: Vec<RenamedWing>,
     /// New facts.
     pub facts: u64,
     /// New links.
     pub links: u64,
-    /// Records that were there already.
+    /// Records that existed already.
     pub skipped: u64,
     /// Records that were refused; `lost` names each.
     pub failed: u64,
     /// The refused records.
     pub lost: Vec<Loss>,
-    /// What this palace has no place for.
+    /// Data that this palace cannot store.
     pub left_out: Vec<LeftOut>,
-    /// What changed besides, for example a vector that no longer fits its text.
+    /// Warnings, for example about a vector that does not match its text.
     pub warnings: Vec<Warning>,
     /// Secrets that were masked, by kind.
     pub masked: Tally,
@@ -113,10 +113,13 @@ struct Pending {
 }
 
 impl Palace {
-    /// Imports JSON lines. A bad record is reported and the rest goes on; a failing store stops it. `progress` is called
-    /// with the number of lines done. An export is read twice, since the projects of wings are needed first and older
-    /// exports have them last: a copy of the input is kept meanwhile, in memory if it is small, else in a temporary file
-    /// without a name. Lines that no export wrote, which name no collection, are imported as they come.
+    /// Imports JSON lines. A bad record is reported and the others are imported; a failing store
+    /// stops the import. `progress` is called with the number of lines done.
+    ///
+    /// An export is read twice, because the projects of wings are needed first and older exports
+    /// have them last. Meanwhile a copy of the input is kept: in memory if it is small, else in an
+    /// unnamed temporary file. Lines that name no collection do not come from an export and are
+    /// imported in one pass.
     pub fn import(
         &self,
         input: &mut dyn BufRead,
@@ -142,7 +145,7 @@ impl Palace {
         self.import_again(file, plan, options, progress)
     }
 
-    /// Imports lines that were read before.
+    /// Imports lines in a second pass.
     fn import_again<F: BufRead + Seek>(
         &self,
         lines: &mut F,
@@ -189,7 +192,7 @@ impl Palace {
                         ..Get::new(Selection::ids([id.clone()]))
                     };
                     let found = collection.get(&get)?;
-                    // A damaged drawer holds its id too; it is only said in the warnings.
+                    // A damaged drawer occupies its id too, but only the warnings mention it.
                     !found.ids.is_empty() || !found.warnings.is_empty()
                 }
                 Err(Error::CollectionNotInitialized { .. }) => false,
@@ -198,7 +201,7 @@ impl Palace {
             if taken || !seen.insert((name.clone(), id.clone())) {
                 return Err(Error::Conflict {
                     what: format!(
-                        "line {line}: {} exists in {} or stands twice; nothing was imported",
+                        "line {line}: {} exists in {} or occurs twice; nothing was imported",
                         quoted(&id),
                         quoted(&name)
                     ),
@@ -332,7 +335,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Whether most of the record's text was forgotten in the collection it would go to.
+    /// Whether most of the record's text was forgotten in its target collection.
     fn was_forgotten(&self, record: &JsonRecord) -> Result<bool> {
         let (Some(collection), Some(text)) = (&self.current, &record.document) else {
             return Ok(false);
@@ -340,7 +343,7 @@ impl<'a> Import<'a> {
         mostly_forgotten(collection.as_ref(), text, self.options.allow_again)
     }
 
-    /// The collection of a record, made when missing.
+    /// The collection of a record, created if it is missing.
     fn open(&self, name: &str, record: &JsonRecord) -> Result<Arc<dyn Collection>> {
         let metric = record.metric.as_deref().map(Metric::parse).transpose()?;
         let options = CollectionOptions {
@@ -356,8 +359,8 @@ impl<'a> Import<'a> {
         Ok(collection)
     }
 
-    /// The collection with its embedder, if texts of this batch are to get vectors: not those of an export, and not beside
-    /// vectors of an embedder that nobody knows.
+    /// The collection with its embedder, if texts of this batch need vectors. The texts of an
+    /// export do not, and neither do texts in a collection whose embedder is unknown.
     fn embedding(
         &self,
         plain: Arc<dyn Collection>,
@@ -375,7 +378,8 @@ impl<'a> Import<'a> {
         Ok(self.palace.memory(plain.name(), false)?.0.collection)
     }
 
-    /// Writes the batch; if it is refused, one record at a time, so that only the bad ones are lost.
+    /// Writes the batch. If it is refused, the records are written one at a time, so that only the
+    /// bad ones are lost.
     fn flush(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.batch);
         self.ids.clear();
@@ -424,12 +428,12 @@ impl<'a> Import<'a> {
         merge(&mut self.report.masked, &result.masked);
         for (single, outcome) in pending.iter().zip(result.outcomes) {
             match outcome {
-                // Another process added it after we had looked.
+                // Another process added it after the check.
                 Outcome::Exists if self.options.on_conflict == OnConflict::Error => {
                     let id = single.record.id.as_deref().unwrap_or_default();
                     return Err(Error::Busy {
                         what: format!(
-                            "importing {}: it was added meanwhile; what was imported before it stays",
+                            "importing {}: another process added it; the records before it are imported",
                             quoted(id)
                         ),
                         waited: Duration::ZERO,
@@ -468,7 +472,7 @@ impl<'a> Import<'a> {
     }
 
     fn lose(&mut self, line: u64, id: Option<String>, error: &Error) {
-        // A parser's message may quote the value that it refuses.
+        // A parser's message may quote the refused value, which may be a secret.
         let mut reason = error.to_string();
         Policy::Mask.apply(&mut reason, &mut Tally::new());
         self.report.failed += 1;
@@ -476,8 +480,8 @@ impl<'a> Import<'a> {
     }
 }
 
-/// Makes the patches of a batch such that the metadata becomes the record's: keys that only the
-/// stored drawer has are removed.
+/// Changes the patches of a batch so that they replace the metadata: keys that only the stored
+/// drawer has are removed.
 pub(crate) fn replace_metadata(collection: &dyn Collection, batch: &mut Batch) -> Result<()> {
     let stored = collection.get(&Get::new(Selection::ids(batch.ids.clone())))?;
     let stored: HashMap<String, Metadata> = stored.ids.into_iter().zip(stored.metadatas).collect();
@@ -493,8 +497,8 @@ pub(crate) fn replace_metadata(collection: &dyn Collection, batch: &mut Batch) -
     Ok(())
 }
 
-/// Whether the first line names a collection, as each line of a collection does in an export, or is too long to tell.
-/// Takes nothing from the input, and waits for its first bytes only.
+/// Whether the first line names a collection, as the lines of an export do, or is too long to tell.
+/// It consumes nothing from the input, and waits only for its first bytes.
 fn may_be_export(input: &mut dyn BufRead) -> Result<bool> {
     let buffered = loop {
         match input.fill_buf() {
@@ -515,12 +519,12 @@ fn may_be_export(input: &mut dyn BufRead) -> Result<bool> {
     })
 }
 
-/// Whether an error is about the record and not about the store.
+/// Whether an error is caused by the record, not by the store.
 fn is_of_record(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Conflict)
 }
 
-/// A source of no known machine counts as this machine's.
+/// The histories of the pending records. A source of an unknown machine counts as this machine's.
 fn histories_of(pending: &[Pending], machine: &Machine) -> Vec<History> {
     let mut histories: Vec<History> = pending
         .iter()

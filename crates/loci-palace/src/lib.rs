@@ -1,9 +1,9 @@
 //! Palace: the one API that every front end and every program uses.
 //!
-//! Wires the registry, the configuration and the backends together. Each verb of the product is one
-//! method of [`Palace`] and one module with its `Request` and its `Answer`: [`facts::query`],
-//! [`diary::write`], [`status`], [`verify`]. An answer is the JSON that every front end prints. Never
-//! talks to a store by itself.
+//! It connects the registry, the configuration and the backends. Each verb of the product is one
+//! method of [`Palace`] and one module with its `Request` and its `Answer`, such as
+//! [`facts::query`], [`diary::write`], [`status`] and [`verify`]. An answer is the JSON that every
+//! front end prints. Data is read and written only through the traits of `loci-core`.
 //!
 //! ```
 //! use loci_palace::{OpenOptions, Palace, add, search};

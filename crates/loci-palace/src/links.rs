@@ -1,5 +1,5 @@
-//! Links between drawers and between rooms of different wings, and where they lead. A room of the
-//! same name in another wing is connected without a link.
+//! Links between drawers and between rooms of different wings. Rooms of the same name in different
+//! wings are connected without a link.
 
 pub mod add;
 mod ends;
@@ -20,13 +20,13 @@ use crate::palace::Palace;
 /// Links read at once.
 const PAGE: usize = 1_000;
 
-/// An end of a link as a request names it.
+/// An end of a link in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LinkPlace {
     /// A drawer, a room or a wing.
     End(LinkEnd),
-    /// A name: the drawer of this id if the collection has one, else the room `WING/ROOM`.
+    /// A name: the drawer with this id if the collection has one, else the room `WING/ROOM`.
     Name {
         /// The collection of the drawer.
         collection: String,
@@ -41,11 +41,11 @@ impl From<LinkEnd> for LinkPlace {
     }
 }
 
-/// Rooms of each wing with their drawers: wing, room, count.
+/// Number of drawers by wing and room.
 pub type Taxonomy = BTreeMap<String, BTreeMap<String, u64>>;
 
 impl Palace {
-    /// Links at a place, or all.
+    /// The links of a place, or all links.
     fn links(&self, end: Option<&LinkEnd>, limit: usize, offset: usize) -> Result<Vec<Link>> {
         match self.relations()? {
             Some(relations) => relations.links(end, limit, offset),

@@ -1,4 +1,4 @@
-//! The verb `list`: a page of drawers, exact at any size, over all collections or one.
+//! The verb `list`: a page of drawers of all collections or of one, with an exact total.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,35 +13,35 @@ use crate::palace::Palace;
 
 /// Entries of the change feed that are read at once.
 const PAGE: usize = 10_000;
-/// How often a page is read again because others wrote meanwhile.
+/// How often a page is read again if another process wrote meanwhile.
 const ATTEMPTS: usize = 5;
 /// Characters of a text in a brief list.
 const SHOWN: usize = 200;
 
-/// In which order drawers are listed.
+/// The order of drawers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// Collection by collection, each in the order in which drawers were added.
     #[default]
     Added,
-    /// Last changed first, over all collections.
+    /// The most recently changed first, over all collections.
     Recent,
 }
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Only this collection; nothing: all of them.
+    /// Only this collection; `None` means all.
     pub collection: Option<String>,
     /// Which drawers.
     pub selection: Selection,
-    /// Drawers at most.
+    /// Maximum number of drawers.
     pub limit: usize,
     /// Drawers to skip first.
     pub offset: usize,
-    /// In which order.
+    /// The order.
     pub order: Order,
-    /// How much the answer says: a brief list holds beginnings of texts and no metadata.
+    /// Level of detail: a brief list contains the beginnings of texts and no metadata.
     pub detail: Detail,
 }
 
@@ -63,16 +63,16 @@ impl Default for Request {
 pub struct Answer {
     /// The drawers of the page.
     pub drawers: Vec<Drawer>,
-    /// Drawers that the selection admits and that can be read.
+    /// Number of readable drawers that match the selection.
     pub total: usize,
     /// Drawers that were skipped.
     pub offset: usize,
-    /// What is missing from the answer.
+    /// Warnings about data that is missing from the answer.
     pub warnings: Vec<Warning>,
 }
 
 impl Answer {
-    /// The answer where there is nothing to read; `problem` says why.
+    /// The answer if there is nothing to read, because of `problem`.
     pub fn of_nothing(problem: &Error) -> Self {
         Self {
             warnings: vec![Warning::of_nothing(problem)],
@@ -114,7 +114,7 @@ impl Palace {
     }
 }
 
-/// The beginning of a drawer, as a brief list holds it.
+/// Shortens a drawer for a brief list.
 fn shorten(drawer: &mut Drawer) {
     let end = drawer.text.char_indices().nth(SHOWN).map(|(end, _)| end);
     drawer.cut = Some(end.is_some());
@@ -125,7 +125,7 @@ fn shorten(drawer: &mut Drawer) {
     drawer.metadata = None;
 }
 
-/// Drawers of the selection in each collection, damaged ones included. Reads none of them.
+/// Number of selected drawers in each collection, including damaged ones. No drawer is read.
 fn selected(collections: &[Arc<dyn Collection>], selection: &Selection) -> Result<Vec<usize>> {
     let count = |collection: &Arc<dyn Collection>| -> Result<usize> {
         Ok(collection.count_selected(selection)? as usize)
@@ -133,8 +133,8 @@ fn selected(collections: &[Arc<dyn Collection>], selection: &Selection) -> Resul
     collections.iter().map(count).collect()
 }
 
-/// Drawers that can be read. With a filter, every selected drawer is read: damage is reported also
-/// where the page does not reach it.
+/// Number of readable drawers. With a filter, every selected drawer is read, so that damage outside
+/// the page is reported too.
 fn readable(
     collections: &[Arc<dyn Collection>],
     selection: &Selection,
@@ -203,7 +203,7 @@ fn recent(
     let is_alone = found.len() == 1;
     let mut numbered = Vec::new();
     for (collection, drawers) in found {
-        // One collection alone is in order already.
+        // A single collection is already in order.
         let numbers = if is_alone {
             HashMap::new()
         } else {

@@ -1,11 +1,11 @@
-//! Palaces and directories as users write them: on the command line, in variables and in config.toml. A
-//! leading `~` is the home directory, and a URL is never the name of a directory.
+//! Parses palaces and directories that users name on the command line, in variables and in
+//! config.toml. A leading `~` is the home directory, and a URL is never the name of a directory.
 
 use std::path::{Component, Path, PathBuf};
 
 use loci_core::{Error, PalaceRef, PalaceUrl, Result, holds_password, path_text};
 
-/// The palace that `written` names: a directory, or a URL. `what` is where it was written, for errors.
+/// The palace that `written` names: a directory, or a URL. `what` is its origin, for errors.
 pub fn palace_of(what: &str, written: &Path) -> Result<PalaceRef> {
     match PalaceUrl::parse(written) {
         Some(url) => Ok(PalaceRef::Url(url)),
@@ -13,15 +13,15 @@ pub fn palace_of(what: &str, written: &Path) -> Result<PalaceRef> {
     }
 }
 
-/// The directory that `written` names. `what` is where it was written, for errors: `--palace`,
-/// `LOCI_PALACE`, ….
+/// The directory that `written` names. `what` is its origin, for errors: `--palace`, `LOCI_PALACE`,
+/// ….
 pub fn directory_of(what: &str, written: &Path) -> Result<PathBuf> {
     if let Some(url) = PalaceUrl::parse(written) {
         let scheme = url.scheme();
         return Err(Error::invalid(
             what,
             format!(
-                "`{url}` has the scheme `{scheme}`, and a directory is needed; one of that name is \
+                "`{url}` has the scheme `{scheme}`, but a directory is required; a directory of that name is \
                  written `./{scheme}:…`"
             ),
         ));
@@ -35,7 +35,7 @@ pub fn directory_of(what: &str, written: &Path) -> Result<PathBuf> {
         let home = home().ok_or_else(|| {
             Error::invalid(
                 format!("{what} `{}`", path_text(written)),
-                "there is no home directory that `~` could stand for; write the path in full",
+                "there is no home directory to replace `~`; write the full path",
             )
         })?;
         // Joining an empty rest would add a slash.
@@ -49,7 +49,7 @@ pub fn directory_of(what: &str, written: &Path) -> Result<PathBuf> {
         return Err(Error::invalid(
             format!("{what} `{}`", path_text(written)),
             format!(
-                "the home directory of another user is not looked up; write the path in full, or \
+                "the home directory of another user is not looked up; write the full path, or \
                  `./{}` for a directory of that name",
                 path_text(Path::new(first))
             ),
@@ -83,8 +83,8 @@ pub(crate) fn configured_palace(what: &str, written: &Path) -> Result<PalaceRef>
     }
 }
 
-/// The directory that a key of a configuration file names: absolute, since the file serves commands
-/// that run anywhere.
+/// The directory that a key of a configuration file names. It must be absolute, because commands
+/// run in any directory.
 pub(crate) fn configured_directory(what: &str, written: &Path) -> Result<PathBuf> {
     let directory = directory_of(what, written)?;
     if directory.is_absolute() {
@@ -92,11 +92,11 @@ pub(crate) fn configured_directory(what: &str, written: &Path) -> Result<PathBuf
     }
     Err(Error::invalid(
         format!("{what} `{}`", path_text(written)),
-        "a relative path means another directory wherever a command runs; begin it with `/` or `~/`",
+        "a relative path depends on the current directory; begin it with `/` or `~/`",
     ))
 }
 
-/// A location as diagnostics show it: a URL without its user, password, path and query.
+/// A location for diagnostics: a URL without its user, password, path and query.
 pub fn shown_location(written: &Path) -> String {
     if refuse_password("", written).is_err() {
         return "…".to_owned();

@@ -1,4 +1,4 @@
-//! Mines into a palace: files and conversations in, a report out.
+//! The verb `mine`: reads files and conversations into a palace, and returns a report.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -9,17 +9,17 @@ use loci_mine::{Errand, Meter, Options, Run, Source};
 
 use crate::palace::{Memory, Palace};
 
-/// What to mine into which collection, and how.
+/// The source, the collection and the options of a run.
 pub struct Request<'a> {
-    /// The collection; made when it is missing.
+    /// The collection; created if it is missing.
     pub collection: &'a str,
     /// Where the texts come from, such as a [`loci_mine::Tree`].
     pub source: &'a dyn Source,
     /// How it is mined.
     pub options: &'a Options,
-    /// Counts meanwhile; a front end shows the progress from another thread.
+    /// Counters that a front end reads from another thread to show progress.
     pub meter: &'a Meter,
-    /// Set to end it early. What was filed stays, and the next run goes on.
+    /// Set it to stop early. Files that were mined stay mined, and the next run continues.
     pub stop: &'a AtomicBool,
 }
 
@@ -31,9 +31,9 @@ impl Palace {
             .ok_or_else(|| self.backend.lacks(Capability::Mining))
     }
 
-    /// Reads what is new in a source, such as a [`crate::Tree`], into a collection, which is made when
-    /// missing. An error means that the palace could not be written to; files that could not be
-    /// read are named in the report.
+    /// Reads new and changed texts of a source, such as a [`crate::Tree`], into a collection, which
+    /// is created if missing. An error means that the palace could not be written to; the report
+    /// lists files that could not be read.
     pub fn mine(&self, request: &Request<'_>) -> Result<Answer> {
         let (memory, warnings) = self.memory(request.collection, true)?;
         let ledger = self.ledger_of(&memory)?;
@@ -71,8 +71,7 @@ pub(crate) fn finish(
             Ok(report)
         }
         Err(error) => {
-            // The palace that refused the work may refuse this too. The first error is the one to
-            // return.
+            // This write may fail for the same reason as the run. The error of the run is returned.
             let summary = serde_json::json!({ "error": error.to_string() });
             if let Err(error) = run.end(&RunState::Failed, &summary) {
                 tracing::debug!(%error, "the end of the run was not recorded");
@@ -82,7 +81,7 @@ pub(crate) fn finish(
     }
 }
 
-/// Absolute names of paths, also of those that are not there.
+/// Absolute names of paths, which need not exist.
 pub(crate) fn names_of(paths: &[PathBuf]) -> Result<Vec<String>> {
     paths
         .iter()
@@ -100,13 +99,12 @@ fn name_of(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         Error::invalid(
             format!("path `{}`", path.display()),
-            "is not UTF-8; its files could not be named",
+            "not valid UTF-8, so its files have no names",
         )
     })
 }
 
-/// Folders and files in which agents keep their transcripts on this machine, as far as they are
-/// there.
+/// The existing folders and files in which agents keep their transcripts on this machine.
 pub fn agent_folders() -> Vec<PathBuf> {
     let variable = |name: &str| {
         std::env::var_os(name)

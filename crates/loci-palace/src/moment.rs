@@ -1,6 +1,6 @@
-//! Moments as people type them.
+//! Parses moments that people type.
 
-/// A moment that somebody typed: a date, or words such as `last week`, which mean its first day.
+/// Parses a moment: a date, or words such as `last week`, which mean the first day of that period.
 pub fn parse_moment(text: &str) -> Option<i64> {
     let text = text.trim();
     let is_year = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,8 +1,8 @@
-//! Names that drawers have under a metadata key, and how far a typed name is from them.
+//! Finds the stored names of a metadata key that are most similar to a typed name.
 
 use loci_core::{FacetCounts, MetaValue};
 
-/// Values of a metadata key that drawers have, the nearest to `name` first.
+/// The stored values of a metadata key, the most similar to `name` first.
 pub(crate) fn nearest_values(counts: &FacetCounts, name: &str) -> Vec<String> {
     let values = counts.values.iter().map(|(value, _)| display(value));
     let mut values: Vec<String> = values.collect();
@@ -18,7 +18,7 @@ pub(crate) fn display(value: &MetaValue) -> String {
     }
 }
 
-/// Steps from one name to another, by single characters; letter case does not count.
+/// Edit distance of two names; case is ignored.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let b: Vec<char> = b.chars().take(100).collect();

@@ -1,4 +1,4 @@
-//! One palace and everything a front end does with it.
+//! The type [`Palace`]: opening and closing a palace, and access to its collections.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,27 +24,29 @@ pub use loci_core::DEFAULT_COLLECTION;
 /// How a palace is opened.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Make the palace if there is none.
+    /// Create the palace if it does not exist.
     pub create: bool,
-    /// Make it also in a directory that holds other files.
+    /// Create it even in a directory that contains other files.
     pub among_other_files: bool,
-    /// Backend by name; otherwise configuration, environment, detection and default decide.
+    /// Backend by name; otherwise the configuration, the environment, the files and the default
+    /// decide.
     pub backend: Option<String>,
-    /// Backends of the caller's own, beside those of this build.
+    /// Additional backends of the caller.
     pub backends: Registry,
-    /// How hard commits try to reach the disk; otherwise configuration and default decide.
+    /// Durability of commits; otherwise the configuration and the default decide.
     pub durability: Option<Durability>,
-    /// Embedder by name (`static`, `minilm`, `openai`, `none`); otherwise what made a collection's vectors decides.
+    /// Embedder by name (`static`, `minilm`, `openai`, `none`); otherwise the one that made a
+    /// collection's vectors.
     pub embedder: Option<String>,
-    /// Keep secrets as they are, whatever the configuration says. Otherwise `secrets` of
-    /// `palace.toml`, else of `config.toml`, decides; without either they are masked.
+    /// Store secrets unmasked, whatever the configuration says. Otherwise `secrets` in
+    /// `palace.toml`, else in `config.toml`, decides. By default they are masked.
     pub keep_secrets: bool,
     /// The machine that sources are mined on; otherwise `LOCI_MACHINE` or the system decides.
     pub machine: Option<Machine>,
 }
 
 impl OpenOptions {
-    /// Makes the palace when it is missing.
+    /// Creates the palace if it is missing.
     pub fn create() -> Self {
         Self {
             create: true,
@@ -65,7 +67,7 @@ impl OpenOptions {
     }
 }
 
-/// An open palace. Close it when done: a process that wrote much brings the index up before it goes.
+/// An open palace. Close it when done: closing rebuilds the index after many writes.
 pub struct Palace {
     pub(crate) reference: PalaceRef,
     pub(crate) backend: Arc<dyn Backend>,
@@ -79,11 +81,11 @@ pub struct Palace {
 pub struct Memory {
     /// The collection, opened with the embedder.
     pub collection: Arc<dyn Collection>,
-    /// `None`: words only.
+    /// The embedder; `None` means that only words are searched.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// The configuration files that have a say in how a palace is opened.
+/// The configuration files that affect how a palace is opened.
 #[derive(Debug, Default)]
 pub(crate) struct Configured {
     pub(crate) of_palace: Config,
@@ -119,9 +121,9 @@ impl Configured {
 }
 
 impl Palace {
-    /// Opens a palace: a directory, or a URL. The backend is the one named explicitly, else the one of
-    /// the URL's scheme, else the one in the palace's configuration, else in `LOCI_BACKEND`, else the
-    /// one whose files are there, else `sqlite`.
+    /// Opens a palace: a directory, or a URL. The backend is the one named explicitly, else the one
+    /// of the URL's scheme, else the one in the palace's configuration, else in `LOCI_BACKEND`,
+    /// else the one whose files are in the directory, else `sqlite`.
     pub fn open(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
         let reference = place.into();
         let configured = Configured::read(&reference)?;
@@ -142,7 +144,7 @@ impl Palace {
         Ok(self)
     }
 
-    /// Names a palace without looking whether it can be opened, for `verify` and `repair`.
+    /// Locates a palace without checking whether it can be opened, for `verify` and `repair`.
     pub fn connect(place: impl Into<PalaceRef>, options: &OpenOptions) -> Result<Self> {
         let reference = place.into();
         let configured = Configured::read(&reference)?;
@@ -191,17 +193,17 @@ impl Palace {
         self.machine.machine()
     }
 
-    /// What its backend offers.
+    /// The capabilities of its backend.
     pub fn capabilities(&self) -> Capabilities {
         self.backend.capabilities()
     }
 
-    /// Whether its backend offers something.
+    /// Whether its backend has a capability.
     pub fn offers(&self, capability: Capability) -> bool {
         self.backend.capabilities().contains(&capability)
     }
 
-    /// Fails unless its backend offers something.
+    /// Fails unless its backend has a capability.
     pub fn require(&self, capability: Capability) -> Result<()> {
         if self.offers(capability) {
             return Ok(());
@@ -214,17 +216,17 @@ impl Palace {
         self.created
     }
 
-    /// The warning that a reader should get of a palace that this process cannot write.
+    /// The warning about a palace that this process cannot write to.
     pub fn read_only(&self) -> Result<Option<Warning>> {
         self.backend.read_only(&self.reference)
     }
 
-    /// Where it is. What is shown of it holds no password.
+    /// Where it is. Its printed form contains no password.
     pub fn place(&self) -> &PalaceRef {
         &self.reference
     }
 
-    /// Its directory; nothing if a URL names it.
+    /// Its directory; `None` if a URL names it.
     pub fn directory(&self) -> Option<&Path> {
         self.reference.as_directory()
     }
@@ -234,13 +236,14 @@ impl Palace {
         self.backend.name()
     }
 
-    /// A collection with its embedder: texts that come without a vector get one. The warnings say when that is another
-    /// embedder than expected, or none.
+    /// A collection with its embedder, which computes the vectors of texts that have none. The
+    /// warnings say if it is another embedder than expected, or none.
     pub fn memory(&self, name: &str, create: bool) -> Result<(Memory, Vec<Warning>)> {
         self.resolved(name, create, Purpose::Write)
     }
 
-    /// The same for reading: what embeds the questions. A model that is named and missing is only a warning.
+    /// The same for reading: the embedder of the questions. A named model that is missing is only a
+    /// warning.
     pub(crate) fn reading(&self, name: &str) -> Result<(Memory, Vec<Warning>)> {
         self.resolved(name, false, Purpose::Read)
     }
@@ -271,7 +274,7 @@ impl Palace {
         Ok((memory, warnings))
     }
 
-    /// The embedder that would write into a collection whose vectors `pinned` made.
+    /// The embedder for writing into a collection whose vectors `pinned` made.
     pub(crate) fn embedder_for(
         &self,
         name: &str,
@@ -282,12 +285,12 @@ impl Palace {
             .resolve(name, pinned, dimension, Purpose::Write)
     }
 
-    /// An embedder by name; nothing for `none`.
+    /// An embedder by name; `None` for `none`.
     pub fn embedder(&self, name: &str) -> Result<Option<Arc<dyn Embedder>>> {
         self.embedders.open(name)
     }
 
-    /// The models that were added on this machine.
+    /// The models that are installed on this machine.
     pub fn models(&self) -> &ModelStore {
         self.embedders.models()
     }
@@ -297,7 +300,7 @@ impl Palace {
         self.embedders.configured_model()
     }
 
-    /// A collection as it is, without an embedder; with `create`, made when missing.
+    /// A collection without an embedder; with `create`, it is created if missing.
     pub fn collection(&self, name: &str, create: bool) -> Result<Arc<dyn Collection>> {
         self.collection_with(name, create, &CollectionOptions::default())
     }
@@ -317,7 +320,7 @@ impl Palace {
         Ok(MaskingCollection::around(collection, self.policy))
     }
 
-    /// The collection that the default name stands for in a format that has other names.
+    /// The collection that the default name means in a format with other names.
     fn other_default(&self, name: &str) -> Result<Option<String>> {
         if name != DEFAULT_COLLECTION || self.offers(Capability::Writing) {
             return Ok(None);
@@ -325,8 +328,8 @@ impl Palace {
         self.backend.default_collection(&self.reference)
     }
 
-    /// An error about a collection that is missing, with the names of those that are there. It costs
-    /// a read, so only calls whose user named a collection, or none, ask for it.
+    /// Adds the names of the existing collections to an error about a missing one. This costs a
+    /// read, so only calls in which the user chose the collection do it.
     fn name_collections(&self, error: Error) -> Error {
         if !matches!(error, Error::CollectionNotInitialized { .. }) {
             return error;
@@ -356,12 +359,13 @@ impl Palace {
         self.backend.delete_collection(&self.reference, name)
     }
 
-    /// What is known of a collection: counts, dimension, metric and embedder.
+    /// Counts, dimension, metric and embedder of a collection.
     pub fn collection_info(&self, name: &str) -> Result<CollectionInfo> {
         Ok(self.collection(name, false)?.info().clone())
     }
 
-    /// Whether the vector index of a collection should be rebuilt soon. Closing the palace does it.
+    /// Whether the vector index of a collection should be rebuilt soon. Closing the palace rebuilds
+    /// it.
     pub fn index_due(&self, name: &str) -> Result<bool> {
         Ok(self.collection(name, false)?.maintenance_state()?.due)
     }
@@ -371,7 +375,7 @@ impl Palace {
         self.backend.list_collections(&self.reference)
     }
 
-    /// The named collection, or all of them when none is named.
+    /// The named collection, or all of them if none is named.
     pub fn scope(&self, collection: Option<&str>) -> Result<Vec<Arc<dyn Collection>>> {
         match collection {
             Some(name) => {
@@ -394,7 +398,7 @@ impl Palace {
         Ok(())
     }
 
-    /// Refuses to make a palace among the files of one that another backend only reads.
+    /// Refuses to create a palace among the files of a palace that another backend only reads.
     fn refuse_inside_another(&self, registry: &Registry) -> Result<()> {
         let Some(found) = registry.detected(&self.reference) else {
             return Ok(());
@@ -405,7 +409,7 @@ impl Palace {
         found.create_palace(&self.reference).map(|_| ())
     }
 
-    /// Refuses to make a palace in a directory that holds other files and none.
+    /// Refuses to create a palace in a directory that contains other files but no palace.
     pub(crate) fn refuse_among_other_files(&self) -> Result<()> {
         match self.directory() {
             Some(directory) if !self.backend.detect(&self.reference) => {
@@ -415,8 +419,8 @@ impl Palace {
         }
     }
 
-    /// Refuses a file inside the palace as a target: it could overwrite the palace, and `forget`
-    /// would not know it.
+    /// Refuses a target file inside the palace: it could overwrite the palace, and `forget` would
+    /// not know about it.
     pub fn refuse_inside(&self, target: &Path) -> Result<()> {
         let parent = target
             .parent()
@@ -430,18 +434,18 @@ impl Palace {
         if inside {
             return Err(Error::invalid(
                 format!("target `{}`", target.display()),
-                "lies inside the palace; choose a place outside",
+                "inside the palace; choose a path outside",
             ));
         }
         Ok(())
     }
 
-    /// Brings indexes up if they are due and lets go of the palace.
+    /// Rebuilds indexes that are due, and closes the palace.
     pub fn close(&self) -> Result<()> {
         self.backend.close()
     }
 
-    /// Facts and links; nothing where the backend keeps none.
+    /// Facts and links; `None` if the backend does not store them.
     pub fn relations(&self) -> Result<Option<Arc<dyn Relations>>> {
         let relations = self.backend.relations(&self.reference)?;
         Ok(relations.map(|relations| MaskingRelations::around(relations, self.policy)))

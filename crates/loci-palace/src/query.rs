@@ -1,4 +1,5 @@
-//! The verb `query`: drawers by words alone or by vector alone, without the ranking of `search`.
+//! The verb `query`: finds drawers by words alone or by vector alone, without the ranking of
+//! `search`.
 
 use loci_core::{Collection, Metadata, Metric, Query, Result, Selection, Warning};
 use loci_recall::search_words;
@@ -8,23 +9,23 @@ use serde::Serialize;
 use crate::detail::{Flag, flags_of};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 
-/// What is searched for.
+/// The words or the vector to search for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// Drawers that hold at least one of these words.
+    /// Drawers that contain at least one of these words.
     Words(String),
     /// Drawers whose vectors are near.
     Vector(Vec<f32>),
 }
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The collection.
     pub collection: String,
-    /// What is searched for.
+    /// The words or the vector to search for.
     pub input: Input,
-    /// Hits at most.
+    /// Maximum number of hits.
     pub k: usize,
     /// Which drawers may be hits.
     pub selection: Selection,
@@ -47,7 +48,7 @@ impl Request {
 pub struct Answer {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// What is missing from the answer or was done differently.
+    /// Warnings about missing data or a changed request.
     pub warnings: Vec<Warning>,
 }
 
@@ -58,11 +59,11 @@ pub struct Hit {
     pub id: String,
     /// Its text.
     pub text: String,
-    /// What a reader of the text should beware of.
+    /// Flags of its text.
     pub flags: Vec<Flag>,
-    /// Larger is better, within one answer. By words it is BM25.
+    /// The score; larger is better, within one answer. By words it is BM25.
     pub score: f64,
-    /// Distance of the vectors; nothing if words were searched.
+    /// Distance of the vectors; `None` if words were searched.
     pub distance: Option<f32>,
     /// Its metadata.
     pub metadata: Metadata,
@@ -126,7 +127,7 @@ fn by_vector(collection: &dyn Collection, vector: &[f32], request: &Request) -> 
     })
 }
 
-/// Larger is better, whatever the metric.
+/// The score of a distance; larger is better for every metric.
 fn score(metric: Metric, distance: f32) -> f64 {
     match metric {
         Metric::Cosine | Metric::Ip => 1.0 - f64::from(distance),

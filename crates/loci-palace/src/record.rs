@@ -1,6 +1,6 @@
 //! A line of a JSON-lines file: `{"id", "document", "metadata", "embedding"}`, in an export also
-//! `collection`, `metric`, `embedder` and the drawer's history; or `{"source": {…}}`, `{"project": {…}}`,
-//! `{"fact": {…}}` or `{"link": {…}}`. docs/format.md describes the lines.
+//! `collection`, `metric`, `embedder` and the drawer's history; or `{"source": {…}}`, `{"project":
+//! {…}}`, `{"fact": {…}}` or `{"link": {…}}`. docs/format.md describes the lines.
 
 pub(crate) mod source;
 
@@ -16,20 +16,20 @@ use self::source::JsonSourceLine;
 
 /// One record as JSON.
 ///
-/// A field of another name is an error: leaving it out would lose it silently.
+/// An unknown field is an error, because ignoring it would lose it silently.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonRecord {
     /// The collection it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// The collection's metric; left out when it is cosine.
+    /// The collection's metric; left out if it is cosine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Who made the collection's vectors; on the first line of a collection.
+    /// The embedder of the collection's vectors; on the first line of a collection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<EmbedderIdentity>,
-    /// Its id; drawn when missing.
+    /// Its id; generated if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The verbatim text.
@@ -48,7 +48,7 @@ pub struct JsonRecord {
     /// When it was added, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
-    /// When it was last changed, in milliseconds since 1970; left out when it was not changed.
+    /// When it was last changed, in milliseconds since 1970; left out if it was never changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<i64>,
     /// How often it was shown.
@@ -57,7 +57,8 @@ pub struct JsonRecord {
     /// The mined source it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// What a rescue says of a text without a certain id: for people, not for the import.
+    /// The note of a rescue about a text without a certain id. It is for people; the import ignores
+    /// it.
     #[serde(default, skip_serializing)]
     pub candidate: Option<IgnoredAny>,
 }
@@ -74,12 +75,12 @@ impl JsonRecord {
     }
 
     fn read(line: &str) -> Result<Self> {
-        // Some editors begin a file with a mark that is no text.
+        // Some editors begin a file with a byte order mark.
         serde_json::from_str(line.trim_start_matches('\u{feff}'))
             .map_err(|error| Error::invalid("record", error.to_string()))
     }
 
-    /// A line that only says that a collection exists.
+    /// Whether the line only declares a collection.
     pub(crate) fn is_collection_only(&self) -> bool {
         self.id.is_none()
             && self.document.is_none()
@@ -135,7 +136,7 @@ impl JsonRecord {
     }
 }
 
-/// What a line can hold.
+/// The kinds of lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum JsonLine {
     Drawer(JsonRecord),
@@ -154,7 +155,7 @@ pub(crate) struct JsonProjectLine {
     pub(crate) project: ProjectRecord,
 }
 
-/// A fact or a link, as it is written and read: it holds one of both.
+/// A fact or a link; exactly one of the two is present.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JsonRelation {
@@ -164,7 +165,7 @@ pub(crate) struct JsonRelation {
     pub(crate) link: Option<Link>,
 }
 
-/// Whether a line that is no drawer means to be something else.
+/// The keys that tell which kind an invalid line is meant to be.
 #[derive(Deserialize)]
 struct Meant {
     #[serde(default)]
@@ -178,7 +179,7 @@ struct Meant {
 }
 
 impl JsonLine {
-    /// Reads a line. What is refused is refused with the problem of what it means to be.
+    /// Parses a line. The error describes the kind that the line is meant to be.
     pub(crate) fn parse(line: &str) -> Result<Self> {
         refuse_large_integers("record", line, Some("embedding"))?;
         let refused = match JsonRecord::read(line) {
@@ -210,7 +211,10 @@ impl JsonLine {
         match (line.fact, line.link) {
             (Some(fact), None) => Ok(Self::Fact(fact)),
             (None, Some(link)) => Ok(Self::Link(link)),
-            _ => Err(Error::invalid(what, "a line holds one fact or one link")),
+            _ => Err(Error::invalid(
+                what,
+                "a line must contain one fact or one link",
+            )),
         }
     }
 }

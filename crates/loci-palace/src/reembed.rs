@@ -1,4 +1,4 @@
-//! New vectors for a collection.
+//! The verb `reembed`: recomputes the vectors of a collection.
 
 use loci_core::{Embedder, EmbedderIdentity, ReembedProgress, Result};
 use schemars::JsonSchema;
@@ -6,35 +6,35 @@ use serde::Serialize;
 
 use crate::palace::Palace;
 
-/// Which collection gets vectors of which embedder.
+/// The collection and the embedder.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The collection.
     pub collection: &'a str,
-    /// The embedder that makes them.
+    /// The embedder of the new vectors.
     pub embedder: &'a dyn Embedder,
 }
 
-/// What was done.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The collection.
     pub collection: String,
-    /// The embedder that made the vectors.
+    /// The embedder of the new vectors.
     pub embedder: EmbedderIdentity,
-    /// Who made the old vectors, if that was known.
+    /// The embedder of the old vectors, if known.
     pub before: Option<EmbedderIdentity>,
     /// Drawers that have a vector of the new embedder.
     pub drawers: u64,
-    /// Vectors that this run made.
+    /// Vectors that this run computed.
     pub made: u64,
-    /// Vectors that an earlier run had made.
+    /// Vectors that an earlier run had computed.
     pub resumed: u64,
 }
 
 impl Palace {
-    /// Makes all vectors of a collection anew. Answers come from the old ones until all new ones
-    /// are there; a run that was interrupted is taken up again.
+    /// Recomputes all vectors of a collection. Searches use the old ones until all new ones are
+    /// complete. An interrupted run is continued.
     pub fn reembed(
         &self,
         request: &Request<'_>,

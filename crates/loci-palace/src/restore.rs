@@ -1,4 +1,4 @@
-//! Makes a palace the state of a backup.
+//! The verb `restore`: replaces a palace with a backup.
 
 use std::path::PathBuf;
 
@@ -13,25 +13,25 @@ use crate::palace::Palace;
 pub struct Request {
     /// The file.
     pub backup: PathBuf,
-    /// Whether a palace that is there is replaced; it is kept under another name.
+    /// Whether to replace an existing palace, which is kept under another name.
     pub replace: bool,
 }
 
-/// What a restore did.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
     /// Where the palace is.
     pub palace: String,
-    /// Drawers in it.
+    /// Number of its drawers.
     pub restored: u64,
-    /// Where the palace that was there before is kept.
+    /// Where the old palace is kept.
     #[serde(serialize_with = "serialize_optional_path")]
     #[schemars(with = "Option<String>")]
     pub set_aside: Option<PathBuf>,
 }
 
 impl Palace {
-    /// Makes this palace the state of a backup.
+    /// Restores this palace from a backup.
     pub fn restore(&self, request: &Request) -> Result<Answer> {
         self.refuse_among_other_files()?;
         let restored = self

@@ -1,7 +1,7 @@
-//! The verb `rewrite`: other parts for a text that is kept in several drawers.
+//! The verb `rewrite`: changes a text that is stored in several drawers.
 //!
-//! The emulated tools of MemPalace keep a long text in parts. Such a text has one id for its users and
-//! a drawer for each part, so a change of it is a change of several drawers at once.
+//! The tools that emulate MemPalace store a long text in parts. Such a text has one id for its
+//! users and a drawer for each part, so changing it changes several drawers at once.
 
 use loci_core::{Batch, MetadataPatch, OutcomeKind, Result, Selection, Warning};
 use schemars::JsonSchema;
@@ -16,11 +16,11 @@ use crate::secrets::Tally;
 pub struct Part {
     /// Its id.
     pub id: String,
-    /// Its metadata; what the drawer holds besides stays.
+    /// Changes to its metadata; other keys are kept.
     pub metadata: MetadataPatch,
 }
 
-/// What the parts become.
+/// The changes to the parts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parts {
     /// The texts stay; metadata changes. A part that does not exist is not created.
@@ -29,15 +29,15 @@ pub enum Parts {
     Replaced(Vec<(Part, String)>),
 }
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The collection.
     pub collection: String,
-    /// What is written, in one transaction.
+    /// The changes, which are written in one transaction.
     pub parts: Parts,
-    /// Parts that the text no longer has. They are forgotten after the others are written; a reader
-    /// must be able to tell them from the new ones until then.
+    /// Parts that are removed from the text. They are forgotten after the others are written; until
+    /// then a reader must be able to distinguish them from the new ones.
     pub gone: Vec<String>,
 }
 
@@ -55,18 +55,18 @@ impl Request {
 /// The answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// What became of each part, in order.
+    /// The outcome for each part, in order.
     pub outcomes: Vec<OutcomeKind>,
     /// Parts that were forgotten.
     pub forgotten: usize,
-    /// What the caller should know.
+    /// Warnings for the caller.
     pub warnings: Vec<Warning>,
     /// Secrets that were masked, by kind.
     pub masked: Tally,
 }
 
 impl Palace {
-    /// Changes the drawers of one text, and forgets those that it no longer has.
+    /// Changes the drawers of one text, and forgets those that are removed from it.
     pub fn rewrite(&self, request: &Request) -> Result<Answer> {
         let (memory, about_embedder) = self.memory(&request.collection, false)?;
         let collection = memory.collection.as_ref();
@@ -88,7 +88,7 @@ impl Palace {
             masked: written.masked,
             forgotten: 0,
         };
-        // What embeds matters only where a text needs a vector.
+        // The embedder is needed only if a text needs a vector.
         if matches!(request.parts, Parts::Replaced(_)) {
             answer.warnings.extend(about_embedder);
         }

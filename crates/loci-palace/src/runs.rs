@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::palace::Palace;
 
-/// Which runs are wanted.
+/// The runs to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// The collection.
     pub collection: String,
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: usize,
 }
 
 /// The last runs, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// Each.
+    /// The runs.
     pub runs: Vec<RecordedRun>,
 }
 
@@ -28,19 +28,19 @@ pub struct Answer {
 pub struct RecordedRun {
     /// Its number, by which it can be undone.
     pub run: u64,
-    /// What began it.
+    /// The command that started it.
     pub kind: RunKind,
-    /// How far it is.
+    /// Its state.
     pub state: RunState,
-    /// Paths it was asked for.
+    /// Its paths.
     pub roots: Vec<String>,
     /// When it began (RFC 3339).
     pub started_at: String,
-    /// When it ended; nothing while it runs, or if it was killed.
+    /// When it ended; `None` while it runs, or if it was killed.
     pub finished_at: Option<String>,
     /// Sources that it changed.
     pub sources: u64,
-    /// What it did.
+    /// The summary of its changes.
     pub summary: serde_json::Value,
 }
 

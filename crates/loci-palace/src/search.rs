@@ -1,4 +1,5 @@
-//! The verb `search`: a question in, hits out, with what is missing and what there is instead.
+//! The verb `search`: returns the hits for a question. If there are too few, the answer says why
+//! and what the scope contains.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +16,34 @@ use crate::detail::{Detail, DrawerLocation, Flag, Moment, Nullable, estimate, fl
 use crate::names::{display, nearest_values};
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 
-/// What an answer with too few hits lists of its scope.
+/// The facets that an answer with too few hits lists of its scope.
 const PLACES_OF_SCOPE: FacetQuery = FacetQuery {
     keys: &["wing", "room"],
     limit: 50,
 };
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The collection to search.
     pub collection: String,
     /// The question: any text.
     pub query: String,
-    /// Hits at most.
+    /// Maximum number of hits.
     pub k: usize,
     /// Which drawers may be hits.
     pub selection: Selection,
-    /// Drawers that hold no word of the question are left out beyond this distance.
+    /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub max_distance: Option<f32>,
-    /// Tokens of all texts together at most.
+    /// Maximum number of tokens in all texts together.
     pub budget: Option<usize>,
-    /// The day from which "last week" is counted.
+    /// The day that "last week" refers to.
     pub today: Date,
-    /// Whether one hit per source is enough.
+    /// Whether to return at most one hit per source.
     pub by_source: bool,
-    /// Whether the answer explains how it came about.
+    /// Whether the answer explains the ranking.
     pub explain: bool,
-    /// How much the answer says.
+    /// Level of detail of the answer.
     pub detail: Detail,
 }
 
@@ -90,21 +91,21 @@ impl Request {
 pub struct Answer {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// How likely it is that the palace holds the answer.
+    /// How likely it is that the palace contains the answer.
     pub verdict: Verdict,
-    /// Drawers that the selection admits.
+    /// Number of drawers that match the selection.
     pub in_scope: u64,
     /// Tokens of all texts of the hits.
     pub tokens: usize,
-    /// What is missing or was done differently.
+    /// Warnings about missing data or a changed request.
     pub warnings: Vec<Warning>,
-    /// What the selection admits, if fewer than `k` hits came back.
+    /// What the selection contains, if there are fewer than `k` hits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_in_scope: Option<Scope>,
-    /// The terms that were searched, as the postings hold them. Not in a brief answer.
+    /// The searched terms, in the form of the postings. Not in a brief answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terms: Option<Vec<String>>,
-    /// How the answer came about, if that was asked for.
+    /// The explanation, if the request asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Explanation>,
 }
@@ -133,29 +134,29 @@ pub struct Hit {
     pub end_line: Nullable<MetaValue>,
     /// Its text, or the part of it that fits the budget if `cut`.
     pub text: String,
-    /// What a reader of the text should beware of.
+    /// Flags of its text.
     pub flags: Vec<Flag>,
-    /// The day on which it was said or written, else added.
+    /// The day on which it was written, else added.
     pub date: String,
     /// The sum of its parts; larger is better.
     pub score: f32,
     /// How it was found.
     pub matched_via: MatchedVia,
-    /// Whether the text is cut; the drawer holds all of it.
+    /// Whether the text is cut; the drawer contains all of it.
     pub cut: bool,
-    /// Ids of drawers with the same text, which are not listed again. Not in a brief answer if there
-    /// are none.
+    /// Ids of drawers with the same text, which are not listed again. Not in a brief answer if
+    /// there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also_in: Option<Vec<String>>,
-    /// What a brief answer leaves out.
+    /// The fields that a brief answer leaves out.
     #[serde(flatten)]
     pub details: Option<HitDetails>,
 }
 
-/// What only a full answer says of a hit.
+/// The fields of a hit that only a full answer has.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HitDetails {
-    /// When it was said or written, else added.
+    /// When it was written, else added.
     pub authored_at: Moment,
     /// When it was added.
     pub created_at: Moment,
@@ -165,9 +166,9 @@ pub struct HitDetails {
     pub lexical_rank: Option<usize>,
     /// Its place in the semantic arm, if it is among the first.
     pub semantic_rank: Option<usize>,
-    /// Words of the question that it holds.
+    /// Words of the question that it contains.
     pub matched_words: Vec<String>,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: Parts,
     /// Tokens of the text.
     pub tokens: usize,
@@ -175,10 +176,10 @@ pub struct HitDetails {
     pub metadata: Metadata,
 }
 
-/// What there is where a search looked.
+/// The content of the scope of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Scope {
-    /// Drawers that the selection admits.
+    /// Number of drawers that match the selection.
     pub drawers: u64,
     /// Drawers by wing, the fullest first. JSON has an object.
     #[serde(serialize_with = "by_name")]
@@ -215,7 +216,7 @@ impl Scope {
 }
 
 impl Answer {
-    /// The answer where there is nothing to read; `problem` says why.
+    /// The answer if there is nothing to read, because of `problem`.
     pub fn of_nothing(problem: &Error) -> Self {
         Self {
             hits: Vec::new(),
@@ -266,8 +267,8 @@ impl Hit {
 }
 
 impl Palace {
-    /// Searches a collection by words and by meaning. Notes that the hits were shown; nobody waits
-    /// for that.
+    /// Searches a collection by words and by meaning. It records in the background that the hits
+    /// were shown.
     pub fn search(&self, request: &Request) -> Result<Answer> {
         let question = request.question();
         let ask = || {
@@ -279,7 +280,8 @@ impl Palace {
             )?;
             Ok((handle, warnings, answer))
         };
-        // Another process may have made new vectors since the question was embedded: ask once more.
+        // Another process may have replaced the vectors since the question was embedded, so it is
+        // asked once more.
         let (handle, mut warnings, mut found) = match ask() {
             Err(Error::EmbedderMismatch { .. }) => ask()?,
             other => other?,
@@ -309,15 +311,15 @@ impl Palace {
     }
 }
 
-/// Metadata keys that say where a drawer belongs, and what people call them.
+/// Metadata keys that say where a drawer belongs, and their names for people.
 const PLACES: [(&str, &str); 3] = [
     ("wing", "wing"),
     ("room", "room"),
     ("source_file", "source"),
 ];
 
-/// Why a selection admits nothing: wings, rooms and sources that no drawer has, with those that there
-/// are; else how many drawers each condition admits by itself.
+/// Why a selection matches nothing: wings, rooms and sources that no drawer has, with the existing
+/// ones; else how many drawers each condition matches by itself.
 fn why_nothing_is_admitted(selection: &Selection, outside: &Outside) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for ((key, name), counts) in places_in(selection).zip(&outside.facets) {
@@ -340,7 +342,7 @@ fn why_nothing_is_admitted(selection: &Selection, outside: &Outside) -> Vec<Warn
     warnings
 }
 
-/// The places that a selection asks for by name: metadata key and value.
+/// The places that a selection names: metadata key and value.
 fn places_in(selection: &Selection) -> impl Iterator<Item = (&str, &str)> {
     let filters = match &selection.filter {
         Some(Filter::And(parts)) => parts.as_slice(),
@@ -356,7 +358,7 @@ fn places_in(selection: &Selection) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The conditions of a selection, each in words and by itself.
+/// The conditions of a selection, each as text and as a selection of its own.
 fn parts_of(selection: &Selection) -> Vec<(String, Selection)> {
     let filters = match &selection.filter {
         Some(Filter::And(parts)) => parts.clone(),
@@ -394,7 +396,7 @@ fn parts_of(selection: &Selection) -> Vec<(String, Selection)> {
     alone
 }
 
-/// What people call a metadata key.
+/// The name of a metadata key for people.
 fn word_for(key: &str) -> &str {
     PLACES
         .iter()

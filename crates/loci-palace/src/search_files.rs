@@ -1,7 +1,7 @@
 //! The verb `search_files`: searches files and folders without remembering them.
 //!
-//! The text goes into a palace of its own in the user's cache, so that the next search of the same
-//! paths reads only what has changed. No other palace is touched. `mine` is the verb that remembers.
+//! The text is stored in a separate palace in the user's cache, so that the next search of the same
+//! paths reads only changed files. No other palace is changed. The verb that remembers is `mine`.
 
 mod cache;
 
@@ -32,7 +32,7 @@ pub struct Request<'a> {
     pub embedder: Option<String>,
     /// Counts files and bytes while they are read.
     pub meter: &'a Meter,
-    /// Stops the reading when it is set. The answer is then from what was read so far.
+    /// Stops the reading when it is set. The answer then covers only the files read so far.
     pub stop: &'a AtomicBool,
 }
 
@@ -42,11 +42,11 @@ pub struct Answer {
     /// The answer of the search.
     #[serde(flatten)]
     pub search: search::Answer,
-    /// What was read for it.
+    /// The report about the files that were read.
     pub mined: mine::Answer,
 }
 
-/// Reads what is new below some paths, and searches there.
+/// Reads new and changed files below some paths, and searches them.
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
@@ -71,7 +71,8 @@ pub fn search_files(request: &Request<'_>) -> Result<Answer> {
         embedder: request.embedder.as_deref(),
     })?;
     match search_in(&entry, request) {
-        // The cache is derived: what cannot be used is discarded and read again, once.
+        // The cache can be deleted at any time: if it is unusable, it is discarded and filled
+        // again, once.
         Err(error) if is_unusable(&error) => {
             entry.discard()?;
             search_in(&entry, request)
@@ -122,7 +123,8 @@ fn search_in(entry: &cache::Entry, request: &Request<'_>) -> Result<Answer> {
         stop: request.stop,
     })?;
     if !mined.stopped {
-        // A mine keeps the drawers of files that are gone. A search in files finds only files.
+        // `mine` keeps the drawers of files that are gone, but this search must find only existing
+        // files.
         let gone = palace.sync(&sync::Request {
             collection: collection.clone(),
             paths: request.paths.to_vec(),
@@ -141,8 +143,8 @@ fn search_in(entry: &cache::Entry, request: &Request<'_>) -> Result<Answer> {
     Ok(Answer { search, mined })
 }
 
-/// The same search without files outside of the paths that no link leads to any more. `sync` looks
-/// only below the paths.
+/// The same search without files outside the paths that no link points to any more. `sync` checks
+/// only files below the paths.
 fn without_lost_links(request: &search::Request, tree: &Tree) -> Result<search::Request> {
     let outside = tree.linked_outside()?.into_iter();
     let roots = tree.roots().iter().filter_map(|root| root.to_str());

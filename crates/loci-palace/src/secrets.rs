@@ -1,4 +1,4 @@
-//! Secrets are masked in everything that is written through a palace, whichever front end writes.
+//! Masks secrets in everything that is written through a palace, by any front end.
 //!
 //! [`Palace`] hands out collections and relations only inside [`MaskingCollection`] and
 //! [`MaskingRelations`], so a new front end cannot leave the masking out. The calls of [`Palace`]
@@ -24,12 +24,12 @@ use crate::config::Config;
 use crate::facts::Selector;
 use crate::palace::{OpenOptions, Palace};
 
-/// Wing and room are keys by which drawers are found, filtered and linked. They stay as they are.
+/// Keys that are not masked: drawers are found, filtered and linked by wing and room.
 const KEYS: [&str; 2] = ["wing", "room"];
 
 impl Palace {
-    /// What is done with secrets in text that is written here. Only the owner chooses: with
-    /// `--keep-secrets`, or with `secrets` in `palace.toml` or `config.toml`.
+    /// How secrets in written text are treated. Only the owner chooses, with `--keep-secrets` or
+    /// with `secrets` in `palace.toml` or `config.toml`.
     pub fn secrets(&self) -> Policy {
         self.policy
     }
@@ -39,7 +39,8 @@ impl Palace {
         mask_text(self.policy, text, tally)
     }
 
-    /// A fact as this palace would write it, for callers that derive its id or look for its equals.
+    /// A fact as this palace would write it, for callers that derive its id or look for equal
+    /// facts.
     pub fn masked_fact(&self, mut fact: Fact, tally: &mut Tally) -> Fact {
         mask_fact(self.policy, &mut fact, tally);
         fact
@@ -54,7 +55,7 @@ pub fn secret_policy(palace: &PalaceRef, options: &OpenOptions) -> Result<Policy
     policy_of(&Config::of_palace(palace)?, &Config::of_user()?)
 }
 
-/// The policy that the configuration names: the palace's own file wins over the user's.
+/// The policy in the configuration. The palace's own file overrides the user's.
 pub(crate) fn policy_of(of_palace: &Config, of_user: &Config) -> Result<Policy> {
     match of_palace.secrets.as_ref().or(of_user.secrets.as_ref()) {
         None => Ok(Policy::default()),
@@ -79,10 +80,10 @@ pub(crate) fn mask_text<'a>(policy: Policy, text: &'a str, tally: &mut Tally) ->
     masked.text
 }
 
-/// No secret is shorter.
+/// Shorter texts contain no secret.
 const SHORTEST_SECRET: usize = 16;
 
-/// Masks keys that hold a secret themselves.
+/// Masks keys that contain a secret themselves.
 fn mask_keys<T>(policy: Policy, values: &mut BTreeMap<String, T>, tally: &mut Tally) {
     let long = values.keys().filter(|key| key.len() >= SHORTEST_SECRET);
     let long: Vec<String> = long.cloned().collect();
@@ -91,7 +92,7 @@ fn mask_keys<T>(policy: Policy, values: &mut BTreeMap<String, T>, tally: &mut Ta
             continue;
         };
         if let Some(value) = values.remove(&key) {
-            // Two keys may become the same text; both values stay.
+            // Two keys may become the same text; both values are kept.
             let mut free = masked.clone();
             let mut number = 2;
             while values.contains_key(&free) {
@@ -111,7 +112,8 @@ pub(crate) fn mask_metadata(policy: Policy, metadata: &mut Metadata, tally: &mut
     }
 }
 
-/// [`mask_metadata`] for a mined drawer: the ledger knows its source by these names.
+/// [`mask_metadata`] for a mined drawer. The names of its source are kept, because the ledger uses
+/// them.
 pub(crate) fn mask_mined(policy: Policy, metadata: &mut Metadata, tally: &mut Tally) {
     let is_name = |key: &str| matches!(key, "source_file" | "export_file");
     mask_keys(policy, &mut metadata.0, tally);
@@ -157,7 +159,7 @@ pub(crate) fn mask_fact(policy: Policy, fact: &mut Fact, tally: &mut Tally) {
     mask_metadata(policy, metadata, tally);
 }
 
-/// Masks the names by which facts are selected, so that they match what was written under them.
+/// Masks the names by which facts are selected, so that they match the stored facts.
 pub(crate) fn mask_selector(policy: Policy, selector: &Selector) -> Selector {
     let mut selector = selector.clone();
     let mut ignored = Tally::new();
@@ -182,7 +184,7 @@ pub(crate) fn mask_link(policy: Policy, link: &mut Link, tally: &mut Tally) {
     mask_metadata(policy, &mut link.metadata, tally);
 }
 
-/// The batch as it is written. Vectors stay as they are given.
+/// The batch as it is written. Vectors are not changed.
 pub(crate) fn mask_batch(policy: Policy, batch: &Batch) -> (Cow<'_, Batch>, Tally) {
     let mut tally = Tally::new();
     let mut clean = Cow::Borrowed(batch);
@@ -199,7 +201,7 @@ pub(crate) fn mask_batch(policy: Policy, batch: &Batch) -> (Cow<'_, Batch>, Tall
                 .and_then(|documents| documents.get_mut(at))
         {
             *document = Some(text);
-            // They were made of the text with its secret.
+            // They were computed from the text with its secret.
             clean.to_mut().embedded = None;
         }
     }

@@ -1,4 +1,4 @@
-//! What a palace holds, and how far its indexes are behind.
+//! The verb `status`: counts and sizes of a palace, and how far its indexes are behind.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::detail::Detail;
 use crate::palace::Palace;
 
-/// Values of a key that are counted in one collection.
+/// Maximum number of values of a key that are counted in one collection.
 const PLACES: usize = 100;
 
-/// How much of the state is wanted.
+/// The parts of the state to report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
@@ -24,7 +24,7 @@ pub struct Request {
     pub places: bool,
 }
 
-/// Exact counts, and the state of everything derived.
+/// Exact counts, and the state of the indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
     /// Where the palace is.
@@ -48,7 +48,7 @@ pub struct Answer {
     /// Drawers by room, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rooms: Option<BTreeMap<String, u64>>,
-    /// What needs a repair, or is left for another process to do.
+    /// Warnings about needed repairs and pending work.
     pub warnings: Vec<Warning>,
     /// The palace as a whole, as its backend reports it.
     #[serde(skip)]
@@ -68,8 +68,8 @@ pub struct CollectionStatus {
 /// The state of the files of a palace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Files {
-    /// Drawers of all collections. A brief answer has no such member: in `loci_list`, which gives it,
-    /// `drawers` is a list.
+    /// Drawers of all collections. A brief answer has no such member, because `drawers` is a list
+    /// in `loci_list`, which returns the brief answer.
     pub drawers: u64,
     /// Name of the backend.
     pub backend: String,
@@ -77,7 +77,7 @@ pub struct Files {
     pub format: i64,
     /// Number of the last change.
     pub seq: u64,
-    /// Forgotten text may still be in the files; the next process that can will purge it.
+    /// Whether forgotten text may still be in the files; the next process that can purges it.
     pub purge_pending: bool,
     /// Drawers that a repair set aside because their bytes were damaged.
     pub damaged_drawers: u64,
@@ -87,7 +87,7 @@ pub struct Files {
     pub removed_duplicates: u64,
     /// Index files that failed their check and were set aside.
     pub drift_files: usize,
-    /// Why this process cannot write the palace, if it cannot.
+    /// Why this process cannot write to the palace, if it cannot.
     pub read_only: Option<String>,
     /// All files that were set aside instead of being deleted; only `forget` removes them.
     pub set_aside: Vec<String>,
@@ -96,7 +96,7 @@ pub struct Files {
 }
 
 impl Palace {
-    /// Exact counts and the state of everything derived.
+    /// Exact counts and the state of the indexes.
     pub fn status(&self, request: &Request) -> Result<Answer> {
         let mut collections = Vec::new();
         for info in self.collections()? {

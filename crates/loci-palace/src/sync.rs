@@ -1,4 +1,4 @@
-//! Finds what was mined from files that are gone, and removes it.
+//! The verb `sync`: finds drawers whose files are gone, and removes them.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use loci_mine::{Run, Sweep};
 use crate::mine::names_of;
 use crate::palace::Palace;
 
-/// Where to look, and what to remove.
+/// The paths to check, and what to remove.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The collection.
     pub collection: String,
-    /// Sources below these paths are looked at.
+    /// Sources below these paths are checked.
     pub paths: Vec<PathBuf>,
-    /// Which files a mine takes: one that they leave out counts as gone.
+    /// The rules of mining. A file that they exclude counts as gone.
     pub rules: Rules,
-    /// Remove what is found.
+    /// Remove the drawers of files that are gone.
     pub apply: bool,
-    /// Remove conversations too.
+    /// Also remove conversations.
     pub conversations: bool,
-    /// Remove even if most of a root is gone.
+    /// Remove them even if most files of a root are gone.
     pub even_most: bool,
 }
 

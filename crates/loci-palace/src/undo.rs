@@ -1,4 +1,4 @@
-//! Undoes a recorded run.
+//! The verb `undo`: undoes a recorded run.
 
 use loci_core::Result;
 pub use loci_core::Undone as Answer;
@@ -17,7 +17,7 @@ pub struct Request {
 }
 
 impl Palace {
-    /// Takes back what a run did. What it read is read again by the next run.
+    /// Undoes a run. The next run reads its files again.
     pub fn undo(&self, request: &Request) -> Result<Answer> {
         let (memory, _) = self.memory(&request.collection, false)?;
         self.ledger_of(&memory)?.undo(request.run)

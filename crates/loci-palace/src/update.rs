@@ -1,4 +1,4 @@
-//! The verb `update`: another text, metadata or vector for a drawer.
+//! The verb `update`: changes the text, metadata or vector of a drawer.
 
 use loci_core::{Batch, MetadataPatch, Outcome, OutcomeKind, Result, Selection, Warning};
 use schemars::JsonSchema;
@@ -7,18 +7,18 @@ use serde::Serialize;
 use crate::palace::{DEFAULT_COLLECTION, Palace};
 use crate::secrets::Tally;
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     /// The drawer.
     pub id: String,
-    /// Its collection; nothing: the first that holds the drawer.
+    /// Its collection; `None` means the first one that contains the drawer.
     pub collection: Option<String>,
     /// Its new text.
     pub text: Option<String>,
     /// Changes to its metadata.
     pub metadata: Option<MetadataPatch>,
-    /// Its new vector. New text without a vector gets one of the collection's embedder.
+    /// Its new vector. New text without a vector gets one from the collection's embedder.
     pub vector: Option<Vec<f32>>,
 }
 
@@ -31,14 +31,14 @@ pub struct Answer {
     pub collection: String,
     /// Updated, unchanged, or unknown if no drawer has the id.
     pub outcome: OutcomeKind,
-    /// What the caller should know.
+    /// Warnings for the caller.
     pub warnings: Vec<Warning>,
     /// Secrets that were masked, by kind.
     pub masked: Tally,
 }
 
 impl Request {
-    /// Refuses everything that can be refused without looking at the palace.
+    /// Checks everything that can be checked without opening the palace.
     pub fn validate(&self) -> Result<()> {
         self.batch().validate_update()
     }
@@ -79,7 +79,7 @@ impl Palace {
         let (memory, about_embedder) = self.memory(&collection, false)?;
         let written = memory.collection.update(&batch)?;
         let mut warnings = written.warnings;
-        // What embeds matters only where a text needs a vector.
+        // The embedder is needed only if a text needs a vector.
         if request.text.is_some() && request.vector.is_none() {
             warnings.extend(about_embedder);
         }
@@ -93,7 +93,7 @@ impl Palace {
         })
     }
 
-    /// The first collection that holds a drawer.
+    /// The first collection that contains a drawer.
     fn holder_of(&self, id: &str) -> Result<Option<String>> {
         let selection = Selection::ids([id]);
         for collection in self.scope(None)? {

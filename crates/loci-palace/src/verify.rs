@@ -1,4 +1,4 @@
-//! Compares everything derived with the truth.
+//! The verb `verify`: checks indexes and postings against the stored drawers.
 
 use loci_core::Result;
 pub use loci_core::VerifyReport as Answer;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::palace::Palace;
 
-/// How much is compared.
+/// The depth of the check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
-    /// Whether every row, posting and code is recomputed.
+    /// Whether to recompute every row, posting and code.
     pub deep: bool,
 }
 
 impl Palace {
-    /// Compares everything derived with the truth. Changes nothing.
+    /// Checks indexes and postings against the stored drawers. It changes nothing.
     pub fn verify(&self, request: &Request) -> Result<Answer> {
         self.backend.verify(&self.reference, request.deep)
     }

@@ -1,6 +1,6 @@
-//! Wake-up: what an agent should know when a session begins, under a budget of tokens: who it works
-//! for, what matters most in a wing, and what happened last. Reads only the newest and the marked
-//! drawers, never all of them.
+//! The verb `wake_up`: the text that an agent should know when a session begins, within a budget of
+//! tokens. It says who owns the memory, what matters most in a wing, and what happened last. It
+//! reads only the newest and the marked drawers, never all of them.
 
 mod compose;
 mod excerpt;
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use self::compose::compose;
 use crate::palace::Palace;
 
-/// Tokens, if no number is asked for.
+/// The default budget in tokens.
 const DEFAULT_BUDGET: usize = 800;
 
-/// For which wing and agent, and how long the text may be.
+/// The wing, the agent and the budget.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
@@ -27,27 +27,28 @@ pub struct Request {
     pub wing: Option<String>,
     /// The agent whose last diary entries are part of the text.
     pub agent: Option<String>,
-    /// Tokens of the text at most; 0 means 800.
+    /// Maximum number of tokens in the text; 0 means 800.
     pub budget: usize,
 }
 
-/// The text and what it is made of.
+/// The text and its sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// The text, ready to be shown to a model; empty if there is nothing to say.
+    /// The text for a model; empty if there is nothing to show.
     pub text: String,
     /// Its tokens.
     pub tokens: usize,
     /// Ids of the drawers in it.
     pub drawers: Vec<String>,
-    /// What is missing or was left out.
+    /// Warnings about missing or omitted data.
     pub warnings: Vec<Warning>,
 }
 
 impl Palace {
-    /// Identity, what holds of the wing and the agent, the most important and the most recent of a
-    /// wing, and the agent's last diary entries, under a budget. All of it stands in one fence;
-    /// long texts are cut. What reads like an order to a model is left out, except in the identity.
+    /// Returns the identity, the valid facts about the wing and the agent, the most important and
+    /// the most recent drawers of the wing, and the agent's last diary entries, within a budget.
+    /// All of it is in one fence, and long texts are cut. Texts that read like instructions to a
+    /// model are left out, except in the identity.
     pub fn wake_up(&self, request: &Request) -> Result<Answer> {
         let budget = match request.budget {
             0 => DEFAULT_BUDGET,
@@ -59,7 +60,7 @@ impl Palace {
         Ok(answer)
     }
 
-    /// A collection as it is; nothing if it was never made.
+    /// A collection; `None` if it does not exist.
     pub(crate) fn kept(&self, name: &str) -> Result<Option<Arc<dyn Collection>>> {
         match self.collection(name, false) {
             Ok(collection) => Ok(Some(collection)),

@@ -1,4 +1,4 @@
-//! Watches trees and mines what changes.
+//! The verb `watch`: mines files as they change.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -16,21 +16,21 @@ use loci_mine::{
 use crate::mine::{finish, names_of};
 use crate::palace::Palace;
 
-/// How long a watcher waits before it tries again what failed.
+/// Delay before a watcher retries after a failure.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// What a watcher reports.
+/// An event of a watcher.
 #[derive(Debug)]
 pub enum Event {
-    /// Watches are set, and the tree is mined as it is.
+    /// The watches are set, and the tree has been mined.
     Ready(Box<Report>),
-    /// Something changed, and this became of it.
+    /// Changed files have been mined.
     Mined(Box<Report>),
     /// Sources whose files are gone.
     Swept(Swept),
-    /// The whole tree is looked at again, for this reason.
+    /// The whole tree is scanned again, for this reason.
     Rescan(String),
-    /// It did not work; it is tried again.
+    /// A round failed and is retried.
     Trouble(Error),
 }
 
@@ -44,19 +44,20 @@ pub struct Request<'a> {
     pub reading: &'a Reading,
     /// How it is mined.
     pub options: &'a Options,
-    /// How soon.
+    /// How soon changes are mined.
     pub pace: Pace,
-    /// Set to end it.
+    /// Set it to stop the watcher.
     pub stop: &'a AtomicBool,
 }
 
 impl Palace {
-    /// Mines what changes below some roots until it is stopped. Catches up first with what changed
-    /// before. Files that are deleted go, unless most of them do at once.
+    /// Mines files below some roots as they change, until it is stopped. It first mines the files
+    /// that changed before the start. The drawers of deleted files are removed, unless most files
+    /// of a root disappear at once.
     pub fn watch(&self, request: &Request<'_>, notify: &mut dyn FnMut(Event)) -> Result<()> {
-        // A palace that cannot be mined into will not be by waiting.
+        // Fails early, because waiting does not help.
         self.require(Capability::Mining)?;
-        // Roots must exist before anything is promised.
+        // Fails early if a root does not exist.
         Tree::new(request.roots, request.reading.clone())?;
         let roots: Vec<PathBuf> = names_of(request.roots)?
             .into_iter()
@@ -100,7 +101,7 @@ impl Palace {
                         }
                         Err(error) => {
                             notify(Event::Trouble(error));
-                            // Whatever failed, the next look is at everything.
+                            // After any failure, the next round scans everything.
                             changed = None;
                             if !wait(RETRY, request.stop) {
                                 return ControlFlow::Break(());
@@ -178,8 +179,8 @@ impl Palace {
     }
 }
 
-/// Removes what was mined from changed paths that are gone; nothing if those are so many that the
-/// whole must be looked at.
+/// Removes the drawers of changed paths that are gone. Returns `None` if so many are gone that the
+/// whole tree must be scanned.
 fn sweep_few(
     ledger: &dyn Ledger,
     machine: &Machine,
@@ -187,7 +188,7 @@ fn sweep_few(
     roots: &[PathBuf],
     changed: &BTreeSet<PathBuf>,
 ) -> Result<Option<Swept>> {
-    // A root that is missing or empty may only be unmounted: the brake decides.
+    // A root that is missing or empty may only be unmounted; a full sync decides.
     let suspicious = |root: &PathBuf| match std::fs::read_dir(root) {
         Ok(mut entries) => entries.next().is_none(),
         Err(_) => !root.is_file(),
@@ -220,7 +221,7 @@ fn sweep_few(
     Ok(Some(swept))
 }
 
-/// False if it was stopped meanwhile.
+/// Waits. Returns false if the watcher was stopped meanwhile.
 fn wait(time: Duration, stop: &AtomicBool) -> bool {
     let until = Instant::now() + time;
     while Instant::now() < until {

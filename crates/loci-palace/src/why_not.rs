@@ -1,4 +1,5 @@
-//! The verb `why_not`: where a drawer fell out of a search, and what would bring it in.
+//! The verb `why_not`: explains which stage of a search dropped a drawer, and what would include
+//! it.
 
 use loci_core::{Result, quoted};
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use crate::search;
 
 pub use loci_recall::{Cause, Condition, Remedy, Stage, WhyNot as Answer};
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The drawer.
@@ -18,31 +19,31 @@ pub struct Request {
     pub search: search::Request,
 }
 
-/// An answer with the words that a front end has for its cause and its remedies.
+/// An answer with its cause and remedies as text of a front end.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Worded {
     /// The answer.
     #[serde(flatten)]
     pub answer: Answer,
-    /// The cause in words.
+    /// The cause as text.
     pub reason: String,
-    /// The remedies in words, in the same order.
+    /// The remedies as text, in the same order.
     pub advice: Vec<String>,
 }
 
-/// The words of a front end. Every front end names causes and remedies by what its users have: flags,
-/// arguments of a tool, members of a request.
+/// The wording of a front end. Every front end describes causes and remedies in terms of its own
+/// interface: flags, arguments of a tool, members of a request.
 pub trait Words {
-    /// What excludes a drawer, such as `the flag --wing`.
+    /// The condition that excludes a drawer, such as `the flag --wing`.
     fn condition(&self, condition: &Condition) -> String;
 
-    /// What can be done, for the drawer of this id.
+    /// The remedy for the drawer with this id.
     fn remedy(&self, remedy: &Remedy, id: &str) -> String;
 
-    /// How the greatest allowed distance is named.
+    /// The name of the maximum distance.
     fn max_distance(&self) -> &'static str;
 
-    /// Puts an answer into words.
+    /// Adds the text to an answer.
     fn put(&self, answer: Answer) -> Worded {
         let reason = self.reason(&answer);
         let remedies = answer.remedies.iter();
@@ -60,32 +61,32 @@ pub trait Words {
     fn reason(&self, answer: &Answer) -> String {
         match &answer.cause {
             Cause::NoSuchDrawer { collection } => format!(
-                "there is no {} in collection {}",
+                "no drawer {} in collection {}",
                 quoted(&answer.id),
                 quoted(collection)
             ),
             Cause::IsHit { place } => format!("it is hit {place}"),
             Cause::Excluded { conditions } => {
                 let named: Vec<String> = conditions.iter().map(|of| self.condition(of)).collect();
-                format!("the search admits other drawers only: {}", named.join("; "))
+                format!("the search excludes it: {}", named.join("; "))
             }
             Cause::NoWord => {
-                "it holds no word of the question, and only words were searched".into()
+                "it contains no word of the question, and only words were searched".into()
             }
             Cause::NoWordAndNoVector => {
-                "it holds no word of the question and has no vector that can be compared".into()
+                "it contains no word of the question, and has no vector that can be compared".into()
             }
             Cause::TooFar => format!(
-                "it holds no word of the question and is farther than {}",
+                "it contains no word of the question, and is farther than {}",
                 self.max_distance()
             ),
             Cause::NotACandidate { depth } => {
-                format!("both arms name other candidates first: {depth} looked at from each")
+                format!("it is not among the first {depth} candidates by words or by meaning")
             }
             Cause::SameText { hit } => {
-                format!("{} has the same text and is shown for both", quoted(hit))
+                format!("{} has the same text and represents both", quoted(hit))
             }
-            Cause::SameSource => "a better hit of the same source is shown for it".into(),
+            Cause::SameSource => "a better hit of the same source is shown instead".into(),
             Cause::OverBudget { rank } => {
                 format!("it is number {rank} but does not fit the budget")
             }

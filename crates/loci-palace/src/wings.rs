@@ -1,5 +1,5 @@
-//! Wings and the projects they belong to: looked up for a folder, listed, and split where several
-//! projects share one.
+//! Wings and their projects: look up the wing of a folder, list wings, and split a wing that
+//! several projects share.
 
 pub mod list;
 pub mod split;
@@ -10,8 +10,8 @@ use loci_mine::place::locate_conversation;
 use crate::Palace;
 
 impl Palace {
-    /// The wing of conversations that are held in a folder: the one that is recorded with its
-    /// project, else the one that the project would get. Writes nothing and runs no program.
+    /// The wing of conversations in a folder: the one that is recorded for its project, else the
+    /// one that the project would get. It writes nothing and runs no program.
     pub fn wing_of_folder(&self, collection: &str, folder: &str) -> Result<String> {
         let located = locate_conversation(Some(folder));
         let Some(found) = located.project else {

@@ -1,4 +1,4 @@
-//! What is asked and what is answered.
+//! The request and the answer of a search.
 
 use jiff::civil::Date;
 use loci_core::{FacetCounts, Metadata, Outside, Selection, Warning};
@@ -9,31 +9,31 @@ use crate::rank::MatchedVia;
 use crate::score::{Parts, today};
 use crate::verdict::Verdict;
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The question: any text.
     pub query: String,
-    /// Hits at most.
+    /// Maximum number of hits.
     pub k: usize,
     /// Which drawers may be hits.
     pub selection: Selection,
-    /// Drawers that hold no word of the question are left out beyond this distance.
+    /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub max_distance: Option<f32>,
-    /// Tokens of all texts together at most.
+    /// Maximum number of tokens in all texts together.
     pub budget: Option<usize>,
-    /// What "last week" is counted from.
+    /// The day that "last week" refers to.
     pub today: Date,
-    /// Whether one hit per source is enough.
+    /// Whether to return at most one hit per source.
     pub by_source: bool,
     /// Whether the explanation names the drawers of both arms.
     pub explain: bool,
-    /// What is counted over the selection if fewer than `k` hits come back.
+    /// The facets to count over the selection if there are fewer than `k` hits.
     pub facets: Option<FacetQuery>,
-    /// Metadata keys whose values are counted over the whole collection if the selection admits
+    /// Metadata keys whose values are counted over the whole collection if the selection matches
     /// nothing.
     pub outside_keys: Vec<String>,
-    /// Selections whose drawers are counted, each by itself, if the selection admits nothing.
+    /// Selections whose drawers are counted, each by itself, if the selection matches nothing.
     pub outside_selections: Vec<Selection>,
 }
 
@@ -63,19 +63,19 @@ pub struct Hit {
     pub record: u64,
     /// Its id.
     pub id: String,
-    /// Its text, or the beginning of it if `cut`.
+    /// Its text, or a part of it if `cut`.
     pub text: String,
-    /// Whether the text is only the beginning: the rest is to be had by id.
+    /// Whether the text is cut. The whole text can be read by id.
     pub cut: bool,
     /// Its metadata.
     pub metadata: Metadata,
-    /// When it was said or written, else when it was added, in milliseconds since 1970.
+    /// When it was written, else when it was added, in milliseconds since 1970.
     pub authored_at: i64,
     /// When it was added.
     pub created_at: i64,
     /// The sum of the parts.
     pub score: f32,
-    /// What the score is made of.
+    /// The parts of the score.
     pub parts: Parts,
     /// Distance of the vectors, if they were compared.
     pub distance: Option<f32>,
@@ -85,11 +85,11 @@ pub struct Hit {
     pub semantic_rank: Option<usize>,
     /// How it was found.
     pub matched_via: MatchedVia,
-    /// Words of the question that it holds.
+    /// Words of the question that it contains.
     pub matched_words: Vec<String>,
-    /// Ids of hits with the very same text, which are not shown again.
+    /// Ids of hits with the same text, which are not listed again.
     pub also_in: Vec<String>,
-    /// Tokens of the text that is shown.
+    /// Number of tokens of the text.
     pub tokens: usize,
 }
 
@@ -100,16 +100,16 @@ pub struct Answer {
     pub hits: Vec<Hit>,
     /// Whether the answer is in memory at all.
     pub verdict: Verdict,
-    /// Drawers that the selection admits.
+    /// Number of drawers that match the selection.
     pub in_scope: u64,
-    /// Tokens of all texts that are shown.
+    /// Number of tokens of all texts.
     pub tokens: usize,
-    /// The facets of the request, one for each key, if fewer than `k` hits came back.
+    /// The facets of the request, one for each key, if there are fewer than `k` hits.
     pub facets: Option<Vec<FacetCounts>>,
-    /// What there is outside of the selection, if that admits nothing.
+    /// The counts outside the selection, if it matches nothing.
     pub outside: Option<Outside>,
-    /// What is missing or was done differently.
+    /// Warnings about missing data or a changed request.
     pub warnings: Vec<Warning>,
-    /// How it came about.
+    /// The explanation.
     pub explanation: Explanation,
 }

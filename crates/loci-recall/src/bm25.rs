@@ -1,17 +1,17 @@
-//! The arithmetic of BM25: candidates are chosen and scored by the same.
+//! The arithmetic of BM25, which is used both to select and to score candidates.
 
-/// How soon further mentions in a passage stop to count.
+/// Saturation: how soon further mentions in a passage stop counting.
 pub(crate) const PASSAGE_K1: f32 = 0.9;
 /// How much the length of a passage counts.
 pub(crate) const PASSAGE_B: f32 = 0.4;
 
-/// The weight of a term by how few drawers hold it. Never zero, never negative.
+/// The weight of a term by how few drawers contain it. Always positive.
 pub(crate) fn rarity(drawers: u64, holding: u64) -> f32 {
     let (drawers, holding) = (drawers.max(holding) as f32, holding as f32);
     (1.0 + (drawers - holding + 0.5) / (holding + 0.5)).ln()
 }
 
-/// How much so many mentions count: from 0 to 1.
+/// The weight of a number of mentions, from 0 to 1.
 pub(crate) fn saturation(count: f32, k1: f32, b: f32, length: f32, mean: f32) -> f32 {
     if count <= 0.0 {
         return 0.0;

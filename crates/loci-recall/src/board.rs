@@ -1,4 +1,4 @@
-//! Puts evidence together: what the arms found, its neighbours, and what each source holds as a whole.
+//! Collects evidence: the results of the arms, their neighbours, and the totals of each source.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,7 @@ use loci_core::{PassageSummary, Result, SearchView, SourceLimits, SourcePassages
 use crate::evidence::{Evidence, Placed, ProbedTerm, SourceEvidence};
 use crate::lexical::Lexical;
 
-/// Drawers of one source that are read at most for what the source holds as a whole, and of all
-/// sources.
+/// Maximum number of drawers that are read for the totals of one source, and of all sources.
 const LIMITS: SourceLimits = SourceLimits {
     per_source: 2_000,
     total: 10_000,
@@ -22,7 +21,7 @@ pub(crate) struct Board<'a> {
     pub(crate) sources: Vec<SourceEvidence>,
 }
 
-/// Places of one record in the arms.
+/// The results of one record in the arms.
 #[derive(Default)]
 struct Arms {
     lexical: Option<Placed>,
@@ -48,9 +47,9 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Takes in what the arms found: the best by words with their scores, the nearest of each space
-    /// with their distances. Sources of the best drawers come first; what is beyond the limits is left
-    /// without.
+    /// Adds the results of the arms: the best by words with their scores, and the nearest of each
+    /// space with their distances. Sources of the best drawers come first; sources beyond the
+    /// limits get no totals.
     pub(crate) fn fill(
         &mut self,
         view: &mut dyn SearchView,
@@ -126,8 +125,8 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Neighbours of found drawers may be chosen, too; and each drawer that may be chosen gets its own
-    /// neighbours for context.
+    /// Adds the neighbours of found drawers, which may be chosen too. Each drawer that may be
+    /// chosen gets its own neighbours for context.
     fn add_neighbours(
         &mut self,
         view: &dyn SearchView,
@@ -172,7 +171,7 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Tells dates of content from days of adding.
+    /// Distinguishes dates of content from dates of adding.
     pub(crate) fn find_dated(&mut self, view: &mut dyn SearchView) -> Result<()> {
         let admitted = self.evidence.iter().filter(|found| found.admitted);
         let records: Vec<u64> = admitted.map(|found| found.record).collect();
@@ -185,8 +184,8 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Records with their places, in the order in which the arms name them. A drawer that several spaces
-/// name counts in the first.
+/// Records with their ranks, in the order of the arms. A drawer that several spaces return counts
+/// in the first.
 fn by_record(best: Vec<(u64, f32)>, nearest: Vec<Vec<(f32, u64)>>) -> Vec<(u64, Arms)> {
     let mut found: Vec<(u64, Arms)> = Vec::with_capacity(best.len());
     let mut places: HashMap<u64, usize> = HashMap::new();
@@ -217,7 +216,7 @@ fn by_record(best: Vec<(u64, f32)>, nearest: Vec<Vec<(f32, u64)>>) -> Vec<(u64, 
     found
 }
 
-/// Terms of the question that stand in the name of who speaks.
+/// Terms of the question that occur in the name of the speaker.
 fn named(terms: &[ProbedTerm], label: &str) -> Vec<usize> {
     if label.is_empty() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! A hard cap on the tokens of an answer: what fits comes whole, what does not is left out and said, and if nothing fits
-//! the best hit is cut and says so.
+//! Limits the tokens of an answer. Texts that fit are returned whole. Others are left out, and a
+//! warning says so. If nothing fits, the best hit is cut and marked as cut.
 
 use loci_text::Tokenizer;
 
@@ -8,17 +8,17 @@ pub fn count_tokens(text: &str) -> usize {
     Tokenizer::builtin().encode(text).len()
 }
 
-/// What is done with a text.
+/// How a text fits the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
     Whole,
     Out,
 }
 
-/// Hands out a budget to texts in order.
+/// Assigns a budget to texts in order.
 pub(crate) struct Budget {
     left: Option<usize>,
-    /// Whether something was handed out.
+    /// Whether part of the budget is used.
     used: bool,
 }
 
@@ -30,7 +30,7 @@ impl Budget {
         }
     }
 
-    /// What to do with a text of so many tokens.
+    /// How a text with this many tokens fits; its tokens are subtracted.
     pub(crate) fn take(&mut self, tokens: usize) -> Fit {
         let Some(left) = &mut self.left else {
             return Fit::Whole;
@@ -44,13 +44,14 @@ impl Budget {
         }
     }
 
-    /// What is left for the one text that is cut, if nothing fitted.
+    /// The budget for the one text that is cut, if nothing fitted.
     pub(crate) fn for_cut(&self) -> Option<usize> {
         self.left.filter(|_| !self.used)
     }
 }
 
-/// The part of a text with at most so many tokens in which the first word of the question stands, cut at words if possible.
+/// The part of a text with at most this many tokens around the first word of the question, cut
+/// between words if possible.
 pub(crate) fn cut_around(text: &str, terms: &[&str], tokens: usize) -> String {
     let head = cut(text, tokens);
     let first = loci_text::matching_spans(text, terms)
@@ -59,7 +60,7 @@ pub(crate) fn cut_around(text: &str, terms: &[&str], tokens: usize) -> String {
     if first < head.len() {
         return head.to_owned();
     }
-    // A token has about four letters: a third of the room goes to what stands before.
+    // A token has about four letters. A third of the space goes to the text before the word.
     let mut from = first.saturating_sub(tokens.saturating_mul(4) / 3);
     while !text.is_char_boundary(from) {
         from += 1;
@@ -70,12 +71,12 @@ pub(crate) fn cut_around(text: &str, terms: &[&str], tokens: usize) -> String {
     cut(text.get(start..).unwrap_or_default(), tokens).to_owned()
 }
 
-/// The beginning of a text with at most so many tokens, cut at a word if possible.
+/// The beginning of a text with at most this many tokens, cut between words if possible.
 pub(crate) fn cut(text: &str, tokens: usize) -> &str {
     if count_tokens(text) <= tokens {
         return text;
     }
-    // The number of tokens grows with the text: halve the range of possible ends.
+    // The number of tokens grows with the text, so a binary search finds the end.
     let ends: Vec<usize> = text
         .char_indices()
         .map(|(at, _)| at)

@@ -1,26 +1,26 @@
-//! What is known of drawers when they are ranked.
+//! The data about drawers that the ranking uses.
 
 use loci_core::{EmbedderIdentity, OutsideQuery, Recalled, Selection};
 
-/// Drawers per arm that a probe may ask for.
+/// Maximum number of drawers per arm.
 pub const MAX_DEPTH: usize = 10_000;
 
-/// What a search asks for.
+/// The request of a search to a collection.
 #[derive(Debug, Clone)]
 pub struct Probe<'a> {
     /// The question, for the lexical arm.
     pub query: &'a str,
-    /// Query vectors, one per space that is searched. Empty when there is no semantic arm.
+    /// Query vectors, one per searched space. Empty if there is no semantic arm.
     pub vectors: Vec<ProbeVector>,
     /// Which drawers may be found.
     pub selection: &'a Selection,
-    /// Drawers that the lexical arm names at most, up to [`MAX_DEPTH`].
+    /// Maximum number of results of the lexical arm, up to [`MAX_DEPTH`].
     pub depth: usize,
-    /// Drawers that the semantic arm names at most, up to [`MAX_DEPTH`].
+    /// Maximum number of results of the semantic arm, up to [`MAX_DEPTH`].
     pub near: usize,
-    /// Neighbours of a drawer in its source that come along on each side.
+    /// Number of neighbours of a drawer in its source, on each side.
     pub context: usize,
-    /// Whether the judge must know which dates are of the content: [`Evidence::dated`].
+    /// Whether the judge needs [`Evidence::dated`].
     pub dates: bool,
 }
 
@@ -29,8 +29,8 @@ pub struct Probe<'a> {
 pub struct ProbeVector {
     /// `None` for the collection's own vectors, else those of this embedder.
     pub space: Option<EmbedderIdentity>,
-    /// The embedder of the collection's own vectors when the question was embedded. If the collection
-    /// has another one when it is searched, the search fails with `EmbedderMismatch`.
+    /// The embedder of the collection's own vectors when the question was embedded. If the
+    /// collection has another one when it is searched, the search fails with `EmbedderMismatch`.
     pub pinned: Option<EmbedderIdentity>,
     /// The vector.
     pub vector: Vec<f32>,
@@ -39,56 +39,56 @@ pub struct ProbeVector {
 /// A term of the question and how common it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbedTerm {
-    /// The term as the postings hold it, with `*` for longer ones that begin with it.
+    /// The term as in the postings, with `*` for longer terms that begin with it.
     pub term: String,
     /// The word of the question it came from.
     pub word: String,
-    /// How much it counts beside a plain word.
+    /// Its weight relative to a plain word.
     pub weight: f32,
-    /// Drawers that hold it, in the whole palace.
+    /// Number of drawers in the whole palace that contain it.
     pub drawers: u64,
 }
 
-/// Where an arm put a drawer.
+/// The result of an arm for a drawer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placed {
-    /// From 1.
+    /// The rank, from 1.
     pub rank: usize,
     /// BM25 for the lexical arm, the distance for the semantic one.
     pub value: f32,
 }
 
-/// What is known of one drawer when it is judged.
+/// The data about one drawer.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// Its record.
     pub record: u64,
-    /// Whether it may be chosen: it is in the selection, and an arm found it or a near neighbour. Other
-    /// evidence is there for context only.
+    /// Whether it may be chosen: it is in the selection, and an arm found it or a near neighbour.
+    /// Other evidence is only context.
     pub admitted: bool,
     /// Its place in the lexical arm.
     pub lexical: Option<Placed>,
     /// Its place in the semantic arm, among the vectors of its space.
     pub semantic: Option<Placed>,
-    /// Its distance to the question. Known for what the semantic arm found and, if it has a vector that
-    /// can be compared, for the shortlist.
+    /// Its distance to the question. Known for the results of the semantic arm, and for drawers of
+    /// the shortlist that have a comparable vector.
     pub distance: Option<f32>,
     /// Which of the probe's vectors it was compared with.
     pub space: usize,
-    /// Terms of the question it holds, and how often.
+    /// Terms of the question that it contains, and how often.
     pub terms: Vec<(usize, u32)>,
-    /// Terms of the question that name who speaks in it.
+    /// Terms of the question that name its speaker.
     pub label: Vec<usize>,
     /// Number of its terms.
     pub length: u32,
-    /// Its different WordPiece tokens, ascending. Empty unless the judge asked for them.
+    /// Its distinct WordPiece tokens, ascending. Empty unless the judge requested them.
     pub tokens: Vec<u16>,
     /// Its source, if it has one.
     pub source: Option<u64>,
     /// Its date, in milliseconds since 1970.
     pub authored_at: i64,
-    /// Whether that is the date of its content rather than the day it was added. Only read if the
-    /// probe asks for dates.
+    /// Whether that is the date of its content, not of adding it. Only set if the probe requests
+    /// dates.
     pub dated: bool,
     /// Drawers before it in its source, the nearest first: positions in the findings.
     pub before: Vec<usize>,
@@ -96,7 +96,7 @@ pub struct Evidence {
     pub after: Vec<usize>,
 }
 
-/// What is known of a source that holds evidence.
+/// The data about a source that contains evidence.
 #[derive(Debug, Clone, Default)]
 pub struct SourceEvidence {
     /// As in [`Evidence::source`].
@@ -109,18 +109,18 @@ pub struct SourceEvidence {
     pub terms: Vec<(usize, u32)>,
 }
 
-/// What both arms found.
+/// The results of both arms.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     /// The terms that were searched.
     pub terms: Vec<ProbedTerm>,
-    /// Whether the question holds stop words only.
+    /// Whether the question contains only stop words.
     pub only_stop_words: bool,
     /// Drawers of the whole palace.
     pub drawers: u64,
     /// Mean number of terms of a drawer of the collection.
     pub mean_length: f32,
-    /// Drawers that the selection admits.
+    /// Number of drawers that match the selection.
     pub in_scope: u64,
     /// Vectors of other spaces than those that were searched.
     pub not_compared: u64,
@@ -128,27 +128,27 @@ pub struct Findings {
     pub stand_ins: u64,
     /// Drawers of the collection that have no vector at all.
     pub without_vector: u64,
-    /// What was found, neighbours included.
+    /// The evidence, including neighbours.
     pub evidence: Vec<Evidence>,
-    /// The sources of what was found.
+    /// The sources of the evidence.
     pub sources: Vec<SourceEvidence>,
 }
 
-/// Decides which drawers a search returns. Called inside the read transaction, so it must be quick and
-/// do no I/O.
+/// Decides which drawers a search returns. Called inside the read transaction, so it must be quick
+/// and do no I/O.
 pub trait Judge {
-    /// Positions of the evidence that deserves a closer look: its distances are computed next.
+    /// Positions of the evidence whose distances are computed next.
     fn shortlist(&mut self, findings: &Findings) -> Vec<usize>;
     /// Positions of the evidence whose tokens, and those of its neighbours, are read next.
     fn narrow(&mut self, findings: &Findings) -> Vec<usize>;
-    /// Records of the drawers that are wanted, best first.
+    /// Records of the chosen drawers, best first.
     fn choose(&mut self, findings: &Findings) -> Vec<u64>;
-    /// What is counted over the selection, now that the chosen drawers are read. Usually nothing.
+    /// The facets to count over the selection, after the chosen drawers are read. Usually none.
     fn facets(&mut self, drawers: &[Recalled]) -> Option<FacetQuery> {
         let _ = drawers;
         None
     }
-    /// What is counted outside of the selection, which admits nothing. Usually nothing.
+    /// The counts outside a selection that matches nothing. Usually none.
     fn outside(&mut self) -> Option<OutsideQuery<'_>> {
         None
     }
@@ -159,6 +159,6 @@ pub trait Judge {
 pub struct FacetQuery {
     /// The keys.
     pub keys: &'static [&'static str],
-    /// Values of each key at most.
+    /// Maximum number of values of each key.
     pub limit: usize,
 }

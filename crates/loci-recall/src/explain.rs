@@ -1,4 +1,4 @@
-//! How an answer came about: each arm's list, the fusion, what each stage did.
+//! Explains an answer: the list of each arm, the fusion, and a note about each stage.
 
 use loci_core::Recalled;
 use loci_text::when::When;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::rank::{Criteria, Ranked, Ranker};
 use crate::score::Parts;
 
-/// One step of a search, for people.
+/// A note about one stage of a search, for people.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StageNote {
     /// Its name.
@@ -17,16 +17,16 @@ pub struct StageNote {
     pub detail: String,
 }
 
-/// What an arm found, best first.
+/// One result of an arm.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ArmEntry {
-    /// Its place.
+    /// Its rank.
     pub rank: usize,
     /// The drawer's number.
     pub record: u64,
     /// The drawer's id, if it was fetched.
     pub id: Option<String>,
-    /// The sum of its parts in the end.
+    /// Its final score, the sum of its parts.
     pub score: f32,
     /// Its parts.
     pub parts: Parts,
@@ -35,32 +35,32 @@ pub struct ArmEntry {
 /// A term of the question.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TermInfo {
-    /// As the postings hold it.
+    /// The term as in the postings.
     pub term: String,
-    /// As it was typed.
+    /// The word as typed.
     pub word: String,
-    /// Drawers of the palace that hold it.
+    /// Number of drawers of the palace that contain it.
     pub drawers: u64,
 }
 
-/// How an answer came about.
+/// The explanation of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The terms that were searched.
     pub terms: Vec<TermInfo>,
     /// The days that the question names, as `from` and `until`.
     pub period: Option<(String, String)>,
-    /// The best of the lexical arm.
+    /// The best results of the lexical arm.
     pub lexical: Vec<ArmEntry>,
-    /// The best of the semantic arm.
+    /// The best results of the semantic arm.
     pub semantic: Vec<ArmEntry>,
-    /// The best after fusion.
+    /// The best results after fusion.
     pub fused: Vec<ArmEntry>,
-    /// What each stage did.
+    /// A note about each stage.
     pub steps: Vec<StageNote>,
 }
 
-/// Entries of an arm that an explanation shows.
+/// Maximum number of entries of an arm in an explanation.
 pub(crate) const SHOWN: usize = 10;
 
 pub(crate) fn explain(ranker: &Ranker, criteria: &Criteria, drawers: &[Recalled]) -> Explanation {

@@ -7,29 +7,29 @@ use loci_text::TermKind;
 use crate::bm25::{PASSAGE_B, PASSAGE_K1, rarity, saturation};
 use crate::evidence::ProbedTerm;
 
-/// A term that stands in more than this share of the drawers does not choose candidates while others
-/// can; nor does one that stands in more drawers than the upper bound, whatever the share.
+/// A term that occurs in more than this share of the drawers does not select candidates if other
+/// terms can. The same holds for a term that occurs in more drawers than the upper bound.
 const COMMON_SHARE: u64 = 10;
 const COMMON_LEAST: u64 = 2_000;
 const COMMON_MOST: u64 = 20_000;
-/// Drawers of a common term that are ranked at least when nothing else can choose.
+/// Minimum number of drawers of a common term that are ranked if no other term selects candidates.
 const NEWEST_LEAST: usize = 2_000;
-/// Different terms of a query that are used at most.
+/// Maximum number of distinct terms of a query.
 const MAX_TERMS: usize = 128;
-/// How much a longer term counts that begins like one of the query's, and a part of a compound word.
+/// Weight of a longer term with the same beginning, and of a part of a compound word.
 const PREFIX_WEIGHT: f32 = 0.5;
 const PART_WEIGHT: f32 = 0.5;
-/// Shortest beginning that is extended, in bytes.
+/// Minimum length of a prefix, in bytes.
 const PREFIX_BYTES: usize = 3;
 
 /// The terms of a question, before their postings are read.
 pub(crate) struct Question {
-    /// What the postings are asked, one for each entry of `words`.
+    /// The queries to the postings, one for each entry of `words`.
     pub(crate) terms: Vec<TermQuery>,
     /// The word that each term came from, and its weight.
     words: Vec<(String, f32)>,
     only_stop_words: bool,
-    /// A term that more drawers hold is too common to choose candidates.
+    /// A term in more drawers than this is too common to select candidates.
     pub(crate) common: usize,
 }
 
@@ -71,10 +71,10 @@ impl Question {
     }
 }
 
-/// One mention of a term of the question: the record, which term, how often.
+/// The mentions of a term in a record: the record, the term, the count.
 type Mention = (u64, usize, u32);
 
-/// What the postings hold of a question.
+/// The postings of a question.
 pub(crate) struct Lexical {
     pub(crate) terms: Vec<ProbedTerm>,
     pub(crate) only_stop_words: bool,
@@ -82,14 +82,14 @@ pub(crate) struct Lexical {
     pub(crate) drawers: u64,
     /// Mean number of terms of a drawer of the collection.
     pub(crate) mean_length: f32,
-    /// By record, also records outside the selection and of other collections.
+    /// Sorted by record; includes records outside the selection and of other collections.
     mentions: Vec<Mention>,
-    /// Positions of terms that are too common, and what the postings were asked.
+    /// Positions of terms that are too common, with their queries.
     common: Vec<(usize, TermQuery)>,
 }
 
 impl Lexical {
-    /// Takes in the postings of every term of a question.
+    /// Collects the postings of every term of a question.
     pub(crate) fn new(
         question: Question,
         postings: Vec<Postings>,
@@ -137,7 +137,7 @@ impl Lexical {
         arm
     }
 
-    /// Adds the newest drawers of common terms if rarer terms do not give `wanted` candidates.
+    /// Adds the newest drawers of common terms if rarer terms do not yield `wanted` candidates.
     pub(crate) fn add_newest(
         &mut self,
         view: &mut dyn SearchView,
@@ -169,7 +169,7 @@ impl Lexical {
         Ok(())
     }
 
-    /// Records that the selection holds, as far as that is known without looking them up.
+    /// Number of records in the selection, as far as known without looking them up.
     fn admitted(&self, view: &dyn SearchView) -> usize {
         self.by_record()
             .filter(|(record, _)| view.admits(*record))
@@ -182,7 +182,7 @@ impl Lexical {
             .filter_map(|same| Some((same.first()?.0, same)))
     }
 
-    /// Terms of a record, and how often it holds them.
+    /// The terms of a record, and how often they occur.
     pub(crate) fn of(&self, record: u64) -> impl Iterator<Item = (usize, u32)> + '_ {
         let start = self.mentions.partition_point(|mention| mention.0 < record);
         self.mentions
@@ -192,8 +192,8 @@ impl Lexical {
             .map(|(_, term, count)| (*term, *count))
     }
 
-    /// The best records of the selection, best first. Lengths are read only of records that can still
-    /// be among them.
+    /// The best records of the selection, best first. Lengths are read only for records that can
+    /// still be among them.
     pub(crate) fn best(&self, view: &mut dyn SearchView, limit: usize) -> Result<Vec<(u64, f32)>> {
         let weights: Vec<f32> = self
             .terms
@@ -216,7 +216,7 @@ impl Lexical {
             .map(|(record, same)| (score(same, 0.0), record, same))
             .collect();
         bounds.sort_by(|a, b| b.0.total_cmp(&a.0));
-        // Sorting after every so many records keeps the floor close enough.
+        // Sorting in regular intervals keeps the lower bound close enough.
         let full = 2 * limit.max(32);
         let mut best: Vec<(u64, f32)> = Vec::new();
         let mut floor = f32::NEG_INFINITY;

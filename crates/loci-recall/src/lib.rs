@@ -1,8 +1,8 @@
 //! From a question to hits.
 //!
-//! A collection gives rows and postings as of one commit ([`loci_core::SearchView`]). This crate decides
-//! which terms are searched, collects what both arms find, scores it, explains the score, and reports
-//! what is missing. It opens no file and knows no backend.
+//! A collection provides rows and postings as of one commit ([`loci_core::SearchView`]). This crate
+//! decides which terms are searched, collects the results of both arms, scores them, explains the
+//! scores, and reports missing data. It opens no file and knows no backend.
 #![forbid(unsafe_code)]
 
 mod answer;

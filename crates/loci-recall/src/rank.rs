@@ -1,4 +1,5 @@
-//! Puts evidence in order. Runs inside the read transaction of a search, between the arms and the fetching of drawers.
+//! Ranks evidence. It runs inside the read transaction of a search, after the arms and before the
+//! drawers are fetched.
 
 use std::collections::HashSet;
 
@@ -12,13 +13,13 @@ use crate::score::{Parts, Scorer, similarity};
 use crate::similarity::Similarity;
 use crate::weights::{DEPTH, NEAR_PERCENT};
 
-/// How a drawer came to be looked at.
+/// How a drawer was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchedVia {
-    /// It holds words of the question and its vector is near.
+    /// It contains words of the question, and its vector is near.
     Both,
-    /// It holds words of the question.
+    /// It contains words of the question.
     Lexical,
     /// Its vector is near.
     Semantic,
@@ -38,44 +39,45 @@ pub(crate) struct Ranked {
     pub(crate) semantic_rank: Option<usize>,
     pub(crate) matched_via: MatchedVia,
     pub(crate) authored_at: i64,
-    /// Terms of the question that it holds itself.
+    /// Terms of the question that it contains itself.
     pub(crate) terms: Vec<usize>,
-    /// How well its own tokens fit, without its neighbours'.
+    /// How well its own tokens match, without those of its neighbours.
     pub(crate) own_tokens: f32,
 }
 
-/// What the ranking depends on besides the findings.
+/// The parameters of the ranking.
 #[derive(Clone)]
 pub(crate) struct Criteria {
     pub(crate) metric: Metric,
     pub(crate) when: Option<When>,
-    /// The question, in which the date was found.
+    /// The question that contains the date.
     pub(crate) question: String,
-    /// Drawers that hold no word of the question are left out beyond this distance.
+    /// Drawers beyond this distance are left out, unless they contain a word of the question.
     pub(crate) max_distance: Option<f32>,
-    /// Whether tokens are compared: not in a collection that has no embedder.
+    /// Whether tokens are compared; false for a collection without an embedder.
     pub(crate) by_meaning: bool,
-    /// The question as the built-in table embeds it, where another embedder made the vectors: each is half of the meaning.
+    /// The question embedded by the built-in table, if another embedder made the vectors. Each of
+    /// the two contributes half of the meaning.
     pub(crate) table: Option<Vec<f32>>,
-    /// Whether one drawer per source is wanted.
+    /// Whether to choose at most one drawer per source.
     pub(crate) by_source: bool,
-    /// Whether the best of each arm are fetched, too.
+    /// Whether the best drawers of each arm are fetched too.
     pub(crate) explain: bool,
-    /// Drawers looked at closely.
+    /// Number of drawers that are scored in full.
     pub(crate) depth: usize,
 }
 
-/// The judge of a search: keeps what it saw, for explanations.
+/// The judge of a search. It keeps the findings for explanations.
 pub(crate) struct Ranker {
     criteria: Criteria,
-    /// How many of the ranked drawers are fetched.
+    /// Number of ranked drawers to fetch.
     wanted: usize,
     pub(crate) ranked: Vec<Ranked>,
-    /// What was found, without the evidence.
+    /// The findings, without the evidence.
     pub(crate) findings: Findings,
-    /// Left out because of the distance.
+    /// Number of drawers left out because of the distance.
     pub(crate) too_far: usize,
-    /// Whether an arm named as many as it was asked for: there may be more.
+    /// Whether an arm returned as many drawers as requested, so that there may be more.
     pub(crate) full: bool,
     /// Records that may become hits.
     pub(crate) chosen: HashSet<u64>,
@@ -94,8 +96,8 @@ impl Ranker {
         }
     }
 
-    /// The best, until `wanted` of them differ: the same text twice is one hit, and with `by_source` so are two of one
-    /// source.
+    /// The best drawers, until `wanted` of them differ. Drawers with the same text count as one,
+    /// and with `by_source` so do drawers of the same source.
     fn first(&self, findings: &Findings) -> Vec<u64> {
         let mut sources = HashSet::new();
         let mut texts = HashSet::new();
@@ -109,7 +111,8 @@ impl Ranker {
                 continue;
             }
             let evidence = findings.evidence.get(ranked.at);
-            // Equal tokens and lengths are as good as equal texts here: what is fetched too much is folded.
+            // Equal tokens and lengths are treated as equal texts here. Surplus drawers are merged
+            // later.
             texts.insert(
                 match evidence.filter(|evidence| !evidence.tokens.is_empty()) {
                     Some(evidence) => (Some(&evidence.tokens), u64::from(evidence.length)),
@@ -260,14 +263,15 @@ impl Judge for Ranker {
     }
 }
 
-/// How near a passage is to a question by the built-in table, as far as its different tokens tell.
+/// The cosine of a question and a passage by the built-in table, from the passage's distinct
+/// tokens.
 fn cosine(question: &[f32], tokens: &[TokenId]) -> f32 {
     let passage = StaticEmbedder::builtin().embed_tokens(tokens);
     let dot: f32 = question.iter().zip(passage).map(|(a, b)| a * b).sum();
     dot.max(0.0)
 }
 
-/// Best first. The newer of two that fit equally well comes first.
+/// Sorts the best first. The newer of two equal drawers comes first.
 fn sort(ranked: &mut [Ranked]) {
     ranked.sort_by(|a, b| {
         b.parts
@@ -278,12 +282,13 @@ fn sort(ranked: &mut [Ranked]) {
     });
 }
 
-/// Depth for so many hits.
+/// The depth for `k` hits.
 pub(crate) fn depth_for(k: usize) -> usize {
     DEPTH.max(2 * k)
 }
 
-/// How many the semantic arm names where the lexical one names `depth`. Each costs the reading of a vector.
+/// The depth of the semantic arm for a given depth of the lexical one. Each result costs the read
+/// of a vector.
 pub(crate) fn near_for(depth: usize) -> usize {
     if depth == MAX_DEPTH {
         return depth;

@@ -1,5 +1,5 @@
-//! One reading of a collection: both arms, the evidence, the choice of a judge and the chosen drawers,
-//! all as of one commit.
+//! One read of a collection as of one commit: both arms, the evidence, the choice of a judge, and
+//! the chosen drawers.
 
 #[cfg(test)]
 mod calls;
@@ -18,15 +18,15 @@ use crate::lexical::{Lexical, Question};
 pub struct RecallResult {
     /// The chosen drawers, in the order of the choice. A damaged one is left out and reported.
     pub drawers: Vec<Recalled>,
-    /// The facets that the judge asked for, one for each key.
+    /// The facets that the judge requested, one for each key.
     pub facets: Vec<FacetCounts>,
-    /// What there is outside of the selection, if that admits nothing and the judge asked.
+    /// The counts outside the selection, if it matches nothing and the judge requested them.
     pub outside: Option<Outside>,
-    /// What is missing from the answer.
+    /// Warnings about data that is missing from the answer.
     pub warnings: Vec<Warning>,
 }
 
-/// Lets `judge` choose among what both arms find; all of it, and the chosen drawers, as of one commit.
+/// Lets `judge` choose among the results of both arms. Everything is read as of one commit.
 pub fn recall(
     collection: &dyn Collection,
     probe: &Probe<'_>,
@@ -174,7 +174,7 @@ impl Search<'_> {
             .sum()
     }
 
-    /// Distances of shortlisted drawers that the semantic arm did not name.
+    /// Computes the distances of shortlisted drawers that the semantic arm did not find.
     fn compare(&mut self, evidence: &mut [Evidence], shortlist: &[usize]) -> Result<()> {
         let record = |at: &usize| evidence.get(*at).map(|found| found.record);
         let expected: Vec<u64> = with_neighbours(evidence, shortlist)
@@ -236,14 +236,14 @@ fn with_neighbours(evidence: &[Evidence], positions: &[usize]) -> Vec<usize> {
     wanted
 }
 
-/// The vectors were made by another embedder between embedding a question and asking it.
+/// The error if the embedder of the vectors changed after the question was embedded.
 fn changed_embedder(
     collection: &str,
     statistics: &Statistics,
     before: Option<&EmbedderIdentity>,
 ) -> Error {
     let name = |embedder: Option<&EmbedderIdentity>| {
-        embedder.map_or_else(|| "nobody known".to_owned(), ToString::to_string)
+        embedder.map_or_else(|| "unknown".to_owned(), ToString::to_string)
     };
     Error::EmbedderMismatch {
         collection: collection.to_owned(),

@@ -1,4 +1,4 @@
-//! The score of a passage: what its words, its source, its meaning, its speaker and its date say, added up.
+//! The score of a passage: the sum of its words, source, meaning, tokens, speaker and date.
 
 use std::collections::HashMap;
 
@@ -15,18 +15,19 @@ use crate::weights::{
     SOURCE_K1, UNDATED,
 };
 
-/// What a score is made of. The score is the sum.
+/// The parts of a score. The score is their sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Parts {
-    /// Words of the question in the passage and, for less, in its neighbours: BM25 as a share of the attainable.
+    /// Words of the question in the passage and, with less weight, in its neighbours: BM25 as a
+    /// share of the attainable maximum.
     pub words: f32,
     /// Words of the question in the whole source, likewise.
     pub source: f32,
     /// Cosine of the vectors.
     pub meaning: f32,
-    /// MaxSim of the tokens, as a share of the attainable.
+    /// MaxSim of the tokens, as a share of the attainable maximum.
     pub tokens: f32,
-    /// The question names who speaks.
+    /// The question names the speaker.
     pub speaker: f32,
     /// The question names the date.
     pub date: f32,
@@ -38,16 +39,16 @@ impl Parts {
         self.words + self.source + self.meaning + self.tokens + self.speaker + self.date
     }
 
-    /// Without what only says who and when: how well the content fits.
+    /// The sum without speaker and date: how well the content matches.
     pub fn content(&self) -> f32 {
         self.words + self.source + self.meaning + self.tokens
     }
 }
 
-/// Scores evidence of one search.
+/// Scores the evidence of one search.
 pub(crate) struct Scorer<'a> {
     findings: &'a Findings,
-    /// Weight of each term, and whether it is one the question asks for rather than an extension of one.
+    /// Weight of each term, and whether the question contains it or it only extends such a term.
     weights: Vec<f32>,
     attainable: f32,
     sources: HashMap<u64, f32>,
@@ -56,7 +57,7 @@ pub(crate) struct Scorer<'a> {
 }
 
 impl<'a> Scorer<'a> {
-    /// `question` is where `when` was found.
+    /// Creates a scorer. `question` is the text that contains `when`.
     pub(crate) fn new(findings: &'a Findings, when: Option<&'a When>, question: &str) -> Self {
         let weights: Vec<f32> = findings
             .terms
@@ -80,12 +81,12 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// What is known before vectors and tokens are looked at.
+    /// The parts that need no vectors and tokens.
     pub(crate) fn cheap(&self, evidence: &Evidence) -> Parts {
         let words = self.words(evidence);
         Parts {
             words,
-            // What stands alone is its own source.
+            // A drawer without a source is its own source.
             source: match evidence.source {
                 Some(source) => self.sources.get(&source).copied().unwrap_or_default(),
                 None => words,
@@ -152,7 +153,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// How much a date counts: the less else is asked, the more.
+/// The weight of a date. It is larger if the question contains little else.
 fn date_weight(findings: &Findings, when: &When, question: &str) -> f32 {
     let phrase = question.get(when.phrase.clone()).unwrap_or_default();
     let others = findings
@@ -186,14 +187,15 @@ pub fn start_of(day: Date) -> Option<i64> {
     Some(zoned.timestamp().as_millisecond())
 }
 
-/// A moment as people and JSON show it: RFC 3339, in UTC, to the second.
+/// A moment in RFC 3339, in UTC, to the second.
 pub fn date_of(moment: i64) -> String {
     loci_core::clock::moment(moment)
         .strftime("%Y-%m-%dT%H:%M:%SZ")
         .to_string()
 }
 
-/// A distance as a similarity that is at most 1. Squared Euclidean distances are taken as those of unit vectors.
+/// A distance as a similarity of at most 1. Squared Euclidean distances are treated as those of
+/// unit vectors.
 pub(crate) fn similarity(metric: Metric, distance: f32) -> f32 {
     match metric {
         Metric::Cosine | Metric::Ip => 1.0 - distance,
@@ -201,13 +203,13 @@ pub(crate) fn similarity(metric: Metric, distance: f32) -> f32 {
     }
 }
 
-/// Whether a term only extends one that was asked for.
+/// Whether a term only extends a term of the question.
 pub(crate) fn is_extension(term: &str) -> bool {
     term.ends_with('*')
 }
 
-/// BM25 of each source as a whole, as a share of the attainable. How many sources hold a term is counted where all were
-/// read, else estimated from the drawers that hold it.
+/// BM25 of each whole source, as a share of the attainable maximum. The number of sources that
+/// contain a term is counted if all were read, else estimated from the drawers that contain it.
 fn source_scores(findings: &Findings) -> HashMap<u64, f32> {
     let read: u64 = findings.sources.iter().map(|source| source.drawers).sum();
     if read == 0 {

@@ -1,4 +1,4 @@
-//! Search: a question in, hits out.
+//! Search: finds the hits for a question.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use crate::vectors::query_vectors;
 use crate::verdict::{Verdict, said_by_other};
 use crate::weights::CONTEXT;
 
-/// Hits that a search may ask for.
+/// Maximum number of hits of a search.
 pub const MAX_HITS: usize = 1_000;
-/// Bytes of a question beyond which it is not read.
+/// Maximum number of bytes of a question that are read.
 pub const MAX_QUERY_BYTES: usize = 64 * 1024;
-/// How much further a search looks when copies of one text fill its places.
+/// Factor by which a search goes deeper if copies of one text fill its places.
 const DEEPER: usize = 20;
-/// Values of a key that are counted outside of a selection.
+/// Maximum number of values of a key that are counted outside the selection.
 const MOST_VALUES: usize = 10_000;
-/// Chosen drawers beyond k, in case some are damaged or the same.
+/// Additional drawers beyond k, in case some are damaged or have the same text.
 const SPARE: usize = 10;
 
-/// Searches a collection. `embedder` makes the query vectors; without one, only words are searched.
+/// Searches a collection. `embedder` embeds the question; without one, only words are searched.
 pub fn search(
     collection: &dyn Collection,
     embedder: Option<&dyn Embedder>,
@@ -37,7 +37,7 @@ pub fn search(
 ) -> Result<Answer> {
     let mut run = Run::new(collection, embedder, request)?;
     if query_terms(run.query, 1).terms.is_empty() {
-        // Punctuation is near to everything.
+        // The vector of punctuation is near to every vector.
         run.vectors.clear();
     }
     let said = run.warnings.len();
@@ -79,15 +79,15 @@ pub fn search(
     Ok(answer)
 }
 
-/// Ranks, and decides inside of the same reading whether the hits are enough.
+/// Ranks the drawers, and decides in the same read transaction whether the hits are enough.
 struct Choice<'a> {
     request: &'a Request,
     ranker: Ranker,
-    /// Whether this is the deepest look.
+    /// Whether this is the last attempt.
     is_last: bool,
-    /// Whether copies of one text fill the places and a deeper look may find others.
+    /// Whether copies of one text fill the places, so that a deeper search may find others.
     look_deeper: bool,
-    /// Whether facets were asked for.
+    /// Whether facets were requested.
     counted: bool,
 }
 
@@ -134,7 +134,7 @@ impl Judge for Choice<'_> {
     }
 }
 
-/// How many of these hits a budget admits.
+/// The number of hits that fit the budget.
 fn fitting(hits: &[Hit], budget: Option<usize>) -> usize {
     if budget.is_none() {
         return hits.len();
@@ -146,24 +146,24 @@ fn fitting(hits: &[Hit], budget: Option<usize>) -> usize {
     whole.max(usize::from(!hits.is_empty()))
 }
 
-/// A question that is ready to be asked.
+/// A prepared question.
 pub(crate) struct Run<'a> {
     pub(crate) query: &'a str,
     vectors: Vec<ProbeVector>,
     warnings: Vec<Warning>,
     metric: Metric,
     stand_in: bool,
-    /// Name of the embedder that made the collection's vectors, or will.
+    /// Name of the embedder of the collection's present or future vectors.
     model: String,
 }
 
 impl<'a> Run<'a> {
-    /// Whether the question is compared by meaning, too.
+    /// Whether the question is also compared by meaning.
     pub(crate) fn is_by_meaning(&self) -> bool {
         !self.vectors.is_empty()
     }
 
-    /// Whether the verdict was fitted to such a search.
+    /// Whether the verdict is calibrated for this search.
     fn calibrated(&self) -> bool {
         !self.vectors.is_empty() && !self.stand_in
     }
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ranks what a collection finds and fetches the first `wanted`.
+    /// Ranks the results of a collection, and fetches the first `wanted`.
     pub(crate) fn recall(
         &mut self,
         collection: &dyn Collection,
@@ -220,7 +220,7 @@ impl<'a> Run<'a> {
         Ok((ranker, result.drawers))
     }
 
-    /// Lets a judge choose.
+    /// Runs the search with a judge that chooses the drawers.
     pub(crate) fn probe(
         &mut self,
         collection: &dyn Collection,
@@ -265,7 +265,7 @@ fn validate(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Says what `by_source` left out above the last hit.
+/// Warns about the drawers above the last hit that `by_source` left out.
 fn say_what_was_skipped(
     ranker: &Ranker,
     hits: &[Hit],
@@ -299,7 +299,7 @@ fn readable<'a>(query: &'a str, warnings: &mut Vec<Warning>) -> &'a str {
     query.get(..end).unwrap_or_default()
 }
 
-/// Hits in order, those with the same text once.
+/// The hits in order. Hits with the same text are merged.
 fn fold(ranker: &Ranker, drawers: Vec<Recalled>, request: &Request) -> Vec<Hit> {
     let ranked: BTreeMap<u64, &Ranked> = ranker
         .ranked
@@ -360,7 +360,7 @@ fn hit(ranker: &Ranker, ranked: &Ranked, drawer: Recalled) -> Hit {
     }
 }
 
-/// Fills the answer as far as the budget goes.
+/// Fills the answer with hits until the budget is spent.
 fn spend(hits: Vec<Hit>, budget: Option<usize>, answer: &mut Answer) {
     let mut purse = Budget::new(budget);
     let mut left_out = Vec::new();

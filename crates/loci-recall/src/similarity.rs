@@ -1,5 +1,5 @@
-//! MaxSim over static token vectors: for each token of the question, the best match among the tokens of a passage or, for
-//! less, of its neighbours.
+//! MaxSim over static token vectors: for each token of the question, the best match among the
+//! tokens of a passage or, with less weight, of its neighbours.
 
 use loci_embed::{StaticEmbedder, TokenId};
 
@@ -16,16 +16,17 @@ struct Piece {
 /// Compares passages with one question. Similarities between tokens are computed once.
 pub(crate) struct Similarity {
     pieces: Vec<Piece>,
-    /// Where the similarities of a token begin, by token; 0 when they are not computed yet.
+    /// The start of the similarities of each token; 0 if they are not computed yet.
     rows: Vec<u32>,
     similarities: Vec<f32>,
-    /// Best matches, and where those of a position of the evidence begin; 0 when they are not computed yet.
+    /// Best matches, and the start of those of each position of the evidence; 0 if they are not
+    /// computed yet.
     best: Vec<f32>,
     starts: Vec<u32>,
 }
 
 impl Similarity {
-    /// Takes the words whose terms were searched: stop words say nothing here, too.
+    /// Uses the words whose terms were searched, which excludes stop words.
     pub(crate) fn new(findings: &Findings) -> Self {
         let table = StaticEmbedder::builtin();
         let mut pieces: Vec<Piece> = Vec::new();
@@ -40,7 +41,7 @@ impl Similarity {
             }
         }
         Self {
-            // The first row stands for "not computed".
+            // The first row means "not computed".
             similarities: vec![0.0; pieces.len().max(1)],
             rows: vec![0; usize::from(TokenId::MAX) + 1],
             best: vec![0.0; pieces.len().max(1)],
@@ -49,7 +50,7 @@ impl Similarity {
         }
     }
 
-    /// Between 0 and 1: the share of what the question could attain.
+    /// The similarity as a share of the attainable maximum, between 0 and 1.
     pub(crate) fn of(&mut self, findings: &Findings, at: usize) -> f32 {
         let Some(evidence) = findings.evidence.get(at) else {
             return 0.0;
@@ -92,7 +93,7 @@ impl Similarity {
             .copied()
     }
 
-    /// Where the best matches of a position begin, computing them if they are not yet.
+    /// The start of the best matches of a position, which are computed if necessary.
     fn start_of(&mut self, findings: &Findings, at: usize) -> usize {
         let known = self.starts.get(at).copied().unwrap_or_default() as usize;
         if known > 0 {

@@ -1,4 +1,5 @@
-//! The question as vectors: whose vectors a collection holds decides what it is embedded by and what is said.
+//! Embeds the question. The embedders of the collection's vectors decide which embedder is used and
+//! which warnings are given.
 
 use loci_core::{Collection, Compatibility, Embedder, Error, ErrorKind, Result, Warning};
 
@@ -78,7 +79,7 @@ fn embed(
                 .into_iter()
                 .map(own)
                 .collect();
-            // What was added while this embedder was missing has static vectors.
+            // Drawers that were added while this embedder was missing have static vectors.
             let fallback = loci_embed::StaticEmbedder::builtin();
             if fallback.compatibility(pinned) == Compatibility::Compatible {
                 vectors.push(ProbeVector {
@@ -104,7 +105,7 @@ fn embed(
             embedder.embed(&[query])?.into_iter().map(own).collect()
         }
     };
-    // The vector of a text without tokens is zero: near to nothing.
+    // The vector of a text without tokens is zero and near to nothing.
     Ok(vectors
         .into_iter()
         .filter(|vector| vector.vector.iter().any(|number| *number != 0.0))

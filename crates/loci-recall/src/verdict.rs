@@ -1,5 +1,5 @@
-//! Whether the answer is in memory at all: a probability, fitted on the tuning half of LoCoMo by asking each question of
-//! its own conversation and of others (docs/benchmarks.md).
+//! Estimates whether the answer is in memory at all. The probability is fitted on the tuning half
+//! of LoCoMo, by asking each question of its own conversation and of others (docs/benchmarks.md).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,36 +8,39 @@ use crate::evidence::Findings;
 use crate::rank::Ranked;
 use crate::score::is_extension;
 
-/// Below this, a search says that the answer is probably not in memory.
+/// Below this probability, the answer is reported as probably not in memory.
 const DOUBT: f32 = 0.2;
-/// The place whose score stands for the crowd, and how far the best is taken to stand out where there is no crowd.
+/// The rank whose score represents the other drawers.
 const CROWD: usize = 20;
+/// The assumed lead of the best drawer if there are fewer drawers than that.
 const GAP_OF_FEW: f32 = 0.9;
-/// Terms that nobody wrote and that may still be asked for in other words.
+/// If all terms are unknown, up to this many of them still count as asked for.
 const FEW: usize = 3;
-/// Terms beyond which more of them say no more.
+/// Maximum number of terms that count.
 const MOST_ASKED: usize = 12;
-/// How much better somebody else must fit to be worth a word.
+/// Difference from which a better match of another speaker is reported.
 const OTHER: f32 = -0.1;
 
-/// How likely it is that the palace holds what was asked for.
+/// How likely it is that the palace contains the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// Between 0 and 1; unknown where it was not calibrated: words alone were searched, or a stand-in embedded the question.
+    /// Between 0 and 1. `None` if it is not calibrated, because only words were searched or another
+    /// embedder embedded the question.
     pub probability: Option<f32>,
-    /// False: probably not in memory.
+    /// False if the answer is probably not in memory.
     pub likely: bool,
 }
 
 impl Verdict {
-    /// Nothing was found.
+    /// The verdict if nothing was found.
     pub const NOTHING: Self = Self {
         probability: Some(0.0),
         likely: false,
     };
 
-    /// Judges a ranking: how far the best stands out from the crowd, how well its tokens and its meaning fit, how much was
-    /// asked, and whether the one that the question names said it rather than somebody else.
+    /// Judges a ranking by four features: how far the best drawer is ahead of the others, how well
+    /// its tokens and meaning match, the number of terms, and whether the speaker that the question
+    /// names said it.
     pub(crate) fn of(findings: &Findings, ranked: &[Ranked], calibrated: bool) -> Self {
         let Some(best) = ranked.first() else {
             return Self::NOTHING;
@@ -46,7 +49,7 @@ impl Verdict {
         let mut words = words.filter(|(_, term)| !is_extension(&term.term));
         let holds_all = words.all(|(at, _)| best.terms.contains(&at));
         if holds_all && !best.terms.is_empty() {
-            // It was fitted to sentences; a word or two that stand there are there.
+            // It is fitted to sentences. A question of one or two words that are found is answered.
             return Self {
                 probability: None,
                 likely: true,
@@ -79,7 +82,8 @@ impl Verdict {
     }
 }
 
-/// How many terms count as asked for: words that nobody ever wrote say little, those that everybody writes nothing.
+/// The number of terms that count as asked for. Unknown words count little, very common words
+/// nothing.
 fn asked(findings: &Findings) -> usize {
     let all = findings.terms.len();
     let known = findings
@@ -96,12 +100,12 @@ fn asked(findings: &Findings) -> usize {
     asked.clamp(1, MOST_ASKED)
 }
 
-/// Whether somebody else than the question names said what fits best.
+/// Whether the best match is by another speaker than the question names.
 pub(crate) fn said_by_other(ranked: &[Ranked]) -> bool {
     who(ranked) < OTHER
 }
 
-/// How much better the best of the one who is named fits than the best of all others.
+/// How much better the best match of the named speaker is than the best match of all others.
 fn who(ranked: &[Ranked]) -> f32 {
     let best = |named: bool| {
         ranked

@@ -1,7 +1,8 @@
-//! Why a drawer is not among the hits: where it fell out, and what would bring it in.
+//! Explains why a drawer is not among the hits: the stage that dropped it, and what would include
+//! it.
 //!
-//! Causes and remedies are data. Each front end has its own words for them: a flag in a terminal, an
-//! argument of a tool for an agent.
+//! Causes and remedies are data. Each front end has its own text for them, such as a flag for a
+//! terminal or an argument of a tool for an agent.
 
 use loci_core::{Collection, Embedder, Filter, Get, Include, Result, Selection};
 use schemars::JsonSchema;
@@ -13,7 +14,7 @@ use crate::rank::{Ranked, depth_for};
 use crate::score::Parts;
 use crate::search::{MAX_HITS, Run, search};
 
-/// Where a drawer fell out.
+/// The stage that dropped a drawer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -25,13 +26,13 @@ pub enum Stage {
     Filter,
     /// No arm named it among the candidates.
     Arms,
-    /// It is farther than the search allows and holds no word of the question.
+    /// It is farther than the search allows, and contains no word of the question.
     MaxDistance,
     /// Others have a higher score.
     Fusion,
     /// Another hit has the same text.
     Same,
-    /// Another hit is of the same source, and one per source was asked for.
+    /// Another hit has the same source, and the request allows one hit per source.
     Source,
     /// It did not fit the budget.
     Budget,
@@ -52,7 +53,7 @@ pub enum Condition {
         /// The key.
         key: String,
     },
-    /// A condition on its metadata that is more than one key.
+    /// A condition on several keys of its metadata.
     Metadata,
     /// A condition on its text.
     Text,
@@ -82,42 +83,42 @@ pub enum Cause {
     },
     /// Conditions of the search exclude it.
     Excluded {
-        /// All that do.
+        /// All excluding conditions.
         conditions: Vec<Condition>,
     },
-    /// It holds no word of the question, and only words were searched.
+    /// It contains no word of the question, and only words were searched.
     NoWord,
-    /// It holds no word of the question and has no vector that can be compared.
+    /// It contains no word of the question, and has no vector that can be compared.
     NoWordAndNoVector,
-    /// It holds no word of the question and is farther than the search allows.
+    /// It contains no word of the question, and is farther than the search allows.
     TooFar,
-    /// Both arms name other candidates first.
+    /// Both arms found better candidates.
     NotACandidate {
-        /// Candidates that were looked at from each arm.
+        /// Number of candidates from each arm.
         depth: usize,
     },
-    /// Another hit has the same text and stands for both.
+    /// Another hit has the same text and represents both.
     SameText {
         /// The other hit.
         hit: String,
     },
-    /// A better hit of the same source stands for it.
+    /// A better hit of the same source is shown instead.
     SameSource,
     /// It does not fit the budget.
     OverBudget {
-        /// Its place after fusion, from 1.
+        /// Its rank after fusion, from 1.
         rank: usize,
     },
     /// Others have a higher score.
     Outranked {
-        /// Its place after fusion, from 1.
+        /// Its rank after fusion, from 1.
         rank: usize,
-        /// How many were ranked.
+        /// Number of ranked drawers.
         ranked: usize,
     },
 }
 
-/// What would bring a drawer in.
+/// A change that would include a drawer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Remedy {
@@ -127,7 +128,7 @@ pub enum Remedy {
         #[serde(flatten)]
         condition: Condition,
     },
-    /// Use words that stand in it.
+    /// Use words that it contains.
     UseItsWords,
     /// Give it a vector.
     EmbedIt,
@@ -135,12 +136,12 @@ pub enum Remedy {
     AllowDistance,
     /// Ask for this many hits.
     MoreHits {
-        /// The number that was tried and brings it in.
+        /// The number that includes it, verified by a search.
         k: usize,
     },
-    /// No number of hits brings it in.
+    /// No number of hits includes it.
     NoNumberOfHits {
-        /// The greatest number that a search takes.
+        /// The maximum number of hits.
         most: usize,
     },
     /// Allow several hits of one source.
@@ -149,40 +150,40 @@ pub enum Remedy {
     RaiseBudget,
     /// Read the drawer by itself.
     ReadDrawer,
-    /// Its words fit less than those of the last hit: use words that stand in it.
+    /// Its words match less than those of the last hit: use words that it contains.
     WordsFitLess,
-    /// Its source fits less: name what the source is about, or search within the source.
+    /// Its source matches less: name the topic of the source, or search within the source.
     SourceFitsLess,
-    /// Its meaning fits less: put the question closer to its text.
+    /// Its meaning matches less: phrase the question closer to its text.
     MeaningFitsLess,
-    /// Name who speaks in it.
+    /// Name its speaker.
     NameSpeaker,
     /// Name its date.
     NameDate,
 }
 
-/// The way of one drawer through a search.
+/// The path of one drawer through a search.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WhyNot {
     /// The drawer.
     pub id: String,
-    /// Where it fell out.
+    /// The stage that dropped it.
     pub stage: Stage,
-    /// What happened there.
+    /// The cause.
     pub cause: Cause,
-    /// What would bring it in.
+    /// The changes that would include it.
     pub remedies: Vec<Remedy>,
-    /// Its place after fusion, if it came so far.
+    /// Its rank after fusion, if it got that far.
     pub rank: Option<usize>,
-    /// Its place in the lexical arm, up to the ten-thousandth.
+    /// Its rank in the lexical arm, up to 10,000.
     pub lexical_rank: Option<usize>,
-    /// Its place in the semantic arm, up to the ten-thousandth.
+    /// Its rank in the semantic arm, up to 10,000.
     pub semantic_rank: Option<usize>,
     /// Its distance to the question.
     pub distance: Option<f32>,
-    /// What its score is made of, if it came so far.
+    /// The parts of its score, if it got that far.
     pub parts: Option<Parts>,
-    /// The same of the last hit.
+    /// The parts of the last hit's score.
     pub last_hit: Option<Parts>,
 }
 
@@ -322,7 +323,8 @@ fn follow(
     Ok(())
 }
 
-/// The number of hits that brings a drawer in, tried out: more hits also mean more candidates.
+/// The number of hits that includes a drawer. It is verified by a search, because more hits also
+/// mean more candidates.
 fn more_hits(
     collection: &dyn Collection,
     embedder: Option<&dyn Embedder>,
@@ -353,7 +355,7 @@ fn more_hits(
     Ok(Remedy::NoNumberOfHits { most: MAX_HITS })
 }
 
-/// Which part of the score falls furthest behind the last hit's.
+/// The remedy for the part of the score that is furthest behind the last hit's.
 fn weakest(own: Parts, last: Parts) -> Option<Remedy> {
     let gaps = [
         (last.words - own.words, Remedy::WordsFitLess),

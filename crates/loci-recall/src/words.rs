@@ -7,7 +7,7 @@ use loci_core::{
 
 use crate::lexical::{Lexical, Question};
 
-/// Candidates beyond `k`, in case some turn out damaged.
+/// Additional candidates beyond `k`, in case some are damaged.
 const SPARE: usize = 16;
 
 /// One hit of a word search.
@@ -28,7 +28,7 @@ pub struct LexicalHit {
 pub struct LexicalResult {
     /// The hits.
     pub hits: Vec<LexicalHit>,
-    /// What is missing from the answer or was done differently than usual.
+    /// Warnings about missing data or a changed request.
     pub warnings: Vec<Warning>,
 }
 
@@ -71,7 +71,7 @@ pub fn search_words(
     Ok(result)
 }
 
-/// The arm with all candidates; nothing if the query holds no word.
+/// The arm with all candidates; `None` if the query contains no word.
 fn read(
     view: &mut dyn SearchView,
     query: &str,
@@ -111,7 +111,7 @@ fn hits(view: &mut dyn SearchView, best: &[(u64, f32)], k: usize) -> Result<Vec<
                 metadata,
                 ..
             } = drawer;
-            // Drawers come in the order asked for; damaged ones are missing.
+            // Drawers are in the requested order; damaged ones are missing.
             let score = scores.find(|(scored, _)| *scored == record);
             hits.push(LexicalHit {
                 id,

@@ -1,6 +1,7 @@
 //! Evidence of LoCoMo: dialogue ids such as `D3:12`, some of them written by hand.
 //!
-//! One string may hold several, separated by anything. `D30:05` means `D30:5`; `D`, `D:11:26` and the like mean nothing.
+//! One string may contain several ids with any separators. `D30:05` means `D30:5`; `D`, `D:11:26`
+//! and similar texts are ignored.
 
 /// A dialogue id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(super) fn parse(text: &str) -> Vec<DialogueId> {
     found
 }
 
-/// The number at the beginning, and what is behind it.
+/// The number at the beginning, and the rest.
 fn number(text: &str) -> Option<(u32, &str)> {
     let end = text
         .find(|character: char| !character.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! LoCoMo: a conversation of many sessions, and questions about it.
+//! LoCoMo: conversations of many sessions, with questions about them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::evidence::{DialogueId, parse};
 use super::{Case, Drawer, Half, Question, day_after, moment};
 
-/// The category whose questions ask the wrong person: what they ask for was never said.
+/// The category whose questions name the wrong person, so that there is no answer.
 const ADVERSARIAL: u32 = 5;
 
 #[derive(Deserialize)]
@@ -37,7 +37,8 @@ struct Turn {
     blip_caption: Option<String>,
 }
 
-/// The case that an entry is. A session that cannot be read is an error: leaving it out would make search look worse.
+/// Converts an entry to a case. A session that cannot be read is an error, because leaving it out
+/// would make search look worse.
 pub(super) fn case(at: usize, entry: Entry) -> Result<Case> {
     let mut id = entry.sample_id;
     if id.is_empty() {
@@ -62,7 +63,7 @@ pub(super) fn case(at: usize, entry: Entry) -> Result<Case> {
         let turns: Vec<Turn> = serde_json::from_value(turns).map_err(|error| {
             Error::invalid(
                 format!("`{name}` of `{id}`"),
-                format!("is no session: {error}"),
+                format!("not a session: {error}"),
             )
         })?;
         for (turn, place) in turns.into_iter().zip(1..) {
@@ -84,7 +85,7 @@ pub(super) fn case(at: usize, entry: Entry) -> Result<Case> {
     })
 }
 
-/// The number of a session's key; nothing for `session_1_date_time` and other keys.
+/// The number of a session's key; `None` for `session_1_date_time` and other keys.
 fn session(key: &str) -> Option<u32> {
     key.strip_prefix("session_")?.parse().ok()
 }

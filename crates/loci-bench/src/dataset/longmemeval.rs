@@ -1,4 +1,4 @@
-//! LongMemEval: one question with the chats that came before it.
+//! LongMemEval: each question comes with the chats before it.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Case, Drawer, Half, Question, moment};
 
-/// How the ids of questions without an answer end.
+/// Suffix of the ids of questions without an answer.
 const ABSTENTION: &str = "_abs";
 
 #[derive(Deserialize)]
@@ -36,12 +36,13 @@ struct Turn {
     has_answer: Option<bool>,
 }
 
-/// The case that an entry is. Texts are moved, not copied.
+/// Converts an entry to a case. Texts are moved, not copied.
 pub(super) fn case(entry: Entry) -> Case {
     let half = half_of(&entry.question_id);
     let mut drawers = Vec::new();
     let mut evidence = Vec::new();
-    // A session may stand in a haystack twice; its turns are then counted on, so that ids stay unique.
+    // A session may occur in a haystack twice. The numbering of its turns continues, so that ids
+    // stay unique.
     let mut counts: HashMap<String, i64> = HashMap::new();
     let mut ids = entry.haystack_session_ids.into_iter();
     let mut dates = entry.haystack_dates.iter();
@@ -91,7 +92,7 @@ pub(super) fn case(entry: Entry) -> Case {
     }
 }
 
-/// The lowest bit of the hash decides, whatever file the question stands in.
+/// The half of a question, by the lowest bit of the hash of its id. It does not depend on the file.
 fn half_of(question_id: &str) -> Half {
     match xxh3_64(question_id.as_bytes()) & 1 {
         0 => Half::Tuning,

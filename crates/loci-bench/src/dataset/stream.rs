@@ -1,4 +1,4 @@
-//! A JSON list, read entry by entry.
+//! Reads a JSON list entry by entry.
 
 use std::fmt;
 use std::io::BufReader;
@@ -17,7 +17,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 pub(super) enum Failure {
     /// It is JSON, but not of the expected shape.
     Shape(serde_json::Error),
-    /// It is no JSON, or cannot be read.
+    /// It is not JSON, or cannot be read.
     Text(serde_json::Error),
     /// The file cannot be opened.
     Open(std::io::Error),
@@ -32,13 +32,13 @@ impl Failure {
             Self::Visit(error) => error,
             Self::Open(source) => Error::io("cannot open", path, source),
             Self::Text(error) if error.is_io() => Error::io("cannot read", path, error.into()),
-            Self::Text(error) => refuse(format!("is not JSON: {error}")),
+            Self::Text(error) => refuse(format!("not JSON: {error}")),
             Self::Shape(error) => refuse(format!("cannot be read: {error}")),
         }
     }
 }
 
-/// Calls `visit` with the place and the value of every entry of the list in a file.
+/// Calls `visit` with the position and the value of every entry of the list in a file.
 pub(super) fn each<T: DeserializeOwned>(
     path: &Path,
     visit: impl FnMut(usize, T) -> Result<(), Error>,
@@ -64,7 +64,7 @@ pub(super) fn each<T: DeserializeOwned>(
 
 struct List<'a, T, F> {
     visit: F,
-    /// What the visitor answered, since serde has no place for it.
+    /// The error of the visitor, because serde cannot carry it.
     stopped: &'a mut Option<Error>,
     entry: PhantomData<T>,
 }

@@ -7,38 +7,38 @@ use super::SecretArguments;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FactsCommand {
-    /// Add a fact: subject, predicate, object, and when it holds
+    /// Add a fact: subject, predicate, object, and when it is valid
     #[command(after_help = ADD)]
     Add(AddFactArguments),
-    /// Show what holds, now or as of a date
+    /// Show the facts that are valid now, or on a date
     #[command(after_help = QUERY)]
     Query(QueryFactsArguments),
-    /// End a fact: it no longer holds, and stays
+    /// End a fact; it stays recorded as ended
     #[command(after_help = INVALIDATE)]
     Invalidate(InvalidateFactArguments),
-    /// End a fact and put another in its place, in one step
+    /// End a fact and add the one that replaces it, in one step
     #[command(after_help = SUPERSEDE)]
     Supersede(SupersedeFactArguments),
-    /// Show facts in the order in which they began to hold, ended ones too
+    /// Show facts in the order in which they began, ended ones too
     #[command(after_help = TIMELINE)]
     Timeline(TimelineArguments),
-    /// Show facts that contradict each other: another object at the same time
+    /// Show facts that contradict each other: different objects at the same time
     #[command(after_help = CONFLICTS)]
     Conflicts(ConflictsArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AddFactArguments {
-    /// Who or what it is about
+    /// Who or what the fact is about
     pub(crate) subject: String,
-    /// What is said of it
+    /// The relation, such as `lives in`
     pub(crate) predicate: String,
-    /// Whom or what it relates to
+    /// Who or what the subject is related to
     pub(crate) object: String,
-    /// Since when it holds: a year, month, day, moment, or words such as `yesterday`
+    /// First date on which it is valid: a year, month, day, moment, or words such as `yesterday`
     #[arg(long, value_name = "DATE")]
     pub(crate) from: Option<String>,
-    /// Until when it holds, that date excluded
+    /// Date from which it is not valid any more
     #[arg(long, value_name = "DATE")]
     pub(crate) to: Option<String>,
     #[command(flatten)]
@@ -47,13 +47,13 @@ pub(crate) struct AddFactArguments {
     pub(crate) secrets: SecretArguments,
 }
 
-/// Where a fact comes from and how sure it is.
+/// Source and confidence of a fact.
 #[derive(Debug, Args)]
 pub(crate) struct OriginArguments {
-    /// How sure it is, 0 to 1
+    /// Confidence, 0 to 1
     #[arg(long, value_name = "N")]
     pub(crate) confidence: Option<f64>,
-    /// The drawer it was taken from; forgetting that drawer removes the fact
+    /// The drawer that the fact comes from; forgetting that drawer removes the fact
     #[arg(long, value_name = "DRAWER_ID")]
     pub(crate) source: Option<String>,
     /// Collection of that drawer
@@ -63,7 +63,7 @@ pub(crate) struct OriginArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryFactsArguments {
-    /// Whom or what they are about, as subject or object; letter case does not count
+    /// Subject or object of the facts; case is ignored
     pub(crate) entity: Option<String>,
     /// Only with this subject
     #[arg(long, value_name = "NAME")]
@@ -74,52 +74,53 @@ pub(crate) struct QueryFactsArguments {
     /// Only with this object
     #[arg(long, value_name = "NAME")]
     pub(crate) object: Option<String>,
-    /// What held then; a year, month or day means its end [default: now]
+    /// Facts that were valid on this date; a year, month or day means its end [default: now]
     #[arg(long, value_name = "DATE")]
     pub(crate) as_of: Option<String>,
-    /// Also what has ended or not begun
+    /// Also facts that have ended or not begun
     #[arg(long, conflicts_with = "as_of")]
     pub(crate) ended: bool,
     #[command(flatten)]
     pub(crate) page: FactPageArguments,
 }
 
-/// Which part of an answer is shown.
+/// The part of an answer that is shown.
 #[derive(Debug, Args)]
 pub(crate) struct FactPageArguments {
-    /// Facts at most, 1 to 10000
+    /// Maximum number of facts, 1 to 10000
     #[arg(long, value_name = "N", default_value = "100",
           value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS as i64))]
     pub(crate) limit: u16,
-    /// Leave out so many first
+    /// Skip the first N
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) offset: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InvalidateFactArguments {
-    /// Who or what it is about; letter case does not count
+    /// Who or what the fact is about; case is ignored
     pub(crate) subject: String,
-    /// What is said of it
+    /// The relation, such as `lives in`
     pub(crate) predicate: String,
-    /// Whom or what it relates to; without it, all that holds of subject and predicate
+    /// Who or what the subject is related to [default: end all valid facts of subject and
+    /// predicate]
     pub(crate) object: Option<String>,
-    /// When it ended; it does not hold on that date [default: now]
+    /// Date from which it is not valid any more [default: now]
     #[arg(long, value_name = "DATE")]
     pub(crate) ended: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SupersedeFactArguments {
-    /// Who or what it is about; letter case does not count
+    /// Who or what the fact is about; case is ignored
     pub(crate) subject: String,
-    /// What is said of it
+    /// The relation, such as `lives in`
     pub(crate) predicate: String,
-    /// The object that no longer holds
+    /// The object of the fact to end
     pub(crate) old: String,
-    /// The object that holds instead
+    /// The object of the new fact
     pub(crate) new: String,
-    /// From when on [default: now]
+    /// Date of the change [default: now]
     #[arg(long, value_name = "DATE")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
@@ -130,7 +131,7 @@ pub(crate) struct SupersedeFactArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct TimelineArguments {
-    /// Whom or what they are about, as subject or object; all facts without it
+    /// Subject or object of the facts [default: all facts]
     pub(crate) entity: Option<String>,
     #[command(flatten)]
     pub(crate) page: FactPageArguments,
@@ -138,7 +139,7 @@ pub(crate) struct TimelineArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConflictsArguments {
-    /// Subject or object of a conflict; all conflicts without it
+    /// Subject or object of the facts in conflict [default: all conflicts]
     pub(crate) entity: Option<String>,
 }
 
@@ -150,7 +151,8 @@ Examples:
   loci facts supersede Alice 'lives in' Lyon Paris --at 2026-01-01
   loci facts timeline alice
 
-A fact holds from its first date until before its last. Nothing is overwritten: what no longer holds is ended, and stays.";
+A fact is valid from its first date, and up to but not including its last. Facts are never
+overwritten: an ended fact stays recorded.";
 
 const ADD: &str = "\
 Examples:
@@ -158,8 +160,9 @@ Examples:
   loci facts add 'the api' uses 'port 8080' --source 01-notes --confidence 0.9
   loci facts add Alice visited Rome --from 2023-07-01 --to 2023-07-15
 
-A fact that is there already stays as it is. One that contradicts others is added, and they are named. A source that is not there
-is told, and the fact names it all the same.";
+A fact that exists already is not changed. A fact that contradicts others is added, and the answer
+names them. If the source drawer does not exist, the fact is added with that source, and a warning
+says so.";
 
 const QUERY: &str = "\
 Examples:
@@ -168,7 +171,8 @@ Examples:
   loci facts query --predicate 'lives in' --json
   loci facts query alice --ended
 
-Ends with 1 if nothing is found; stderr says which name is not there, or that what matches has ended.";
+Exits with 1 if nothing is found; stderr says which name is unknown, or that the matching facts have
+ended.";
 
 const INVALIDATE: &str = "\
 Examples:
@@ -176,25 +180,26 @@ Examples:
   loci facts invalidate Alice 'lives in' --ended 2026-01-01
   loci facts invalidate Alice 'lives in' --ended yesterday
 
-Ends with 1 if nothing that matches holds.";
+Exits with 1 if no valid fact matches.";
 
 const SUPERSEDE: &str = "\
 Examples:
   loci facts supersede Alice 'lives in' Lyon Paris
   loci facts supersede Alice 'lives in' Lyon Paris --at 2026-01-01
 
-Both happen or nothing does. If the old fact does not hold any more, it fails and names what holds.";
+Either both changes are made or none. If the old fact is not valid, the command fails and names the
+facts that are.";
 
 const TIMELINE: &str = "\
 Examples:
   loci facts timeline
   loci facts timeline alice --json
 
-Facts whose beginning is unknown come last.";
+Facts without a first date come last.";
 
 const CONFLICTS: &str = "\
 Examples:
   loci facts conflicts
   loci facts conflicts alice --json
 
-Ends with 1 if there are none.";
+Exits with 1 if there are none.";

@@ -1,4 +1,4 @@
-//! Commands about what agents keep besides drawers: diaries, the wake-up text, links.
+//! Commands about diaries, the wake-up text and links.
 
 use clap::{Args, Subcommand};
 
@@ -16,12 +16,12 @@ pub(crate) enum DiaryCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiaryWriteArguments {
-    /// The text, kept word for word; `-` or nothing reads stdin
+    /// The text, stored word for word; `-` or no text reads stdin
     pub(crate) text: Option<String>,
-    /// Whose diary it is
+    /// The agent that writes the entry
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: String,
-    /// What it is about [default: general]
+    /// Topic of the entry [default: general]
     #[arg(long, value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
     /// Wing of the entry [default: wing_ and the agent's name]
@@ -33,13 +33,13 @@ pub(crate) struct DiaryWriteArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiaryReadArguments {
-    /// Only this agent's, whatever the case [default: all]
+    /// Only this agent's entries; case is ignored [default: all]
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// Only in this wing [default: all]
     #[arg(long, value_name = "WING")]
     pub(crate) wing: Option<String>,
-    /// Show at most so many
+    /// Show at most N
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) last: usize,
 }
@@ -49,13 +49,14 @@ pub(crate) struct WakeUpArguments {
     /// Only this wing [default: all]
     #[arg(long, value_name = "WING")]
     pub(crate) wing: Option<String>,
-    /// Whose last diary entries to show
+    /// Show the last diary entries of this agent
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Tokens of the text at most
+    /// Maximum number of tokens in the text
     #[arg(long, value_name = "N", default_value_t = 800, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) budget: u32,
-    /// Say who the memory belongs to, instead of waking up; `-` reads stdin, an empty text removes it
+    /// Set the text that says who owns the memory, instead of waking up; `-` reads stdin, an empty
+    /// text removes it
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["wing", "agent", "budget"])]
     pub(crate) identity: Option<String>,
     #[command(flatten)]
@@ -64,30 +65,30 @@ pub(crate) struct WakeUpArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LinksCommand {
-    /// Join two places
+    /// Link two places
     #[command(after_help = LINKS_ADD)]
     Add(LinkArguments),
-    /// Show the links at a place, or all
+    /// Show all links, or those of one place
     #[command(after_help = PLACES)]
     List(LinksListArguments),
     /// Remove links between two places
     #[command(after_help = LINKS_REMOVE)]
     Remove(LinkArguments),
-    /// Show where links lead, nearest first
+    /// Show the places that links lead to, nearest first
     #[command(after_help = LINKS_FOLLOW)]
     Follow(LinksFollowArguments),
-    /// Show the rooms that join wings
+    /// Show the rooms that connect wings
     #[command(after_help = LINKS_TUNNELS)]
     Tunnels(LinksTunnelsArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LinkArguments {
-    /// Where it starts: a drawer's id, or wing/room
+    /// Where the link starts: a drawer's id, or wing/room
     pub(crate) from: String,
-    /// Where it leads
+    /// Where the link leads
     pub(crate) to: String,
-    /// What the one is to the other
+    /// How the first place relates to the second
     #[arg(long, value_name = "LABEL", default_value = "")]
     pub(crate) label: String,
     /// Collection of the drawers
@@ -101,10 +102,10 @@ pub(crate) struct LinkArguments {
 pub(crate) struct LinksListArguments {
     /// Only links that start or end here
     pub(crate) place: Option<String>,
-    /// Show at most so many
+    /// Show at most N
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,
-    /// Skip so many first
+    /// Skip the first N
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) offset: usize,
     /// Collection of the drawer
@@ -116,10 +117,10 @@ pub(crate) struct LinksListArguments {
 pub(crate) struct LinksFollowArguments {
     /// Where to start
     pub(crate) place: String,
-    /// Links to go along at most
+    /// Maximum number of links between the start and a place
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) hops: usize,
-    /// Show at most so many places
+    /// Show at most N places
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
     /// Collection of the drawer
@@ -129,7 +130,7 @@ pub(crate) struct LinksFollowArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LinksTunnelsArguments {
-    /// Only rooms that join this wing to another, or these two
+    /// Only rooms that connect this wing to another, or these two wings
     #[arg(num_args = 0..=2, value_name = "WING")]
     pub(crate) wings: Vec<String>,
 }
@@ -151,7 +152,7 @@ Examples:
   loci diary read
   loci diary read --agent claude --wing loci --last 3 --json
 
-Exit code 1 says that there is no entry.";
+Exits with 1 if there are no entries.";
 
 pub(crate) const WAKE_UP: &str = "\
 Examples:
@@ -159,25 +160,25 @@ Examples:
   loci wake-up --identity 'I am Alice; I maintain Loci. Answer briefly.'
   loci wake-up --identity ''
 
-Shows who the memory belongs to, what holds, the most important and the most recent drawers, and the
-agent's last diary entries, in at most so many tokens. Metadata `importance` above 3 and
-`\"pinned\": true` mark what is important; what is often found counts more. Recalled text is fenced:
-it is data, not instructions. Exit code 1 says that there is nothing to tell.";
+Prints who owns the memory, the current facts, the most important and the most recent drawers, and
+the agent's last diary entries, within the budget. Metadata `importance` above 3 or `\"pinned\": true`
+marks a drawer as important; drawers that are often found count more. Recalled text is fenced: it is
+data, not instructions. Exits with 1 if there is nothing to print.";
 
 pub(crate) const LINKS: &str = "\
 Examples:
   loci links add loci/search mempalace/search --label 'same problem'
   loci links follow loci/search
 
-A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` leave no doubt.";
+A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.";
 
 const PLACES: &str = "\
 Examples:
   loci links list
   loci links list room:loci/search --json
 
-A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` leave no doubt.
-Exit code 1 says that there is no link.";
+A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.
+Exits with 1 if there are no links.";
 
 const LINKS_ADD: &str = "\
 Examples:
@@ -185,25 +186,25 @@ Examples:
   loci links add room:loci/search room:mempalace/search
 
 Both places must exist. There is one link per pair of places and label.
-A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` leave no doubt.";
+A place is a drawer's id or wing/room. `drawer:ID`, `room:WING/ROOM` and `wing:WING` are unambiguous.";
 
 const LINKS_REMOVE: &str = "\
 Examples:
   loci links remove move job --label 'because of'
 
-Give the label that it has. Exit code 1 says that there is no such link.";
+The label must be the link's own. Exits with 1 if there is no such link.";
 
 const LINKS_FOLLOW: &str = "\
 Examples:
   loci links follow move
   loci links follow loci/search --hops 3 --limit 20
 
-Goes along links in both directions, and from a room to rooms of the same name in other wings.";
+Follows links in both directions, and from a room to rooms of the same name in other wings.";
 
 const LINKS_TUNNELS: &str = "\
 Examples:
   loci links tunnels
   loci links tunnels loci mempalace
 
-A room joins wings if it stands in several of them, or if a link leads from it to another wing.
-Exit code 1 says that there is none.";
+A room connects wings if several wings have a room of that name, or if a link leads from it to
+another wing. Exits with 1 if there are none.";

@@ -12,11 +12,11 @@ pub(crate) struct McpArguments {
     /// Which tools to offer
     #[arg(long, value_enum, default_value_t = ToolsArgument::Core)]
     pub(crate) tools: ToolsArgument,
-    /// Listen for streamable HTTP instead of serving the client at stdin; port 0 takes any that is free
+    /// Serve streamable HTTP instead of the client at stdin; port 0 takes any free port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8787", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
-    /// What HTTP clients must send as a bearer token, instead of a generated one. Other users see
-    /// the flag in the process list: prefer the variable LOCI_MCP_TOKEN or --token-file
+    /// The bearer token that HTTP clients must send, instead of a generated one. Other users can
+    /// see this flag in the process list; prefer the variable LOCI_MCP_TOKEN or --token-file
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["token_file", "no_auth"])]
     pub(crate) token: Option<String>,
     /// Read the token from this file
@@ -27,15 +27,16 @@ pub(crate) struct McpArguments {
         conflicts_with = "no_auth"
     )]
     pub(crate) token_file: Option<PathBuf>,
-    /// Ask for no token: every user and program of this machine can then read and change the
+    /// Require no token: every user and program on this machine can then read and change the
     /// palace. Loopback addresses only
     #[arg(long, requires = "http")]
     pub(crate) no_auth: bool,
-    /// A folder or file that clients may have mined with `loci_mine`; may be repeated. Without it,
-    /// only `mine_roots` in config.toml may be mined
+    /// A folder or file that clients may mine with `loci_mine`; may be repeated [default:
+    /// `mine_roots` in config.toml]
     #[arg(long, value_name = "PATH")]
     pub(crate) allow_mine: Vec<PathBuf>,
-    /// A name by which HTTP clients may call this machine, besides loopback names and the address; may be repeated
+    /// A host name that HTTP clients may use, besides loopback names and the address; may be
+    /// repeated
     #[arg(long, value_name = "NAME", requires = "http")]
     pub(crate) allow_host: Vec<String>,
     #[command(flatten)]
@@ -44,7 +45,7 @@ pub(crate) struct McpArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ToolsArgument {
-    /// Eight tools that cost a model little
+    /// Eight tools that use few tokens
     Core,
     /// All tools
     Full,
@@ -52,7 +53,7 @@ pub(crate) enum ToolsArgument {
     Mempalace,
 }
 
-/// An address and a port, or a port of this machine.
+/// Parses an address with a port, or a port of this machine.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix("localhost:").unwrap_or(text);
     let of_port = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
@@ -62,16 +63,17 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct HookArguments {
-    /// What happened, by the harness's own name: SessionStart, UserPromptSubmit, PreCompact, Stop,
+    /// The event, as the agent names it: SessionStart, UserPromptSubmit, PreCompact, Stop,
     /// SessionEnd, PostToolUseFailure, …
     pub(crate) event: String,
-    /// Who calls: claude-code, codex, cursor, gemini, or other for one that speaks Claude Code's JSON
+    /// The calling agent: claude-code, codex, cursor, gemini, or `other` for one that sends the
+    /// same JSON as Claude Code
     #[arg(long, value_name = "NAME", default_value = "claude-code")]
     pub(crate) harness: String,
-    /// The transcript that is saved in the background
+    /// The transcript to save in the background
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) transcript: Option<PathBuf>,
-    /// The folder it was held in if it does not name one
+    /// The folder of the conversation, if the transcript does not name one
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) folder: Option<String>,
 }
@@ -94,6 +96,6 @@ Examples:
   loci hook SessionStart --harness codex < input.json
 
 Agents call it with one JSON object on stdin; `loci connect --hooks` sets that up.
-LOCI_HOOKS=off switches all hooks off; so does `enabled = false` below [hooks] in config.toml,
-where `message`, `interval`, `wake_up_tokens`, `prompt_tokens`, `failures` and `timeout_ms` are
-set, too. What a hook could not do is shown by `loci doctor`";
+LOCI_HOOKS=off switches all hooks off, and so does `enabled = false` under [hooks] in config.toml.
+The other settings there are `message`, `interval`, `wake_up_tokens`, `prompt_tokens`, `failures` and
+`timeout_ms`. `loci doctor` shows the failures of hooks.";

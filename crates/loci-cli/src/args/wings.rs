@@ -1,4 +1,4 @@
-//! `loci wings`: which project has which wing, and a wing that several share.
+//! `loci wings`: the wings of projects, and splitting a wing that several projects share.
 
 use clap::{Args, Subcommand};
 
@@ -13,7 +13,7 @@ pub(crate) struct WingsArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WingsCommand {
-    /// Show, or with --apply do, what gives each project of a wing a wing of its own
+    /// Split a shared wing into one wing per project; without --apply, only show the plan
     #[command(after_help = SPLIT)]
     Split(SplitArguments),
 }
@@ -22,7 +22,7 @@ pub(crate) enum WingsCommand {
 pub(crate) struct SplitArguments {
     /// The wing
     pub(crate) wing: String,
-    /// Move the drawers; otherwise only show where they would go
+    /// Move the drawers; without it, only show where they would go
     #[arg(long)]
     pub(crate) apply: bool,
     /// Collection of the wing
@@ -36,15 +36,16 @@ Examples:
   loci wings split api            # shows which drawers would go where
   loci wings split api --apply
 
-A project is known by the URL of its git remote, else by its first commit, else by its folder. The first project named
-`api` has the wing `api`, the next one `owner/api`. Working trees and clones are one project. --wing and `wing` in
-`.loci.toml` name a wing that no project is recorded for.";
+A project is identified by the URL of its git remote, else by its first commit, else by its folder.
+The first project named `api` gets the wing `api`, the next one `owner/api`. Working trees and clones
+belong to the same project. A wing set with --wing or with `wing` in `.loci.toml` is not recorded for
+a project.";
 
 const SPLIT: &str = "\
 Examples:
   loci wings split api
   loci wings split api --apply --json
 
-Drawers go where the project of their file or conversation is. Drawers that were added by hand, facts, links and diaries
-stay as they are. The project that is recorded for the wing keeps it, else the one with most drawers. A split that was
-killed goes on when it is run again.";
+Each drawer moves to the wing of the project that its file or conversation belongs to. Drawers that
+were added by hand, facts, links and diaries do not move. The project that is recorded for the wing
+keeps it, else the one with the most drawers. If a split is interrupted, run it again to finish it.";

@@ -1,27 +1,29 @@
-//! Commands that wire agents to the palace.
+//! Commands that connect agents to the palace.
 
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what was typed")]
 pub(crate) struct ConnectArguments {
-    /// Agents to wire: claude-code, codex, cursor, gemini, windsurf, vscode, zed, opencode [default: all that
-    /// are found on this machine]
+    /// Agents to connect: claude-code, codex, cursor, gemini, windsurf, vscode, zed, opencode
+    /// [default: all that are found on this machine]
     #[arg(value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// Install the hooks too: context at the start, memory for prompts, transcripts saved
+    /// Also install the hooks: they add context when a session starts, add relevant memories to
+    /// prompts, and save transcripts
     #[arg(long)]
     pub(crate) hooks: bool,
-    /// Show what would change and write nothing
+    /// Show what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Put Loci in the place of MemPalace's server, under its name and with its tools, and of its hooks
+    /// Replace MemPalace's server with Loci, under the same name and with the same tools, and
+    /// replace its hooks
     #[arg(long, conflicts_with = "keep_mempalace")]
     pub(crate) replace_mempalace: bool,
-    /// Leave MemPalace wired beside Loci, without asking
+    /// Keep MemPalace connected beside Loci, without asking
     #[arg(long)]
     pub(crate) keep_mempalace: bool,
     /// The tools that agents see
@@ -30,18 +32,18 @@ pub(crate) struct ConnectArguments {
     /// Name of the server in the configuration [default: loci]
     #[arg(long, value_name = "NAME", value_parser = server_name)]
     pub(crate) name: Option<String>,
-    /// Read the transcripts that agents keep on this machine into the palace afterwards
+    /// Afterwards, mine the transcripts that agents keep on this machine
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) mine: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ToolSet {
-    /// The eight that are needed (default)
+    /// Eight tools that use few tokens (default)
     Core,
-    /// All of them
+    /// All tools
     Full,
-    /// MemPalace's names and results
+    /// MemPalace's tools, for prompts that name them
     Mempalace,
 }
 
@@ -55,13 +57,13 @@ impl ToolSet {
     }
 }
 
-/// Agents make the names of tools from it.
+/// Parses the name of the server, from which agents build the names of tools.
 fn server_name(text: &str) -> Result<String, String> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if !text.is_empty() && text.len() <= 64 && text.chars().all(plain) {
         Ok(text.to_owned())
     } else {
-        Err("give letters, digits, `-` and `_`, at most 64".into())
+        Err("use at most 64 letters, digits, `-` and `_`".into())
     }
 }
 
@@ -70,14 +72,14 @@ pub(crate) struct DisconnectArguments {
     /// Agents to disconnect [default: all]
     #[arg(value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// Show what would change and write nothing
+    /// Show what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 pub(crate) const CONNECT: &str = "\
-Configuration files are merged, not rewritten; a backup is kept, and `loci disconnect` undoes exactly
-what was done.
+Adds entries to the agents' configuration files and keeps the rest of each file. A backup is kept, and
+`loci disconnect` undoes exactly these changes.
 
 Examples:
   loci connect --dry-run
@@ -86,8 +88,8 @@ Examples:
   loci connect --replace-mempalace";
 
 pub(crate) const DISCONNECT: &str = "\
-A file that is as `loci connect` left it gets its former bytes back. Of a file that was changed since, only
-Loci's entries go.
+A file that has not changed since `loci connect` is restored byte for byte. In a file that has
+changed, only Loci's entries are removed.
 
 Examples:
   loci disconnect

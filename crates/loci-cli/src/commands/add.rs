@@ -1,4 +1,4 @@
-//! `loci add`: one drawer, into a palace that is created when missing.
+//! `loci add`: adds one drawer, and creates the palace if it is missing.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &AddArguments, session: &Session<'_>) -> Result<Rep
         return check(arguments, session);
     }
     let request = request(arguments)?;
-    // Everything that can be refused is refused before a palace is created for it.
+    // All input is checked before a palace is created for it.
     request.validate()?;
     let answer = session.created()?.add(&request)?;
     let text = match &answer.only {
@@ -64,18 +64,18 @@ fn request(arguments: &AddArguments) -> Result<add::Request> {
     })
 }
 
-/// What became of a drawer.
+/// The outcome for a drawer.
 fn line(printer: Printer, drawer: &Added, request: &add::Request) -> String {
     let id = printer.name(&drawer.id);
     match drawer.outcome {
         OutcomeKind::Exists => {
-            format!("`{id}` exists; the old drawer was kept, use `loci update` to change it")
+            format!("`{id}` exists and was not changed; use `loci update` to change it")
         }
         OutcomeKind::Duplicate if request.duplicates == Duplicates::Add => format!(
-            "the same text from the same source is already kept as `{id}`; nothing was added"
+            "the same text from the same source is already stored as `{id}`; nothing was added"
         ),
         OutcomeKind::Duplicate | OutcomeKind::NearDuplicate => format!(
-            "the same text is already kept as `{id}`; nothing was added (`--allow-duplicate` adds \
+            "the same text is already stored as `{id}`; nothing was added (`--allow-duplicate` adds \
              it again)"
         ),
         _ => format!(
@@ -86,7 +86,8 @@ fn line(printer: Printer, drawer: &Added, request: &add::Request) -> String {
     }
 }
 
-/// Only looks; exit code 1 says that there is a drawer with the same text, or nearly the same.
+/// Only looks for drawers with the same or nearly the same text. The exit code is 1 if there are
+/// any.
 fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
     let text = input::text(arguments.text.as_deref(), true)?.unwrap_or_default();
     let answer = session
@@ -100,7 +101,10 @@ fn check(arguments: &AddArguments, session: &Session<'_>) -> Result<Reply> {
         let listed = listed(session.printer, &answer.similar, answer.threshold);
         listed.trim_start().to_owned()
     } else {
-        format!("no drawer says nearly the same ({:.2})", answer.threshold)
+        format!(
+            "no drawer has nearly the same text ({:.2})",
+            answer.threshold
+        )
     };
     Ok(Reply::new(&answer, text)?
         .warnings(&answer.warnings)
@@ -124,12 +128,12 @@ fn listed(printer: Printer, similar: &[Similar], threshold: f32) -> String {
             place => format!(" in {}", printer.name(place)),
         };
         let _ = if drawer.exact {
-            write!(text, "\na drawer that says the same: {id}{place}")
+            write!(text, "\nsame text: {id}{place}")
         } else {
             let similarity = drawer.similarity;
             write!(
                 text,
-                "\na drawer that says nearly the same: {id}{place} ({similarity:.2} \u{2265} {threshold:.2})"
+                "\nnearly the same text: {id}{place} ({similarity:.2} \u{2265} {threshold:.2})"
             )
         };
     }
@@ -141,5 +145,5 @@ fn refuse_threshold(threshold: f32) -> Result<()> {
         return Ok(());
     }
     let what = format!("`--threshold {threshold}`");
-    Err(Error::invalid(what, "is not a number from 0 to 1").into())
+    Err(Error::invalid(what, "not a number from 0 to 1").into())
 }

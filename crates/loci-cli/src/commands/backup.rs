@@ -28,11 +28,7 @@ pub(crate) fn restore(arguments: &RestoreArguments, session: &Session<'_>) -> Re
         answer.restored, answer.palace
     );
     if let Some(aside) = &answer.set_aside {
-        let _ = write!(
-            text,
-            "\nwhat was there before is kept as `{}`",
-            path_text(aside)
-        );
+        let _ = write!(text, "\nthe old palace is kept as `{}`", path_text(aside));
     }
     Reply::new(&answer, text)
 }

@@ -1,4 +1,4 @@
-//! `loci bench`: measures, through the real product path.
+//! `loci bench`: measures search quality through the same code that users run.
 
 use crate::args::RetrievalArguments;
 use crate::failure::Result;

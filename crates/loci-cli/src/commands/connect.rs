@@ -1,4 +1,4 @@
-//! `loci connect` and `loci disconnect`: agents wired to the palace.
+//! `loci connect` and `loci disconnect`: add Loci to the configuration of agents, and remove it.
 
 mod notes;
 mod shown;
@@ -70,7 +70,7 @@ pub(crate) fn disconnect(arguments: &DisconnectArguments, session: &Session<'_>)
         wiring::disconnect(&home, &arguments.agents, arguments.dry_run)?;
     let text = match (changes.is_empty(), arguments.dry_run) {
         (true, _) if !failed.is_empty() => "nothing was undone".to_owned(),
-        (true, _) => "nothing of Loci is in the configuration of these agents".to_owned(),
+        (true, _) => "the configuration of these agents has no entries of Loci".to_owned(),
         (false, dry_run) => {
             let shown = shown::changes(session.printer, &changes, dry_run);
             let end = if dry_run { "\nnothing was written" } else { "" };
@@ -87,7 +87,7 @@ pub(crate) fn disconnect(arguments: &DisconnectArguments, session: &Session<'_>)
     Ok(reply.exit_if(!failed.is_empty(), Exit::Error))
 }
 
-/// Refuses names that no agent has.
+/// Refuses unknown names of agents.
 fn known(names: &[String]) -> Result<()> {
     let agents = wiring::agents();
     let Some(name) = names.iter().find(|name| !agents.contains(&name.as_str())) else {
@@ -95,9 +95,9 @@ fn known(names: &[String]) -> Result<()> {
     };
     let help = match wiring::similar_agent(name) {
         Some(similar) => format!("did you mean `{similar}`?"),
-        None => format!("known are {}", agents.join(", ")),
+        None => format!("known agents: {}", agents.join(", ")),
     };
-    Err(Failure::usage(format!("no agent is called `{name}`"), help))
+    Err(Failure::usage(format!("unknown agent `{name}`"), help))
 }
 
 fn nothing(plan: &Plan, text: String) -> Result<Reply> {
@@ -122,23 +122,23 @@ fn asked(home: &Home, arguments: &ConnectArguments, session: &Session<'_>) -> Re
     })
 }
 
-/// The palace as an agent's entry names it.
+/// The palace, as the entry of an agent names it.
 fn in_entries(palace: &PalaceRef) -> Result<PathBuf> {
     match palace.absolute()? {
         PalaceRef::Directory(path) => Ok(path),
         PalaceRef::Url(url) => Err(Error::invalid(
             format!("palace `{url}`"),
-            "a URL is not written into the files of agents, since it may hold a password; set `palace` in config.toml",
+            "a URL is not written into the files of agents, because it may contain a password; set `palace` in config.toml",
         )
         .into()),
     }
 }
 
-/// The palace that this run finds by a variable of the environment. Agents do not hand variables on, so that their entries
-/// have to name it.
+/// The palace that an environment variable names. Agents do not pass variables to their servers, so
+/// their entries must name it.
 fn palace_of_variables(home: &Home) -> Result<Option<PathBuf>> {
     let palace = default_palace()?;
-    // A URL stays in the user's configuration, which every process of this user reads.
+    // A URL stays in the user's configuration, which every process of this user can read.
     let Some(palace) = palace.as_directory() else {
         return Ok(None);
     };
@@ -150,14 +150,14 @@ fn palace_of_variables(home: &Home) -> Result<Option<PathBuf>> {
     Ok(moved.then(|| palace.to_path_buf()))
 }
 
-/// Asks about MemPalace, where it is found and nothing was said about it.
+/// Asks whether to replace MemPalace, if it is connected and no flag decides.
 fn offer_replacement(arguments: &ConnectArguments, session: &Session<'_>, plan: &Plan) -> bool {
     let decided = arguments.replace_mempalace || arguments.keep_mempalace || arguments.yes;
     if plan.mempalace.is_empty() || decided {
         return false;
     }
     let question = format!(
-        "MemPalace is wired to {}. Put Loci in its place, under its name and with its tools?",
+        "MemPalace is connected to {}. Replace it with Loci, under the same name and with the same tools?",
         plan.mempalace.join(", ")
     );
     session.printer.confirm(&question) == Some(true)
@@ -170,7 +170,7 @@ fn confirmed(session: &Session<'_>, plan: &Plan, shown: &str) -> Result<bool> {
     session.printer.confirm(&question).ok_or_else(|| {
         Failure::usage(
             format!(
-                "{} file(s) would change, and nobody is there to ask",
+                "{} file(s) would change, and there is no terminal to ask for confirmation",
                 plan.changes.len()
             ),
             "pass `--yes` to change them, or `--dry-run` to see how",
@@ -182,12 +182,12 @@ fn already(plan: &Plan, failed: &[Failed]) -> String {
     let mut wired = plan.agents.clone();
     wired.retain(|agent| failed.iter().all(|failed| failed.agent != *agent));
     if wired.is_empty() {
-        return "nothing was wired".to_owned();
+        return "nothing was changed".to_owned();
     }
-    format!("already wired: {}", wired.join(", "))
+    format!("already connected: {}", wired.join(", "))
 }
 
-/// The answer with what is left to do.
+/// The answer, with notes about the remaining steps.
 fn finished(
     arguments: &ConnectArguments,
     connect: &Connect,
@@ -205,7 +205,7 @@ fn finished(
     reply.note(notes::imports(plan));
     if transcripts.files > 0 && !arguments.mine {
         reply.note([format!(
-            "note: {} transcript(s) of agents are on this machine; `loci mine --agents` reads them into the palace",
+            "note: found {} transcript(s) of agents on this machine; `loci mine --agents` mines them",
             transcripts.files
         )]);
     }
@@ -228,7 +228,7 @@ fn answer(
     Reply::new(&answer, text)
 }
 
-/// Reads the transcripts in, and answers for both.
+/// Mines the transcripts, and returns one answer for both commands.
 fn mined(mut connected: Reply, session: &Session<'_>) -> Result<Reply> {
     if Transcripts::of_agents().files == 0 {
         return Ok(connected);

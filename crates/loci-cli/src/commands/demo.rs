@@ -1,7 +1,7 @@
 //! `loci demo`: a small project memory in a temporary palace.
 //!
-//! The demo asks a few questions, explains why a drawer was not found, then deletes the index file and
-//! asks again. The texts come with the program (`data/demo.json`).
+//! The demo asks a few questions, explains why a drawer was not found, then deletes the index file
+//! and asks again. The texts come with the program (`data/demo.json`).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -123,7 +123,7 @@ fn play(session: &Session<'_>, data: &Data, path: &Path) -> Result<Report> {
     palace.close()?;
 
     let deleted_index = delete_index_files(&path.join("index"))?;
-    // A new handle: the old one may answer from memory.
+    // A new handle, because the old one may answer from memory.
     let palace = Palace::open(path, &session.options(false))?;
     let (without, more) = timed(&mut time.search_without_index, || ask_all(&palace, data))?;
     warnings.extend(more);
@@ -184,7 +184,7 @@ fn reindex(palace: &Palace) -> Result<()> {
     Ok(())
 }
 
-/// The hits of every question, and what the searches warn of.
+/// The hits of every question, and the warnings of the searches.
 fn ask_all(palace: &Palace, data: &Data) -> Result<(Hits, Vec<String>)> {
     let mut hits = Vec::new();
     let mut warnings = Vec::new();
@@ -282,7 +282,7 @@ fn shown(printer: Printer, data: &Data, report: &Report) -> String {
     };
     let _ = writeln!(
         text,
-        "\nThe index is only derived. Deleted {}; asked again without it: {} in {} ms.\n\
+        "\nThe index file can be deleted at any time. Deleted {}; asked again without it: {} in {} ms.\n\
          Rebuilt it from the stored vectors in {} ms; asked again: {}.\n\
          Checked every row, posting and code in {} ms: {}.",
         report.deleted_index.join(", "),
@@ -292,14 +292,14 @@ fn shown(printer: Printer, data: &Data, report: &Report) -> String {
         same(report.same_with_new_index),
         time.verify,
         if report.verified {
-            "everything agrees"
+            "everything is consistent"
         } else {
             "FINDINGS"
         }
     );
     text.push_str(
         "\nNow with your own files: `loci search QUESTION --in FOLDER` searches a folder,\n\
-         `loci mine FOLDER` remembers it, `loci connect` gives it to your agent.\n",
+         `loci mine FOLDER` remembers it, `loci connect` connects your agents.\n",
     );
     text
 }

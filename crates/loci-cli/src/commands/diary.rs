@@ -1,4 +1,4 @@
-//! `loci diary`: notes that an agent writes for itself.
+//! `loci diary`: writes and reads the diary entries of an agent.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ fn write(arguments: &DiaryWriteArguments, session: &Session<'_>) -> Result<Reply
         wing: arguments.wing.clone(),
         ..diary::write::Request::default()
     };
-    // Everything that can be refused is refused before a palace is created for it.
+    // All input is checked before a palace is created for it.
     request.validate()?;
     let written = session.created()?.write_diary(&request)?;
     let text = format!("wrote {}", session.printer.strong(&written.entry.id));

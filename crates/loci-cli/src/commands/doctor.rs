@@ -1,5 +1,5 @@
-//! `loci doctor`: the state of everything; or, with a path, what is wrong with a palace of another
-//! program, from its files alone.
+//! `loci doctor`: the state of the whole installation. With a path: the findings about a palace of
+//! another program, from its files alone.
 
 mod advice;
 mod agents;
@@ -32,8 +32,8 @@ use crate::print::Printer;
 use crate::reply::{Reply, json_of};
 use crate::session::Session;
 
-/// What makes it safe to ask.
-const READ_ONLY: &str = "read only: nothing was written, and programs that use it may go on";
+/// The line that says that the check was safe.
+const READ_ONLY: &str = "nothing was written; programs that use it can continue";
 
 pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<Reply> {
     let Some(path) = &arguments.path else {
@@ -83,24 +83,24 @@ fn shown(printer: Printer, diagnosis: &Diagnosis) -> String {
         describe(printer, finding, &mut text);
     }
     if diagnosis.changed {
-        text.push_str("the files were written to while they were read: look again\n");
+        text.push_str("the files changed while they were read; run it again\n");
     }
     let import = printer.name(&shell_quoted(Path::new(&diagnosis.path)));
     if diagnosis.healthy {
         let _ = writeln!(
             text,
-            "healthy; `loci import {import}` brings it into a palace of Loci"
+            "healthy; `loci import {import}` imports it into a palace of Loci"
         );
         return text;
     }
     let harm = if harmed_by_opening(&diagnosis.findings) {
-        "do not open it with its own program before it is saved: "
+        "do not open it with its own program before you import it: "
     } else {
         ""
     };
     let _ = writeln!(
         text,
-        "{} finding(s); {harm}`loci import {import}` imports what can be read",
+        "{} finding(s); {harm}`loci import {import}` imports everything that is readable",
         grave(&diagnosis.findings).count()
     );
     text
@@ -121,7 +121,7 @@ fn summary(printer: Printer, of: &CollectionSummary, text: &mut String) {
         let _ = write!(text, ", by {}", printer.name(embedder));
     }
     if of.target != of.name {
-        let _ = write!(text, "; comes as `{}`", printer.name(&of.target));
+        let _ = write!(text, "; imported as `{}`", printer.name(&of.target));
     }
     text.push('\n');
     if let Some(vectors) = &of.vectors {

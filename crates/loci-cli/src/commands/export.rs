@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
                     Ok(reply)
                 }
                 Some(warning) => Err(Failure::from(Error::Corrupt {
-                    what: "what was to be exported".into(),
+                    what: "the data to export".into(),
                     path: session.existing()?.place().to_string().into(),
                     detail: warning.message(),
                 })),
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &ExportArguments, session: &Session<'_>) -> Result<
     }
 }
 
-/// One line for each thing that a copy does not hold.
+/// One line for each kind of data that the export leaves out.
 pub(super) fn left_out(left_out: &[LeftOut]) -> Vec<String> {
     let line = |left: &LeftOut| match left.count {
         0 => format!("left out: {}: {}", left.what, left.reason),
@@ -66,7 +66,7 @@ pub(super) fn left_out(left_out: &[LeftOut]) -> Vec<String> {
     left_out.iter().map(line).collect()
 }
 
-/// An export that had to leave drawers out is not done.
+/// The exit code of an export: it is not done if drawers had to be left out.
 fn incomplete(reply: Reply, report: &export::Answer) -> Reply {
     reply
         .warnings(&report.warnings)
@@ -79,7 +79,7 @@ fn to_file(
     file: &Path,
     force: bool,
 ) -> Result<export::Answer> {
-    // The path as it was given, and the file that a link leads to.
+    // The given path, and the file that a link points to.
     palace.refuse_inside(file)?;
     let target = Target::of(file, force)?;
     palace.refuse_inside(target.path())?;
@@ -92,7 +92,7 @@ fn to_file(
     Ok(report)
 }
 
-/// Whether a path stands for stdout.
+/// Whether a path means stdout.
 fn is_stdout(file: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
         .iter()

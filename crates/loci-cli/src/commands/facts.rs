@@ -1,4 +1,4 @@
-//! `loci facts`: statements and when they hold.
+//! `loci facts`: statements with validity dates.
 
 use std::fmt::Write as _;
 
@@ -97,7 +97,7 @@ fn timeline(arguments: &TimelineArguments, session: &Session<'_>) -> Result<Repl
         let until = match &fact.valid_to {
             Some(end) => format!("until {end}"),
             None if *current => "now".into(),
-            None => "to come".into(),
+            None => "future".into(),
         };
         let [subject, predicate, object] = names(printer, fact);
         [
@@ -129,7 +129,7 @@ fn invalidate(arguments: &InvalidateFactArguments, session: &Session<'_>) -> Res
         .map(|ended| format!("ended {}", sentence(session.printer, &ended.fact)))
         .collect();
     let text = if lines.is_empty() {
-        "nothing that matches holds".to_owned()
+        "no valid fact matches".to_owned()
     } else {
         lines.join("\n")
     };
@@ -191,7 +191,7 @@ fn conflicts(entity: Option<String>, session: &Session<'_>) -> Result<Reply> {
     Ok(Reply::new(&answer, text)?.exit_if(answer.conflicts.is_empty(), Exit::Nothing))
 }
 
-/// A page of facts with how many there are.
+/// A page of facts, with the total.
 fn page(
     answer: &facts::query::Answer,
     mut text: String,
@@ -228,12 +228,12 @@ fn cell(printer: Printer, name: &str) -> String {
     printer.stored_line(name, WIDTH)
 }
 
-/// A date or sentence; a palace from elsewhere may hold any text.
+/// A date or sentence, made safe to print: an imported palace may contain any text.
 fn cut(printer: Printer, text: &str) -> String {
     printer.stored_line(text, 2 * WIDTH)
 }
 
-/// The whole statement on a line.
+/// The whole statement on one line.
 fn sentence(printer: Printer, fact: &Fact) -> String {
     let names = [&fact.subject, &fact.predicate, &fact.object];
     let [subject, predicate, object] = names.map(|name| cut(printer, name));
@@ -251,7 +251,7 @@ fn span(fact: &Fact) -> String {
     }
 }
 
-/// Rows whose columns begin below each other.
+/// Rows with aligned columns.
 fn aligned<const N: usize>(rows: Vec<[String; N]>) -> String {
     let mut widths = [0; N];
     for row in &rows {

@@ -1,4 +1,4 @@
-//! `loci forget`: drawers go, and with them every trace of their text.
+//! `loci forget`: deletes drawers, and their text from every file of the palace.
 
 use loci_palace::forget::{Answer, Request};
 use loci_palace::{Selection, list, status, validate_id};
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
     }
     let answer = palace.forget(&request)?;
     let text = if answer.is_nothing() {
-        "there is nothing to forget".to_owned()
+        "nothing to forget".to_owned()
     } else {
         format!("forgot {} drawer(s)", answer.forgotten)
     };
@@ -51,15 +51,15 @@ pub(crate) fn run(arguments: &ForgetArguments, session: &Session<'_>) -> Result<
     Ok(reply)
 }
 
-/// Asks before drawers that a filter matches go for good.
+/// Asks for confirmation before drawers that a filter matches are deleted permanently.
 fn confirmed(matching: usize, session: &Session<'_>) -> Result<bool> {
     if matching == 0 {
         return Ok(true);
     }
-    let question = format!("forget {matching} drawer(s) for good?");
+    let question = format!("forget {matching} drawer(s) permanently?");
     session.printer.confirm(&question).ok_or_else(|| {
         Failure::usage(
-            format!("`--where` matches {matching} drawer(s), and nobody is there to ask"),
+            format!("`--where` matches {matching} drawer(s), and there is no terminal to ask for confirmation"),
             "pass `--yes` to forget them",
         )
     })
@@ -69,7 +69,7 @@ fn reply(answer: &Answer, text: &str) -> Result<Reply> {
     Ok(Reply::new(answer, text)?.exit_if(answer.is_nothing(), Exit::Nothing))
 }
 
-/// What people should know besides.
+/// Notes for people.
 fn notes(answer: &Answer) -> Vec<String> {
     let mut notes = Vec::new();
     if answer.purge_pending {
@@ -82,13 +82,13 @@ fn notes(answer: &Answer) -> Vec<String> {
     }
     if answer.facts + answer.links > 0 {
         notes.push(format!(
-            "note: forgot {} fact(s) and {} link(s) with them",
+            "note: also forgot {} fact(s) and {} link(s)",
             answer.facts, answer.links
         ));
     }
     if !answer.removed_files.is_empty() {
         notes.push(format!(
-            "note: removed {} set-aside file(s) that could hold the text too: {}",
+            "note: removed {} set-aside file(s) that could contain the text: {}",
             answer.removed_files.len(),
             answer.removed_files.join(", ")
         ));

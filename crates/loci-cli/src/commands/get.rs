@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &GetArguments, session: &Session<'_>) -> Result<Rep
     let notes = answer
         .missing
         .iter()
-        .map(|id| format!("there is no `{}`", session.printer.name(id)));
+        .map(|id| format!("no drawer `{}`", session.printer.name(id)));
     let mut reply = Reply::new(&answer, text)?
         .warnings(&answer.warnings)
         .exit_if(answer.drawers.is_empty(), Exit::Nothing);

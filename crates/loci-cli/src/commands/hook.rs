@@ -1,5 +1,5 @@
-//! `loci hook`: what an agent's hook asks for. Agents call it; whatever happens, it exits with 0 and writes nothing but what
-//! the harness understands.
+//! `loci hook`: runs a hook for an agent. It always exits with 0, and it writes only output that
+//! the agent understands.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
@@ -17,12 +17,12 @@ use crate::session::Session;
 
 /// The event of the process that saves in the background.
 const SAVE: &str = "save";
-/// Bytes of an input that nobody wants, and how long it is read.
+/// Limits for reading an input that is discarded.
 const MOST_DRAINED: u64 = 64 << 20;
 const DRAINING: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Reply> {
-    // A message of a panic would go to stderr, which agents show.
+    // The message of a panic would go to stderr, which agents show to the user.
     std::panic::set_hook(Box::new(|_| {}));
     if let Some(transcript) = &arguments.transcript
         && arguments.event == SAVE
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &HookArguments, session: &Session<'_>) -> Result<Re
     Ok(printed(answer(arguments, session)))
 }
 
-/// What to print, whatever happens.
+/// The output of the hook. It never fails.
 fn answer(arguments: &HookArguments, session: &Session<'_>) -> String {
     let Ok(home) = Home::of_user() else {
         return String::new();
@@ -81,8 +81,8 @@ fn call(event: Event, harness: Harness, session: &Session<'_>) -> Result<Call> {
     })
 }
 
-/// Arguments with which this program opens the same palace in the same way. A URL is no argument: it
-/// may hold a password, and other users see arguments.
+/// The arguments with which this program opens the same palace with the same options. A URL is not
+/// passed as an argument, because it may contain a password and other users can see arguments.
 fn same_palace(palace: &PalaceRef, session: &Session<'_>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = match palace {
         PalaceRef::Directory(path) => vec!["--palace".into(), path.as_os_str().to_owned()],
@@ -95,7 +95,7 @@ fn same_palace(palace: &PalaceRef, session: &Session<'_>) -> Vec<OsString> {
 fn harness(arguments: &HookArguments) -> Result<Harness> {
     Harness::named(&arguments.harness).ok_or_else(|| {
         Failure::usage(
-            format!("`{}` is no harness that Loci knows", arguments.harness),
+            format!("unknown harness `{}`", arguments.harness),
             format!("one of {}", hooks::harness_names().join(", ")),
         )
     })
@@ -104,24 +104,25 @@ fn harness(arguments: &HookArguments) -> Result<Harness> {
 fn event(arguments: &HookArguments) -> Result<Event> {
     Event::named(&arguments.event).ok_or_else(|| {
         Failure::usage(
-            format!("`{}` is no event that Loci knows", arguments.event),
+            format!("unknown event `{}`", arguments.event),
             format!("one of {}", hooks::event_names().join(", ")),
         )
     })
 }
 
-/// Nobody types hooks; who does may want to know what is wrong.
+/// Refuses a terminal as stdin: a person who types the command gets an explanation.
 fn called_by_a_person(arguments: &HookArguments) -> Failure {
     let wrong = harness(arguments).and_then(|_| event(arguments)).err();
     wrong.unwrap_or_else(|| {
         Failure::usage(
-            "hooks are called by agents, with JSON on stdin",
+            "agents call hooks, with JSON on stdin",
             "`loci connect --hooks` sets them up; `loci doctor` shows their last runs",
         )
     })
 }
 
-/// Reads the input to its end, for a moment at most: who writes it should not be cut off.
+/// Reads the input to its end, within a short time limit, so that the writer does not get a broken
+/// pipe.
 fn drain() {
     let (sender, receiver) = mpsc::sync_channel(1);
     let started = std::thread::Builder::new().spawn(move || {
@@ -142,13 +143,14 @@ fn printed(text: String) -> Reply {
     }
 }
 
-/// Whether a command line that could not be understood calls a hook from a program. Then nobody reads the usage.
+/// Whether an invalid command line is a hook call from a program, which does not read usage
+/// messages.
 pub(crate) fn is_meant_by(line: impl Iterator<Item = OsString>) -> bool {
     let mut words = line.skip(1).skip_while(|word| word != "hook");
     words.next().is_some() && !std::io::stdin().is_terminal()
 }
 
-/// Notes that such a line was called.
+/// Records such a call for `loci doctor`.
 pub(crate) fn note_misunderstood(why: &str) {
     if let Ok(home) = Home::of_user() {
         let first = why.lines().next().unwrap_or_default();

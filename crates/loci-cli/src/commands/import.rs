@@ -1,5 +1,5 @@
-//! `loci import`: a palace of another program, or records from a file. What was typed decides which of the two; so
-//! does what is there.
+//! `loci import`: imports a palace of another program, or records from a file. The arguments and
+//! the files decide which.
 
 mod foreign;
 mod jsonl;
@@ -17,7 +17,8 @@ use crate::failure::{Failure, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// Kinds by the names that people type, `doctor`'s among them. MemPalace has two kinds of stores, so its files decide.
+/// Formats by the names that people type, including those of `doctor`. MemPalace has two kinds of
+/// stores, so its files decide.
 const KINDS: [(&str, Option<ForeignKind>); 6] = [
     ("chroma", Some(ForeignKind::Chroma)),
     ("mempalace", None),
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
     match wanted(arguments)? {
         None => places::run(session),
         Some((ForeignKind::JsonLines, _)) if arguments.dry_run => Err(Failure::usage(
-            "`--dry-run` is for palaces of other programs, not for JSON lines",
+            "`--dry-run` works for palaces of other programs, not for JSON lines",
             "import into a new palace: `loci import jsonl FILE --palace DIR`",
         )),
         Some((ForeignKind::JsonLines, path)) => jsonl::run(&path, arguments, session),
@@ -54,7 +55,7 @@ pub(crate) fn run(arguments: &ImportArguments, session: &Session<'_>) -> Result<
     }
 }
 
-/// What is to be imported, and of which kind it is; nothing if nothing was named.
+/// The path to import and its format; `None` if no path was given.
 fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>> {
     let Some(first) = &arguments.kind else {
         return Ok(None);
@@ -67,7 +68,7 @@ fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>>
         }
         return match named {
             Some((name, _)) if !path.exists() => Err(Failure::usage(
-                format!("`{name}` of which file or directory?"),
+                format!("no file or directory given for `{name}`"),
                 format!("name it: `loci import {name} PATH`"),
             )),
             _ => recognised(&path).map(Some),
@@ -75,9 +76,9 @@ fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>>
     };
     match named {
         None => Err(Failure::usage(
-            format!("`{}` is no kind that can be imported", first.display()),
+            format!("unknown format `{}`", first.display()),
             format!(
-                "kinds are {}; `loci import PATH` recognises them",
+                "known formats: {}; `loci import PATH` detects them",
                 KINDS.map(|(name, _)| name).join(", ")
             ),
         )),
@@ -86,7 +87,7 @@ fn wanted(arguments: &ImportArguments) -> Result<Option<(ForeignKind, PathBuf)>>
     }
 }
 
-/// The kind of what is there, and where exactly it is.
+/// The detected format, and the exact path of the store.
 fn recognised(path: &Path) -> Result<(ForeignKind, PathBuf)> {
     path.metadata()
         .map_err(|source| Error::io("cannot read", path, source))?;
@@ -96,7 +97,7 @@ fn recognised(path: &Path) -> Result<(ForeignKind, PathBuf)> {
     }
 }
 
-/// What to say of something that is nothing known.
+/// The error about a path whose format is not recognised.
 pub(crate) fn unknown(path: &Path) -> Failure {
     let seen = match std::fs::read_dir(path) {
         Ok(entries) => seen_among(entries),
@@ -106,14 +107,14 @@ pub(crate) fn unknown(path: &Path) -> Failure {
     Error::invalid(
         format!("`{}`", path.display()),
         format!(
-            "nothing that loci knows: no `chroma.sqlite3` or `sqlite_exact.sqlite3` (ChromaDB, MemPalace), no memtomem \
+            "format not recognised: no `chroma.sqlite3` or `sqlite_exact.sqlite3` (ChromaDB, MemPalace), no memtomem \
              database, no `cortexadb.wal`, no `palace.sqlite3`, no JSON lines; {seen}"
         ),
     )
     .into()
 }
 
-/// What is there instead, in a few words.
+/// The content of the directory, in a few words.
 fn seen_among(entries: ReadDir) -> String {
     const NAMED: usize = 5;
     let mut names: Vec<String> = entries
@@ -123,10 +124,10 @@ fn seen_among(entries: ReadDir) -> String {
     names.sort();
     match names.len() {
         0 => "the directory is empty".into(),
-        1..=NAMED => format!("it holds {}", names.join(", ")),
+        1..=NAMED => format!("it contains {}", names.join(", ")),
         more => {
             names.truncate(NAMED);
-            format!("it holds {} and {} more", names.join(", "), more - NAMED)
+            format!("it contains {} and {} more", names.join(", "), more - NAMED)
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &InitArguments, session: &Session<'_>) -> Result<Re
         metric,
         embedder: None,
     };
-    // A name that cannot be a collection's must not leave an empty palace behind.
+    // An invalid collection name must not leave an empty palace behind.
     loci_palace::validate_collection_name(&arguments.collection)?;
     let palace = session.initialised()?;
     palace.require_creation()?;

@@ -36,7 +36,7 @@ fn add(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
     let text = if answer.added > 0 {
         format!("linked {link}\n")
     } else {
-        format!("{link} is there already\n")
+        format!("{link} exists already\n")
     };
     Ok(Reply::new(&answer, text)?.masked(&answer.masked))
 }
@@ -53,7 +53,7 @@ fn remove(arguments: &LinkArguments, session: &Session<'_>) -> Result<Reply> {
         Some(link) if answer.removed > 0 => {
             format!("removed {}\n", link_line(session.printer, link))
         }
-        _ => "there is no such link\n".to_owned(),
+        _ => "no such link\n".to_owned(),
     };
     Ok(Reply::new(&answer, text)?.exit_if(answer.removed == 0, Exit::Nothing))
 }
@@ -114,7 +114,7 @@ fn tunnels(arguments: &LinksTunnelsArguments, session: &Session<'_>) -> Result<R
     Ok(Reply::new(&answer, text)?.exit_if(answer.tunnels.is_empty(), Exit::Nothing))
 }
 
-/// A place as typed. Without a prefix it is the name of a drawer or of a room.
+/// Parses a place. Without a prefix it is the name of a drawer or of a room.
 fn place_of(typed: &str, collection: &str) -> Result<LinkPlace> {
     if let Some(id) = typed.strip_prefix("drawer:") {
         return Ok(LinkEnd::drawer(collection, id).into());
@@ -129,7 +129,7 @@ fn place_of(typed: &str, collection: &str) -> Result<LinkPlace> {
             }
             _ => Err(Failure::usage(
                 format!("`{typed}` names no room"),
-                "write room:WING/ROOM; a wing as a whole is wing:WING",
+                "write room:WING/ROOM, or wing:WING for a whole wing",
             )),
         };
     }
@@ -180,7 +180,7 @@ fn walk_lines(printer: Printer, walk: &links::follow::Answer) -> String {
         );
     }
     if walk.cut {
-        text.push_str("there is more; `--limit` shows it\n");
+        text.push_str("there are more; `--limit` shows them\n");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `loci list`: a page of drawers, exact at any size, over all collections or one.
+//! `loci list`: a page of drawers of all collections or of one, with an exact total.
 
 use std::fmt::Write as _;
 

@@ -16,9 +16,9 @@ use crate::reply::Reply;
 use crate::session::{Session, refuse_foreign};
 
 const TOKEN_VARIABLE: &str = "LOCI_MCP_TOKEN";
-/// A token is shorter.
+/// Size limit of a token file.
 const MAX_TOKEN_BYTES: u64 = 4_096;
-/// What group and others may do with a file.
+/// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
 pub(crate) fn run(arguments: &McpArguments, session: &Session<'_>) -> Result<Reply> {
@@ -54,7 +54,7 @@ fn announce(listening: Listening<'_>, arguments: &McpArguments, printer: Printer
     printer.note(&format!("listening at http://{}/mcp", listening.address));
     if arguments.no_auth {
         printer.note(
-            "warning: no token is asked for: every user and program of this machine can read and \
+            "warning: no token is required: every user and program on this machine can read and \
              change this palace",
         );
     } else {
@@ -69,7 +69,7 @@ fn announce(listening: Listening<'_>, arguments: &McpArguments, printer: Printer
     }
 }
 
-/// What clients must send: what was given, else a new token.
+/// The token that clients must send: the configured one, else a new one.
 fn auth(arguments: &McpArguments) -> Result<Auth> {
     // An empty variable counts as not set.
     let variable = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
@@ -77,7 +77,7 @@ fn auth(arguments: &McpArguments) -> Result<Auth> {
         if variable.is_some() {
             return Err(Error::invalid(
                 "`--no-auth`",
-                format!("contradicts the token in {TOKEN_VARIABLE}; leave one of them out"),
+                format!("contradicts the token in {TOKEN_VARIABLE}; use only one of them"),
             )
             .into());
         }
@@ -110,7 +110,7 @@ fn token_in(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
-/// What clients may have mined: `mine_roots` of the user and `--allow-mine`.
+/// The paths that clients may mine: the user's `mine_roots` and `--allow-mine`.
 fn mine_roots(arguments: &McpArguments, printer: Printer) -> Result<MineRoots> {
     let mut roots = MineRoots::default();
     let configured = Config::of_user()?.mcp.unwrap_or_default().mine_roots;
@@ -128,7 +128,7 @@ fn mine_roots(arguments: &McpArguments, printer: Printer) -> Result<MineRoots> {
     for missing in roots.missing() {
         let missing = missing.display();
         printer.note(&format!(
-            "warning: `{missing}` may be mined and does not exist"
+            "warning: `{missing}` is allowed to be mined, but does not exist"
         ));
     }
     Ok(roots)

@@ -1,4 +1,4 @@
-//! `loci mine`: files and conversations in, one summary out.
+//! `loci mine`: reads files and conversations into the palace, and prints a summary.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::failure::{Exit, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// An empty palace that goes when it is dropped.
+/// An empty temporary palace that is removed on drop.
 struct Elsewhere {
     palace: Palace,
     _directory: tempfile::TempDir,
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
     if arguments.watch {
         return watch::follow(&paths, &arguments.reading, session);
     }
-    // The paths are looked at first: without them no palace is created.
+    // The paths are checked first: if one is missing, no palace is created.
     let mut reading = mining::reading(&arguments.reading, session)?;
     reading.explicit |= arguments.force;
     let tree = Tree::new(&paths, reading)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &MineArguments, session: &Session<'_>) -> Result<Re
         force: arguments.force,
         threads: None,
     };
-    // A dry run makes nothing: where there is nothing yet, it looks at an empty palace elsewhere.
+    // A dry run creates no palace. If there is none yet, it uses an empty temporary one.
     let elsewhere;
     let palace = if arguments.dry_run {
         match session.existing() {

@@ -1,4 +1,5 @@
-//! What `mine`, `watch`, `sync` and `search --in` share: paths, reading, progress, the words of a report.
+//! Shared by `mine`, `watch`, `sync` and `search --in`: paths, reading, progress, the text of a
+//! report.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub(super) fn rules(arguments: &RuleArguments) -> Rules {
     }
 }
 
-/// Which links `--follow` asks for.
+/// The links that are followed, by `--follow`.
 pub(super) fn follow_links(everywhere: bool) -> FollowLinks {
     if everywhere {
         FollowLinks::Everywhere
@@ -69,7 +70,7 @@ pub(super) fn chosen(arguments: &ReadingArguments) -> Chosen {
     }
 }
 
-/// What was named, and with `agents` the folders in which agents keep their transcripts.
+/// The given paths, and with `agents` the folders in which agents keep their transcripts.
 pub(super) fn paths(named: &[PathBuf], agents: bool) -> Result<Vec<PathBuf>> {
     let mut paths = named.to_vec();
     if agents {
@@ -77,7 +78,7 @@ pub(super) fn paths(named: &[PathBuf], agents: bool) -> Result<Vec<PathBuf>> {
         if found.is_empty() && paths.is_empty() {
             return Err(Error::invalid(
                 "--agents",
-                "no agent keeps transcripts on this machine; name their folder instead",
+                "found no transcripts of agents on this machine; name their folder instead",
             )
             .into());
         }
@@ -100,7 +101,7 @@ pub(super) fn stop_on_signal() -> Arc<AtomicBool> {
     stop
 }
 
-/// Does the work while its progress is shown on a terminal.
+/// Does the work and shows its progress on a terminal.
 pub(super) fn with_progress<T: Send>(printer: Printer, work: impl FnOnce(&Meter) -> T + Send) -> T {
     let meter = Meter::default();
     let bar = printer.spinner();
@@ -188,7 +189,7 @@ pub(super) fn summary(printer: Printer, report: &mine::Answer, elapsed: Duration
     if report.forgotten_lines > 0 {
         let _ = writeln!(
             text,
-            "left out {} forgotten line(s); --allow-again lets them come back",
+            "left out {} forgotten line(s); --allow-again stores them",
             report.forgotten_lines
         );
     }
@@ -204,18 +205,18 @@ pub(super) fn summary(printer: Printer, report: &mine::Answer, elapsed: Duration
         );
     }
     if report.limited {
-        text.push_str("stopped at the limit; the next run goes on\n");
+        text.push_str("stopped at the limit; the next run continues\n");
     }
     if report.stopped {
-        text.push_str("stopped; what was filed is whole, the next run goes on\n");
+        text.push_str("stopped; every mined file is complete, and the next run continues\n");
     }
     if let Some(run) = report.run {
-        let _ = writeln!(text, "run {run}; `loci undo {run}` takes it back");
+        let _ = writeln!(text, "run {run}; `loci undo {run}` undoes it");
     }
     text
 }
 
-/// The failures, for stderr.
+/// The failures, as lines for stderr.
 pub(super) fn failures(report: &mine::Answer) -> Vec<String> {
     let mut notes: Vec<String> = report
         .failures

@@ -1,4 +1,4 @@
-//! `loci model`: the models of this machine.
+//! `loci model`: the models installed on this machine.
 
 use std::fmt::Write as _;
 
@@ -33,13 +33,13 @@ pub(crate) fn run(command: &ModelCommand, session: &Session<'_>) -> Result<Reply
 
 fn added(added: &AddedModel) -> Result<Reply> {
     let model = &added.model;
-    let (outcome, said) = match added.change {
+    let (outcome, verb) = match added.change {
         ModelChange::Added => ("added", "added"),
-        ModelChange::Replaced => ("replaced", "replaced the older"),
+        ModelChange::Replaced => ("replaced", "replaced the old"),
         ModelChange::Unchanged => ("unchanged", "already have"),
     };
     let text = format!(
-        "{said} model `{}`, {} numbers per vector\nuse it with `--embedder {}`, or `loci reembed --model {}`",
+        "{verb} model `{}`, {} numbers per vector\nuse it with `--embedder {}`, or `loci reembed --model {}`",
         model.name, model.dimension, model.name, model.name
     );
     Reply::new(&json!({"outcome": outcome, "model": model}), text)
@@ -66,7 +66,7 @@ fn list(session: &Session<'_>) -> Result<Reply> {
     if stored.iter().all(|model| model.name != MINILM_NAME) {
         let _ = writeln!(
             text,
-            "{MINILM_NAME}  not here: `loci model add PATH` or `loci model pull {MINILM_NAME}`"
+            "{MINILM_NAME}  not installed: `loci model add PATH` or `loci model pull {MINILM_NAME}`"
         );
     }
     Reply::new(

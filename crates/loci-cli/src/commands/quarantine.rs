@@ -1,4 +1,5 @@
-//! `loci quarantine`: stale index segments of a ChromaDB directory out of its sight, their vectors kept.
+//! `loci quarantine`: renames stale index segments of a ChromaDB directory, so that ChromaDB does
+//! not open them, and keeps their vectors.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// What makes a directory ChromaDB's.
+/// The file that identifies a ChromaDB directory.
 pub(crate) const DATABASE: &str = "chroma.sqlite3";
 
 pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Result<Reply> {
@@ -25,9 +26,9 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         dry_run: arguments.dry_run,
         rename_only: arguments.rename_only,
     };
-    let mut told = Vec::new();
+    let mut shown_before = Vec::new();
     if options.rename_only && !options.dry_run {
-        // What a plain rename costs is said before it is done.
+        // People are warned about the loss before the rename.
         let foreseen = quarantine(
             &path,
             &QuarantineOptions {
@@ -35,8 +36,8 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
                 ..options.clone()
             },
         )?;
-        told = warnings_of(&foreseen);
-        session.printer.warn(&told, &session.offered());
+        shown_before = warnings_of(&foreseen);
+        session.printer.warn(&shown_before, &session.offered());
         if let Some(hint) = foreseen.advice.as_ref().and_then(hint::words) {
             session.printer.note_for_people(&format!("hint: {hint}"));
         }
@@ -48,17 +49,17 @@ pub(crate) fn run(arguments: &QuarantineArguments, session: &Session<'_>) -> Res
         .any(|directory| directory.problem.is_some());
     let text = shown(session.printer, &path, &report);
     let mut warnings = warnings_of(&report);
-    warnings.retain(|warning| !told.contains(warning));
+    warnings.retain(|warning| !shown_before.contains(warning));
     let mut reply = Reply::new(&report, text)?.warnings(&warnings);
     let hint = report.advice.as_ref().and_then(hint::words);
-    if let Some(hint) = hint.filter(|_| told.is_empty()) {
+    if let Some(hint) = hint.filter(|_| shown_before.is_empty()) {
         reply.note([format!("hint: {hint}")]);
     }
     Ok(reply.exit_if(failed, Exit::Error))
 }
 
-/// The ChromaDB directory that is meant: the one named, the one inside it, or the one around a file. Nothing of the kind: as
-/// named.
+/// The ChromaDB directory: the given path, the directory inside it, or the directory around a file.
+/// Returns the given path if none of them is one.
 pub(crate) fn chroma_directory(path: &Path) -> PathBuf {
     match recognise_as(path, ForeignKind::Chroma) {
         Ok(Some(found)) => found.path,
@@ -86,11 +87,11 @@ fn shown(printer: Printer, path: &Path, report: &QuarantineReport) -> String {
             let place = path_text(path);
             let _ = write!(text, "no `{DATABASE}` in `{}`: ", printer.name(&place));
         }
-        text.push_str("nothing to set aside\n");
+        text.push_str("nothing to quarantine\n");
     }
     if let Some(backup) = &report.backup {
         let backup = path_text(backup);
-        let _ = writeln!(text, "the database as it was: `{}`", printer.name(&backup));
+        let _ = writeln!(text, "backup of the database: `{}`", printer.name(&backup));
     }
     text
 }
@@ -105,7 +106,7 @@ fn one(printer: Printer, of: &Quarantined, dry_run: bool, text: &mut String) {
             write!(text, "renamed `{from}` to `{}`", printer.name(&to))
         }
         (None, None) if dry_run => write!(text, "would rename `{from}`"),
-        (None, None) => write!(text, "left `{from}`"),
+        (None, None) => write!(text, "kept `{from}`"),
     };
     let age = span(of.gap_seconds);
     let _ = write!(text, "\n  {age} older than the database");
@@ -131,7 +132,7 @@ fn one(printer: Printer, of: &Quarantined, dry_run: bool, text: &mut String) {
     );
 }
 
-/// A span of time in the unit that fits.
+/// A span of time in the largest fitting unit.
 fn span(seconds: u64) -> String {
     let minutes = seconds / 60;
     let (count, unit) = match (minutes / (24 * 60), minutes / 60, minutes) {
@@ -149,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_span_is_told_in_the_unit_that_fits() {
-        let told = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
+        let spans = [0, 1, 59, 60, 10_685, 86_400, 200_000].map(span);
         assert_eq!(
-            told,
+            spans,
             [
                 "0 seconds",
                 "1 second",

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &QueryArguments, session: &Session<'_>) -> Result<R
         .exit_if(answer.hits.is_empty(), Exit::Nothing))
 }
 
-/// Four digits that say something: BM25 of a small collection is far below one.
+/// Four significant digits: BM25 scores of a small collection are far below one.
 fn digits(score: f64) -> String {
     if score != 0.0 && score.abs() < 0.001 {
         format!("{score:.3e}")

@@ -1,4 +1,4 @@
-//! `loci reembed`: makes all vectors of a collection anew.
+//! `loci reembed`: recomputes all vectors of a collection.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &ReembedArguments, session: &Session<'_>) -> Result
     let Some(embedder) = palace.embedder(&arguments.model)? else {
         return Err(Error::invalid(
             "embedder `none`",
-            "makes no vectors; name static, minilm or openai",
+            "computes no vectors; use static, minilm or openai",
         )
         .into());
     };
@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: &ReembedArguments, session: &Session<'_>) -> Result
         answer.drawers, answer.collection, answer.embedder
     );
     if answer.resumed > 0 {
-        let _ = write!(text, "; {} were there from an earlier run", answer.resumed);
+        let _ = write!(
+            text,
+            "; {} were complete from an earlier run",
+            answer.resumed
+        );
     }
     Reply::new(&answer, text)
 }

@@ -1,4 +1,4 @@
-//! `loci repair`: fix what verify finds, and report what was done and what is lost.
+//! `loci repair`: repairs the findings of a verification, and reports the repairs and the losses.
 
 mod chroma;
 mod salvage;
@@ -54,8 +54,8 @@ fn lines(printer: Printer, report: &repair::Answer) -> String {
         (Some(salvage), None) => {
             let _ = writeln!(
                 text,
-                "this palace is still damaged; look at the new one with `loci status --palace {}`,\n\
-                 or put it in the place of this one with `loci repair --replace`",
+                "this palace is still damaged; inspect the new one with `loci status --palace {}`,\n\
+                 or replace this one with it: `loci repair --replace`",
                 path_text(&salvage.palace)
             );
             return text;
@@ -63,7 +63,7 @@ fn lines(printer: Printer, report: &repair::Answer) -> String {
         (None, _) => {}
     }
     if report.remaining.is_empty() {
-        let _ = writeln!(text, "everything agrees now");
+        let _ = writeln!(text, "everything is consistent");
     } else {
         let _ = write!(
             text,
@@ -74,7 +74,7 @@ fn lines(printer: Printer, report: &repair::Answer) -> String {
     text
 }
 
-/// A number with a comma after each three digits.
+/// A number with commas between groups of three digits.
 fn counted(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &RunsArguments, session: &Session<'_>) -> Result<Re
     })?;
     let lines = answer.runs.iter().map(|run| line(session.printer, run));
     let text = if answer.runs.is_empty() {
-        "nothing was mined yet\n".to_owned()
+        "no runs yet\n".to_owned()
     } else {
         lines.collect()
     };
@@ -32,13 +32,13 @@ pub(crate) fn undo(arguments: &UndoArguments, session: &Session<'_>) -> Result<R
         run: arguments.run,
     })?;
     let mut text = format!(
-        "undid run {}: removed {} drawer(s), brought back {}",
+        "undid run {}: removed {} drawer(s), restored {}",
         arguments.run, undone.removed, undone.restored
     );
     if undone.left > 0 {
         let _ = write!(
             text,
-            "; {} were changed, deleted or forgotten since and stay as they are",
+            "; {} were changed, deleted or forgotten since and are left unchanged",
             undone.left
         );
     }
@@ -57,7 +57,7 @@ fn line(printer: Printer, run: &RecordedRun) -> String {
         .get("removed")
         .and_then(Value::as_u64)
         .unwrap_or_else(|| drawers("removed"));
-    // A run that never ended was killed; what it filed is whole.
+    // A run without an end was killed. The files that it recorded are complete.
     let state = match &run.state {
         RunState::Done => String::new(),
         other => format!(" ({other})"),

@@ -42,7 +42,7 @@ fn search_in_files(
     Ok(answer?)
 }
 
-/// What was mined, in one line; nothing if it was nothing.
+/// One line about what was mined; empty if nothing was.
 fn mined_note(report: &MineReport) -> Option<String> {
     let drawers = &report.drawers;
     report.changed_anything().then(|| {
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     let mut reply = reply(session.printer, &answer, &answer.search, HitOrigin::Files)?;
     let report = &answer.mined;
     if report.stopped {
-        let note = "reading was stopped: the answer is from what was read so far";
+        let note = "reading was interrupted; the answer covers only the files read so far";
         reply.note([note]);
     }
     reply = reply.warnings(&report.warnings);
@@ -100,7 +100,7 @@ fn reply(
     Ok(reply.exit_if(answer.hits.is_empty(), Exit::Nothing))
 }
 
-/// What `search` and `why-not` ask for.
+/// The request of `search` and `why-not`.
 pub(crate) fn request(question: &[OsString], ask: &AskArguments) -> Result<Request> {
     Ok(Request {
         collection: ask.collection.clone(),
@@ -133,7 +133,7 @@ fn shown(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
                 HitOrigin::Palace => {
                     format!("; `loci get {}` shows all of it", printer.name(&hit.id))
                 }
-                // The id is one of the cache; file and line are in the heading.
+                // The id exists only in the cache; file and line are in the heading.
                 HitOrigin::Files => String::new(),
             };
             let _ = writeln!(text, "   (cut{whole})");
@@ -156,7 +156,7 @@ fn shown(printer: Printer, answer: &Answer, origin: HitOrigin) -> String {
     text
 }
 
-/// Id and place of a hit, in as many lines as it takes.
+/// Id and place of a hit, on one or more lines.
 fn heading(printer: Printer, rank: usize, hit: &Hit) -> String {
     let mut text = format!(
         "{rank}. {}",
@@ -179,7 +179,7 @@ fn heading(printer: Printer, rank: usize, hit: &Hit) -> String {
     text
 }
 
-/// Where a hit comes from, and how it was found; each with its width.
+/// The origin of a hit and how it was found, each with its width.
 fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
     let mut parts: Vec<(String, usize)> = Vec::new();
     let mut push = |shown: String, plain: &str| parts.push((shown, plain.width()));
@@ -220,7 +220,7 @@ fn place(printer: Printer, hit: &Hit) -> Vec<(String, usize)> {
     parts
 }
 
-/// A name that is not empty.
+/// The name, unless it is empty.
 fn named(name: &Nullable<String>) -> Option<&str> {
     let name = name.value().map(String::as_str);
     name.filter(|name| !name.is_empty())
@@ -253,7 +253,11 @@ fn explained(printer: Printer, explanation: &Explanation) -> String {
         .iter()
         .map(|term| format!("{} ({})", term.term, term.drawers))
         .collect();
-    let _ = writeln!(text, "terms (drawers that hold them): {}", terms.join(", "));
+    let _ = writeln!(
+        text,
+        "terms (drawers that contain them): {}",
+        terms.join(", ")
+    );
     if let Some((from, until)) = &explanation.period {
         let _ = writeln!(text, "dates named: from {from}, before {until}");
     }

@@ -1,4 +1,4 @@
-//! `loci status`: what the palace holds, and how far its indexes are behind.
+//! `loci status`: counts and sizes of the palace, and how far its indexes are behind.
 
 use std::fmt::Write as _;
 
@@ -41,7 +41,7 @@ fn lines(backend: &str, answer: &status::Answer) -> String {
             (Some(_), tail) => writeln!(text, "; indexed, the newest {tail} searched exactly"),
         };
         if let Some(reason) = &index.held_back {
-            let _ = writeln!(text, "             the index is not rebuilt: {reason}");
+            let _ = writeln!(text, "             the index was not rebuilt: {reason}");
             if let Some(hint) = hint::words(&Advice::RebuildIndex) {
                 let _ = writeln!(text, "             hint: {hint}");
             }

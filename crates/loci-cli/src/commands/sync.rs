@@ -1,4 +1,4 @@
-//! `loci sync`: finds and removes what was mined from files that are gone.
+//! `loci sync`: finds and removes the drawers of files that are gone.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
     }
     let _ = match (swept.gone.len(), arguments.apply && swept.brake.is_none()) {
         (0, _) if swept.sources == 0 => writeln!(text, "nothing below these paths was mined"),
-        (0, _) => writeln!(text, "all {} source(s) are still there", swept.sources),
+        (0, _) => writeln!(text, "all {} source(s) still exist", swept.sources),
         (gone, true) => writeln!(
             text,
             "removed {} drawer(s) of {gone} source(s) of {}",
@@ -41,22 +41,22 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
         ),
         (gone, false) if swept.brake.is_some() && arguments.apply => writeln!(
             text,
-            "nothing was removed: {drawers} drawer(s) of {gone} source(s) of {} would have gone",
+            "nothing was removed: {drawers} drawer(s) of {gone} source(s) of {} would have been removed",
             swept.sources
         ),
         (gone, false) => writeln!(
             text,
-            "{drawers} drawer(s) of {gone} source(s) of {} would go; --apply removes them",
+            "{drawers} drawer(s) of {gone} source(s) of {} would be removed; --apply removes them",
             swept.sources
         ),
     };
     if let Some(run) = swept.run {
-        let _ = writeln!(text, "run {run}; `loci undo {run}` brings them back");
+        let _ = writeln!(text, "run {run}; `loci undo {run}` restores them");
     }
     if swept.kept_conversations > 0 {
         let _ = writeln!(
             text,
-            "{} conversation(s) stay though their transcript is gone; --conversations removes them too",
+            "kept {} conversation(s) whose transcript is gone; --conversations removes them too",
             swept.kept_conversations
         );
     }
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &SyncArguments, session: &Session<'_>) -> Result<Re
         let host = session.printer.stored_line(&other.host, 60);
         let _ = writeln!(
             text,
-            "{} source(s) belong to the machine `{host}` and were left alone",
+            "skipped {} source(s) of the machine `{host}`",
             other.sources
         );
     }

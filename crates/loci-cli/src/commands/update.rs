@@ -1,4 +1,4 @@
-//! `loci update`: change the text, the metadata or the vector of a drawer.
+//! `loci update`: changes the text, the metadata or the vector of a drawer.
 
 use std::path::Path;
 
@@ -23,8 +23,8 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
     };
     if arguments.text.is_none() && arguments.vector.is_none() && metadata.is_none() {
         return Err(Failure::usage(
-            "there is nothing to change",
-            "give new text, `--metadata`, `--wing`, `--room` or `--vector`",
+            "nothing to change",
+            "pass new text, `--metadata`, `--wing`, `--room` or `--vector`",
         ));
     }
     let vector = match &arguments.vector {
@@ -43,11 +43,11 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
     let id = session.printer.strong(&answer.id);
     let text = match answer.outcome {
         OutcomeKind::Unknown => format!(
-            "there is no `{}` in collection `{}`",
+            "no drawer `{}` in collection `{}`",
             session.printer.name(&answer.id),
             answer.collection
         ),
-        OutcomeKind::Unchanged => format!("{id} was so already"),
+        OutcomeKind::Unchanged => format!("{id} is unchanged"),
         _ => format!("updated {id}"),
     };
     Ok(Reply::new(&answer, text)?
@@ -56,12 +56,12 @@ pub(crate) fn run(arguments: &UpdateArguments, session: &Session<'_>) -> Result<
         .exit_if(answer.outcome == OutcomeKind::Unknown, Exit::Nothing))
 }
 
-/// stdin can be read once: as text or as a vector.
+/// Refuses to read both the text and the vector from stdin, which can be read only once.
 pub(crate) fn refuse_two_readers_of_stdin(text: bool, vector: Option<&Path>) -> Result<()> {
     if text && vector == Some(Path::new("-")) {
         return Err(Failure::usage(
             "text and vector cannot both come from stdin",
-            "give the text as an argument, or the vector as a file",
+            "pass the text as an argument, or the vector as a file",
         ));
     }
     Ok(())

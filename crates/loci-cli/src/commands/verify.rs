@@ -1,4 +1,4 @@
-//! `loci verify`: compares everything derived with the truth.
+//! `loci verify`: checks indexes and postings against the stored drawers.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<
             " (`--deep` also recomputes every row, posting and code)"
         };
         format!(
-            "{how} of {} drawer(s): everything agrees{hint}",
+            "{how} of {} drawer(s): everything is consistent{hint}",
             report.drawers
         )
     } else {
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &VerifyArguments, session: &Session<'_>) -> Result<
         let total = report.findings.len() as u64 + report.more;
         let _ = writeln!(
             text,
-            "{how} of {} drawer(s): {total} finding(s); `loci repair` fixes them",
+            "{how} of {} drawer(s): {total} finding(s); `loci repair` repairs them",
             report.drawers
         );
         text

@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &WakeUpArguments, session: &Session<'_>) -> Result<
         budget: arguments.budget as usize,
     })?;
     let text = if answer.text.is_empty() {
-        "nothing to tell\n".to_owned()
+        "nothing to show\n".to_owned()
     } else {
         format!("{}\n", session.printer.stored(&answer.text))
     };
@@ -37,5 +37,5 @@ fn set_identity(argument: &str, session: &Session<'_>) -> Result<Reply> {
     let text = input::text(Some(argument), true)?.unwrap_or_default();
     let request = wake_up::identity::Request { text };
     let answer = session.created()?.set_identity(&request)?;
-    Ok(Reply::new(&answer, "kept the identity\n")?.masked(&answer.masked))
+    Ok(Reply::new(&answer, "saved the identity\n")?.masked(&answer.masked))
 }

@@ -1,4 +1,4 @@
-//! `loci watch`: mines what changes until it is stopped.
+//! `loci watch`: mines files as they change, until it is stopped.
 
 use std::path::PathBuf;
 
@@ -85,10 +85,7 @@ fn lines(event: &watch::Event) -> (Value, String) {
             };
             (json!({"swept": swept}), line)
         }
-        watch::Event::Rescan(why) => (
-            json!({"rescan": why}),
-            format!("looking at everything: {why}"),
-        ),
+        watch::Event::Rescan(why) => (json!({"rescan": why}), format!("checking all files: {why}")),
         watch::Event::Trouble(error) => (
             json!({"trouble": error.to_string()}),
             format!("trying again: {error}"),

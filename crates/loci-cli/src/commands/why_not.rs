@@ -1,4 +1,4 @@
-//! `loci why-not`: where a drawer fell out of a search.
+//! `loci why-not`: the stage of a search that dropped a drawer.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
     let mut text = match answer.stage {
         Stage::Found => format!("{id} is found: {reason}\n"),
         Stage::Unknown => format!("{}\n", session.printer.name(reason)),
-        stage => format!("{id} fell out at: {}\n  {reason}\n", name(stage)),
+        stage => format!("{id} was dropped by: {}\n  {reason}\n", name(stage)),
     };
     let rank =
         |rank: Option<usize>| rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &WhyNotArguments, session: &Session<'_>) -> Result<
             rank(answer.rank)
         );
     }
-    for (whose, parts) in [("its", answer.parts), ("last hit's", answer.last_hit)] {
+    for (owner, parts) in [("its", answer.parts), ("last hit's", answer.last_hit)] {
         if let Some(parts) = parts {
-            let _ = writeln!(text, "  {whose} score {}", sum(parts));
+            let _ = writeln!(text, "  {owner} score {}", sum(parts));
         }
     }
     for advice in advice {

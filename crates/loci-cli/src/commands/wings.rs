@@ -1,5 +1,5 @@
-//! `loci wings`: wings with their projects; `loci wings split` for a wing that several projects
-//! share.
+//! `loci wings` lists wings and their projects. `loci wings split` splits a wing that several
+//! projects share.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::print::Printer;
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// Letters of a name that are shown.
+/// Longer names are cut.
 const WIDTH: usize = 100;
 
 pub(crate) fn run(arguments: &WingsArguments, session: &Session<'_>) -> Result<Reply> {
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &WingsArguments, session: &Session<'_>) -> Result<R
     })?;
     let lines = answer.wings.iter().map(|wing| line(session.printer, wing));
     let text = if answer.wings.is_empty() {
-        "there are no wings yet\n".to_owned()
+        "no wings yet\n".to_owned()
     } else {
         lines.collect()
     };
@@ -65,7 +65,7 @@ fn split_lines(printer: Printer, split: &wings::split::Answer) -> String {
     let name = |text: &str| printer.stored_line(text, WIDTH);
     let wing = name(&split.wing);
     if split.drawers == 0 {
-        return format!("there are no drawers in wing `{wing}`\n");
+        return format!("no drawers in wing `{wing}`\n");
     }
     let mut text = format!("wing `{wing}`: {} drawer(s)\n", split.drawers);
     for part in &split.parts {
@@ -82,18 +82,22 @@ fn split_lines(printer: Printer, split: &wings::split::Answer) -> String {
             part.sources
         );
         if part.removed > 0 {
-            let verb = if split.applied { "removed" } else { "would go" };
+            let verb = if split.applied {
+                "removed"
+            } else {
+                "would be removed"
+            };
             let _ = write!(
                 text,
-                "; {} {verb}, since that wing has the same text of the same place",
+                "; {} {verb}, because that wing has the same text from the same place",
                 part.removed
             );
         }
         if part.left > 0 {
             let _ = write!(
                 text,
-                "; {} stay in `{wing}`, since facts, links or metadata of their own hang on them: that wing has \
-                 the same text of the same place",
+                "; {} stay in `{wing}`, because facts, links or their own metadata depend on them, and that wing \
+                 has the same text from the same place",
                 part.left
             );
         }
@@ -108,8 +112,8 @@ fn split_lines(printer: Printer, split: &wings::split::Answer) -> String {
     }
     let moves = split.parts.iter().any(|part| part.wing != split.wing);
     let _ = match (moves, split.applied) {
-        (false, _) => writeln!(text, "there is nothing to split"),
-        (true, true) => writeln!(text, "{} drawer(s) are in `{wing}` now", split.stay),
+        (false, _) => writeln!(text, "nothing to split"),
+        (true, true) => writeln!(text, "{} drawer(s) stay in `{wing}`", split.stay),
         (true, false) => writeln!(
             text,
             "{} drawer(s) would stay in `{wing}`; nothing was changed, --apply moves the others",
@@ -119,7 +123,7 @@ fn split_lines(printer: Printer, split: &wings::split::Answer) -> String {
     text
 }
 
-/// What an import reports about a wing that has another name here.
+/// The line of an import about a wing that got another name.
 pub(super) fn renamed(printer: Printer, renamed: &RenamedWing) -> String {
     format!(
         "{}\n  `loci wings` lists them\n",
@@ -127,7 +131,7 @@ pub(super) fn renamed(printer: Printer, renamed: &RenamedWing) -> String {
     )
 }
 
-/// What a run reports about a project that got another wing than its name.
+/// The line of a run about a project whose wing differs from its name.
 pub(super) fn distinct(printer: Printer, distinct: &DistinctWing) -> String {
     format!(
         "{}\n  --wing or `wing` in .loci.toml chooses another; `loci wings` lists them\n",

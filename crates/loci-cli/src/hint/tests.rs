@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// The codes of all warnings. Programs decide on them: a code is added on purpose, and none is
+/// The codes of all warnings. Programs depend on them: codes are added deliberately, and never
 /// changed or removed.
 const CODES: [&str; 58] = [
     "another_metric",

@@ -60,7 +60,7 @@ fn an_id_that_exists_keeps_the_old_drawer() {
     assert_eq!(dir.json(0, &["get", "a"])["drawers"][0]["text"], "old");
     let human = dir.run(&["add", "new", "--id", "a"]).ok();
     assert!(
-        human.stdout.contains("the old drawer was kept"),
+        human.stdout.contains("exists and was not changed"),
         "{human:?}"
     );
 }

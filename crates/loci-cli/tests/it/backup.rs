@@ -53,7 +53,7 @@ fn a_restore_says_where_the_old_palace_is_kept_and_status_lists_it() {
         human.stdout,
         format!(
             "restored 1 drawer(s) into the palace `{palace}`\n\
-             what was there before is kept as `{palace}/{}`\n",
+             the old palace is kept as `{palace}/{}`\n",
             aside[0]
         )
     );

@@ -91,7 +91,7 @@ fn connecting_and_disconnecting_leaves_every_byte_as_it_was() {
     assert!(
         again
             .stdout
-            .contains("already wired: claude-code, codex, zed"),
+            .contains("already connected: claude-code, codex, zed"),
         "{again:?}"
     );
     dir.run(&["disconnect"]).ok();
@@ -284,7 +284,7 @@ fn a_broken_file_is_reported_and_the_others_are_wired_and_undone() {
     let ran = dir.run(&["connect", "--yes"]);
     assert_eq!(ran.code, 2, "{ran:?}");
     for said in [
-        "cursor was left out",
+        "cursor was skipped",
         "mcp.json",
         "line",
         "loci connect cursor",
@@ -292,7 +292,7 @@ fn a_broken_file_is_reported_and_the_others_are_wired_and_undone() {
         assert!(ran.stderr.contains(said), "{ran:?}");
     }
     for said in [
-        "wired: claude-code, codex, zed",
+        "connected: claude-code, codex, zed",
         "loci disconnect",
         "wiring/backups",
     ] {

@@ -36,7 +36,7 @@ fn the_demo_gives_the_same_hits_without_its_index_and_leaves_nothing() {
     let dir = Dir::new();
     let human = demo(&dir, &[]);
     assert_eq!(human.matches("the same hits").count(), 2, "{human}");
-    assert!(human.contains("everything agrees"), "{human}");
+    assert!(human.contains("everything is consistent"), "{human}");
     let answer: serde_json::Value = serde_json::from_str(&demo(&dir, &["--json"])).unwrap();
     for promise in ["same_without_index", "same_with_new_index", "verified"] {
         assert_eq!(answer[promise], true, "{promise}");

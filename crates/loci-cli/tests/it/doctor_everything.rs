@@ -157,10 +157,7 @@ fn people_read_sections_and_then_findings_with_what_to_do() {
         "{findings}"
     );
     assert!(lines[1].starts_with("           do: "), "{findings}");
-    assert_eq!(
-        (ran.code, lines[3]),
-        (1, "1 finding needs something to be done")
-    );
+    assert_eq!((ran.code, lines[3]), (1, "1 finding needs action"));
 }
 
 #[test]
@@ -496,7 +493,7 @@ fn a_palace_that_is_named_by_its_path_is_only_read() {
     );
     assert!(answer.get("round_trip").is_none() && answer["index"].is_object());
     let text = dir.run(&["doctor", palace.to_str().unwrap()]).ok().stdout;
-    assert!(text.contains("the path that was given"), "{text}");
+    assert!(text.contains("the PATH argument"), "{text}");
     let without_memory = |mut files: Vec<(PathBuf, Vec<u8>)>| {
         files.retain(|(path, _)| !path.to_string_lossy().ends_with("-shm"));
         files

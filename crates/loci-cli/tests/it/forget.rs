@@ -135,7 +135,7 @@ fn forget_names_the_set_aside_files_that_it_removes() {
     assert_eq!(
         human.stderr,
         format!(
-            "note: removed {} set-aside file(s) that could hold the text too: {}\n",
+            "note: removed {} set-aside file(s) that could contain the text: {}\n",
             aside.len(),
             aside.join(", ")
         )
@@ -150,7 +150,7 @@ fn forgetting_an_unknown_id_keeps_what_was_set_aside_and_says_so() {
     let human = dir.run(&["forget", "b"]);
     assert_eq!(
         (human.code, human.stdout.as_str()),
-        (1, "there is nothing to forget\n")
+        (1, "nothing to forget\n")
     );
     assert!(human.stderr.starts_with("note: "), "{human:?}");
     assert_eq!(human.stderr.lines().count(), 1, "{human:?}");

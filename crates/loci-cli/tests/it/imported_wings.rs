@@ -265,7 +265,7 @@ fn a_split_counts_what_moved_and_removes_what_the_other_wing_has() {
     assert!(said.stdout.contains("0  moved to `acme/api`"), "{said:?}");
     assert!(
         said.stdout
-            .contains("1 removed, since that wing has the same text of the same place"),
+            .contains("1 removed, because that wing has the same text from the same place"),
         "{said:?}"
     );
     assert_eq!(wings(&two.second), expected(&[("acme/api", 1), ("api", 1)]));

@@ -76,7 +76,7 @@ fn a_repair_that_moves_records_out_reports_where_and_a_second_one_changes_nothin
     let ran = dir.run(&["repair", "--chroma", old.name()]);
     assert_eq!(ran.code, 1, "{ran:?}");
     for part in [
-        "80 record(s) whose vector is nowhere are now in",
+        "80 record(s) whose vector is lost are now in",
         ".set-aside-",
         "loci import jsonl",
         "--embed",

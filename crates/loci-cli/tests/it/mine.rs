@@ -195,7 +195,7 @@ fn the_summary_names_what_was_read_filed_and_skipped_and_how_to_take_it_back() {
         lines[1..],
         [
             "files: 2 read, 0 unchanged, 0 renamed, 1 skipped (binary 1), 0 failed",
-            "run 1; `loci undo 1` takes it back"
+            "run 1; `loci undo 1` undoes it"
         ],
         "{ran:?}"
     );
@@ -212,7 +212,7 @@ fn the_summary_names_what_was_read_filed_and_skipped_and_how_to_take_it_back() {
         lines[1],
         "files: 1 read, 0 unchanged, 1 renamed, 1 skipped (binary 1), 0 failed"
     );
-    assert_eq!(lines[2], "run 2; `loci undo 2` takes it back");
+    assert_eq!(lines[2], "run 2; `loci undo 2` undoes it");
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn a_limit_reads_so_many_and_the_next_runs_go_on_until_all_is_there() {
     assert!(
         human
             .stdout
-            .contains("stopped at the limit; the next run goes on\n"),
+            .contains("stopped at the limit; the next run continues\n"),
         "{human:?}"
     );
     assert_eq!(drawers(&dir).len(), 4);
@@ -588,7 +588,7 @@ fn text_that_was_forgotten_does_not_come_back_by_mining() {
     let ran = dir.run(&["mine", "notes"]).ok();
     assert!(
         ran.stdout
-            .contains("left out 2 forgotten line(s); --allow-again lets them come back\n"),
+            .contains("left out 2 forgotten line(s); --allow-again stores them\n"),
         "{ran:?}"
     );
     assert_eq!(

@@ -345,7 +345,7 @@ fn another_embedder_than_the_collections_is_a_conflict_that_names_both_ways_out(
         assert_eq!(error["kind"], "conflict", "{error}");
         let help = error["help"].as_str().unwrap();
         assert!(
-            help.contains("leave `--embedder` out") && help.contains("loci reembed --model"),
+            help.contains("omit `--embedder`") && help.contains("loci reembed --model"),
             "{help}"
         );
     }

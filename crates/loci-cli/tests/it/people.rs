@@ -45,20 +45,20 @@ fn a_session_reads_as_documented() {
         ),
         (&["query", "Rome"], 1, "nothing found\n".to_owned()),
         (&["update", "move", "--room", "addresses"], 0, "updated move\n".to_owned()),
-        (&["update", "nobody", "--room", "x"], 1, "there is no `nobody` in collection `drawers`\n".to_owned()),
+        (&["update", "nobody", "--room", "x"], 1, "no drawer `nobody` in collection `drawers`\n".to_owned()),
         (
             &["verify"],
             0,
-            "check of 1 drawer(s): everything agrees \
+            "check of 1 drawer(s): everything is consistent \
              (`--deep` also recomputes every row, posting and code)\n"
                 .to_owned(),
         ),
-        (&["verify", "--deep"], 0, "deep check of 1 drawer(s): everything agrees\n".to_owned()),
+        (&["verify", "--deep"], 0, "deep check of 1 drawer(s): everything is consistent\n".to_owned()),
         (&["repair"], 0, "1 drawer(s): nothing to repair\n".to_owned()),
         (&["export", "e.jsonl"], 0, "exported 1 drawer(s) to `e.jsonl`\n".to_owned()),
         (&["import", "jsonl", "e.jsonl"], 0, "added 0, updated 0, skipped 1, failed 0\n".to_owned()),
         (&["forget", "move"], 0, "forgot 1 drawer(s)\n".to_owned()),
-        (&["forget", "move"], 1, "there is nothing to forget\n".to_owned()),
+        (&["forget", "move"], 1, "nothing to forget\n".to_owned()),
         (&["list"], 1, "no drawers (0 in all)\n".to_owned()),
     ] {
         let ran = dir.run(arguments);

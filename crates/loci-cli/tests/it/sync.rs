@@ -42,7 +42,7 @@ fn a_deleted_file_keeps_its_drawers_until_sync_applies() {
     assert_eq!(
         shown.stdout,
         format!(
-            "     1  deleted  {gone}\n1 drawer(s) of 1 source(s) of 3 would go; --apply removes them\n"
+            "     1  deleted  {gone}\n1 drawer(s) of 1 source(s) of 3 would be removed; --apply removes them\n"
         )
     );
     assert_eq!(drawers(&dir).len(), 3);
@@ -56,7 +56,7 @@ fn a_deleted_file_keeps_its_drawers_until_sync_applies() {
     );
     assert_eq!(stored(&dir), ["Note number 0.", "Note number 2."]);
     let after = dir.run(&["sync", "notes", "--apply"]).ok();
-    assert_eq!(after.stdout, "all 2 source(s) are still there\n");
+    assert_eq!(after.stdout, "all 2 source(s) still exist\n");
     assert_eq!(dir.json(0, &["mine", "notes"])["files"]["gone"], 0);
 }
 
@@ -68,7 +68,7 @@ fn sync_says_how_to_bring_back_what_it_removed() {
     let ran = dir.run(&["sync", "notes", "--apply"]).ok();
     assert!(
         ran.stdout.ends_with(
-            "removed 1 drawer(s) of 1 source(s) of 3\nrun 2; `loci undo 2` brings them back\n"
+            "removed 1 drawer(s) of 1 source(s) of 3\nrun 2; `loci undo 2` restores them\n"
         ),
         "{ran:?}"
     );
@@ -97,8 +97,8 @@ fn sync_leaves_sources_of_other_machines_alone_and_names_their_hosts() {
     let swept = on("desk", &["sync", "notes", "--apply"]);
     assert_eq!(
         swept.stdout,
-        "all 3 source(s) are still there\n\
-         3 source(s) belong to the machine `laptop` and were left alone\n"
+        "all 3 source(s) still exist\n\
+         skipped 3 source(s) of the machine `laptop`\n"
     );
     let swept = on("desk", &["sync", "notes", "--apply", "--json"]);
     let swept: Value = serde_json::from_str(&swept.stdout).unwrap();
@@ -192,7 +192,7 @@ fn conversations_stay_when_their_transcript_goes_unless_told_otherwise() {
     let ran = dir.run(&["sync", "notes", "--apply"]).ok();
     assert!(
         ran.stdout.contains(
-            "1 conversation(s) stay though their transcript is gone; --conversations removes them too\n"
+            "kept 1 conversation(s) whose transcript is gone; --conversations removes them too\n"
         ),
         "{ran:?}"
     );
@@ -264,7 +264,7 @@ fn a_palace_in_which_nothing_was_mined_has_no_runs() {
     let ran = dir.run(&["runs"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (1, "nothing was mined yet\n"),
+        (1, "no runs yet\n"),
         "{ran:?}"
     );
     assert_eq!(dir.json(1, &["runs"]), json!({"runs": []}));
@@ -341,7 +341,7 @@ fn a_refused_undo_names_the_file_also_if_it_is_gone() {
 fn a_path_that_was_never_mined_is_not_called_complete() {
     let dir = mined(1);
     let ran = dir.run(&["sync", "no-such-folder"]);
-    assert!(!ran.stdout.contains("still there"), "{ran:?}");
+    assert!(!ran.stdout.contains("still exist"), "{ran:?}");
 }
 
 #[test]

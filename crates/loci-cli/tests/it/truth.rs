@@ -57,7 +57,7 @@ fn a_damaged_index_file_is_found_set_aside_and_rebuilt() {
     assert_eq!(dir.nearest(7), right);
     let human = dir.run(&["repair"]).ok();
     assert!(
-        human.stdout.contains("everything agrees now")
+        human.stdout.contains("everything is consistent")
             || human.stdout.contains("nothing to repair"),
         "{human:?}"
     );

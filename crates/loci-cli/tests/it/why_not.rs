@@ -57,7 +57,7 @@ fn an_id_that_does_not_exist_is_exit_1() {
     );
     let human = dir.run(&["why-not", "nobody", QUESTION]);
     assert_eq!(human.code, 1);
-    assert!(human.stdout.contains("there is no `nobody`"), "{human:?}");
+    assert!(human.stdout.contains("no drawer `nobody`"), "{human:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `loci_add`: drawers in, and what was there already.
+//! `loci_add`: adds drawers, and reports duplicates.
 
 use std::fmt::Write as _;
 
@@ -15,10 +15,10 @@ use crate::drawer::{name, one_line};
 use crate::structured::structured;
 use crate::tool::{Answer, Call, DrawerLink, Kind, Tool};
 
-/// Drawers written in one transaction; between two, a call can be cancelled.
+/// Drawers per transaction. A call can be cancelled between two transactions.
 const SLICE: usize = 200;
 
-/// Drawers that an answer links to at most.
+/// Maximum number of links in an answer.
 const LINKED: usize = 20;
 
 pub(super) const TOOL: Tool = Tool {
@@ -112,7 +112,8 @@ fn new_drawer(given: &Arguments<'_>) -> Result<Drawer> {
             metadata.0.insert(key.into(), MetaValue::from(value));
         }
     }
-    // All of this is checked before the first drawer is written: a call that is refused leaves nothing.
+    // Everything is checked before the first drawer is written, so that a refused call writes
+    // nothing.
     let id = given.text("id")?;
     validate_metadata(id.unwrap_or("new"), &metadata)?;
     id.map_or(Ok(()), validate_id)?;
@@ -127,7 +128,7 @@ fn new_drawer(given: &Arguments<'_>) -> Result<Drawer> {
     })
 }
 
-/// A fact as it is given with a drawer.
+/// Parses a fact of a drawer.
 fn fact(given: &Arguments<'_>) -> Result<Fact> {
     given.only(&[
         "subject",

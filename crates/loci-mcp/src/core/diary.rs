@@ -1,4 +1,4 @@
-//! `loci_diary`: notes that an agent writes for itself.
+//! `loci_diary`: writes and reads the diary entries of an agent.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::drawer::{name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
-/// Entries, if no number is given.
+/// Default number of entries.
 const LAST: u64 = 10;
 const MOST_ENTRIES: u64 = 100;
 

@@ -1,4 +1,4 @@
-//! `loci_facts`: statements with the time in which they hold.
+//! `loci_facts`: statements with validity dates.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::drawer::{self, name, one_line};
 use crate::structured::{recalled, structured, structured_with_data};
 use crate::tool::{Answer, Call, Kind, Tool};
 
-/// Facts in one answer.
+/// Maximum number of facts in one answer.
 const MOST_FACTS: usize = 100;
 
 const ACTIONS: [&str; 6] = [
@@ -88,7 +88,7 @@ fn selector(call: &Call<'_>) -> Result<Selector> {
     })
 }
 
-/// The fact that the arguments state in full.
+/// The complete fact in the arguments.
 fn stated(call: &Call<'_>) -> Result<Fact> {
     let arguments = &call.arguments;
     let fact = Fact {
@@ -103,7 +103,7 @@ fn stated(call: &Call<'_>) -> Result<Fact> {
 fn query(call: &Call<'_>) -> Result<Answer> {
     let mut selector = selector(call)?;
     selector.as_of = call.arguments.text("date")?.map(str::to_owned);
-    // A name by itself may be the subject or the object.
+    // A single name may be the subject or the object.
     if selector.predicate.is_none() && selector.object.is_none() {
         selector.entity = selector.subject.take();
     }
@@ -141,7 +141,7 @@ fn add(call: &Call<'_>) -> Result<Answer> {
     }
     text.push_str(&fenced(answer.conflicts.iter().map(|of| line(&of.fact))));
     text.push_str(&masked_line(&answer.masked));
-    // These warnings are about the fact of the call, and their data repeats its words.
+    // These warnings are about the fact of the call, and their data repeats its arguments.
     let structured = structured_with_data(&answer, &answer.warnings)?;
     Ok(Answer::new(structured, text))
 }
@@ -213,7 +213,7 @@ fn page(answer: &facts::query::Answer) -> Result<Answer> {
     Ok(Answer::new(recalled(answer, &answer.warnings)?, text))
 }
 
-/// Facts are recalled text like any other.
+/// Facts in a fence, because they are recalled text like any other.
 fn fenced(lines: impl Iterator<Item = String>) -> String {
     let lines: Vec<String> = lines.collect();
     drawer::fenced("facts", &lines.join("\n"))

@@ -1,4 +1,4 @@
-//! `loci_forget`: drawers go, and with them every trace of their text.
+//! `loci_forget`: deletes drawers, and their text from every file of the palace.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
 
 fn shown(answer: &forget::Answer) -> String {
     if answer.is_nothing() {
-        return "there was nothing to forget\n".into();
+        return "nothing to forget\n".into();
     }
     let mut text = format!(
         "forgot {} drawer(s), {} fact(s), {} link(s)\n",
@@ -75,7 +75,7 @@ fn shown(answer: &forget::Answer) -> String {
     if !answer.removed_files.is_empty() {
         let _ = writeln!(
             text,
-            "removed {} set-aside file(s) that could hold the text too",
+            "removed {} set-aside file(s) that could contain the text",
             answer.removed_files.len()
         );
     }

@@ -1,4 +1,4 @@
-//! `loci_get`: whole drawers by id or by the name of their resource.
+//! `loci_get`: returns drawers by id or by resource name.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::drawer::{Passage, one_line, parse_uri};
 use crate::structured::recalled;
 use crate::tool::{Answer, Call, Kind, Tool};
 
-/// Ids in one call.
+/// Maximum number of ids in one call.
 const MOST_IDS: usize = 1_000;
 
 pub(super) const TOOL: Tool = Tool {
@@ -60,12 +60,12 @@ fn shown(answer: &get::Answer) -> String {
         }
     }
     for id in &answer.missing {
-        let _ = writeln!(text, "there is no {}", quoted(id));
+        let _ = writeln!(text, "no drawer {}", quoted(id));
     }
     text
 }
 
-/// The ids of a call, each once; names of resources count as their ids.
+/// The ids of a call, without duplicates. Resource names are converted to ids.
 pub(super) fn ids(call: &Call<'_>) -> Result<Option<Vec<String>>> {
     let Some(given) = call.arguments.texts("ids")? else {
         return Ok(None);

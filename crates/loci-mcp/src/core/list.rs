@@ -10,10 +10,10 @@ use crate::drawer::Passage;
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
-/// Drawers, if no number is given.
+/// Default number of drawers.
 const LIMIT: u64 = 20;
 const MOST_DRAWERS: u64 = 500;
-/// A page may begin so far into the list.
+/// Maximum offset of a page.
 const DEEPEST: u64 = 100_000;
 
 pub(super) const TOOL: Tool = Tool {

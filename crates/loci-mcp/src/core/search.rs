@@ -1,4 +1,4 @@
-//! `loci_search`: a question in, passages out, under a budget of tokens.
+//! `loci_search`: returns passages for a question, within a budget of tokens.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ use crate::drawer::{Passage, fenced, name, one_line};
 use crate::structured::{recalled, structured};
 use crate::tool::{Answer, Call, Kind, Tool};
 
-/// Hits, if no number is given.
+/// Default number of hits.
 const HITS: u64 = 10;
-/// Tokens of all passages, if no number is given.
+/// Default budget in tokens.
 const BUDGET: u64 = 1_500;
 const MOST_TOKENS: u64 = 100_000;
 
@@ -56,7 +56,7 @@ fn input() -> Value {
     )
 }
 
-/// What a call asks for.
+/// The request of a call.
 pub(crate) fn request(call: &Call<'_>) -> Result<Request> {
     let arguments = &call.arguments;
     let k = arguments.integer("k", 1, MAX_HITS as u64)?;
@@ -114,7 +114,7 @@ fn shown(answer: &search::Answer) -> String {
     for hit in &answer.hits {
         let _ = writeln!(text, "{}", Passage::of_hit(hit).fenced(&fence));
         if hit.cut {
-            let _ = writeln!(text, "(cut; `loci_get` gives all of it)");
+            let _ = writeln!(text, "(cut; `loci_get` returns all of it)");
         }
         let same = hit.also_in.iter().flatten().take(5);
         let same: Vec<String> = same.map(|id| name(id)).collect();

@@ -1,4 +1,4 @@
-//! `loci_update`: another text, place or metadata for a drawer.
+//! `loci_update`: changes the text, place or metadata of a drawer.
 
 use loci_palace::{Capability, Error, MetaValue, OutcomeKind, Result, quoted, update, validate_id};
 
@@ -69,7 +69,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     if answer.outcome == OutcomeKind::Unknown {
         return Err(Error::invalid(
             format!("drawer {}", quoted(&answer.id)),
-            "does not exist; `loci_search` and `loci_list` give ids",
+            "does not exist; `loci_search` and `loci_list` return ids",
         ));
     }
     let text = format!(

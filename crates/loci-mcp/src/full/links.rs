@@ -1,4 +1,4 @@
-//! `loci_links`: connections between drawers and between rooms, and where they lead.
+//! `loci_links`: links between drawers and between rooms.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
     }
 }
 
-/// An end as models write it: `wing/room`, `wing/` or the id or name of a drawer.
+/// Parses an end: `wing/room`, `wing/`, or the id or resource name of a drawer.
 fn end(text: &str) -> LinkEnd {
     if let Some((collection, id)) = parse_uri(text) {
         return LinkEnd::drawer(collection, id);
@@ -140,7 +140,7 @@ fn follow(call: &Call<'_>) -> Result<Answer> {
     }
     let mut text = fenced("places", &places);
     if walk.cut {
-        text.push_str("there is more; raise `limit`\n");
+        text.push_str("there are more; raise `limit`\n");
     }
     Ok(Answer::new(structured(&walk, &walk.warnings)?, text))
 }

@@ -1,4 +1,4 @@
-//! `loci_verify`: compares everything derived with the truth.
+//! `loci_verify`: checks indexes and postings against the stored drawers.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ fn run(call: &Call<'_>) -> Result<Answer> {
         "{} drawer(s): {}",
         report.drawers,
         if report.ok() {
-            "everything agrees"
+            "everything is consistent"
         } else {
             "the owner of this memory should repair it"
         }

@@ -1,4 +1,4 @@
-//! `loci_mine` and `loci_runs`: files that the user names become drawers, and a run can be undone.
+//! `loci_mine` and `loci_runs`: mine files that the user names, list runs and undo them.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::tool::{Answer, Call, Kind, Tool, cancelled};
 
 /// How often progress is reported.
 const REPORTED: Duration = Duration::from_millis(200);
-/// Runs, if no number is given.
+/// Default number of runs.
 const LIMIT: u64 = 10;
 const MOST_RUNS: u64 = 100;
 
@@ -74,10 +74,10 @@ fn mine_path(call: &Call<'_>) -> Result<Answer> {
         ..Reading::default()
     };
     reading.manner.keep_secrets = call.secret_policy()? == SecretPolicy::Keep;
-    // The path is looked at first: a path that is missing or not allowed creates no palace.
+    // The path is checked first, so that a missing or forbidden path creates no palace.
     let real = call.mine_roots().resolve(&asked)?;
     let tree = Tree::new(&[real], reading)?;
-    // The tree resolved the path again, and a link may stand in it since.
+    // The tree resolved the path again, and a link may have been placed in it since.
     for root in tree.roots() {
         call.mine_roots().check(root, &asked)?;
     }
@@ -96,7 +96,7 @@ fn mine_path(call: &Call<'_>) -> Result<Answer> {
     ))
 }
 
-/// Mines while another thread says how far it is.
+/// Mines while another thread reports progress.
 fn with_progress(
     call: &Call<'_>,
     palace: &Palace,
@@ -152,7 +152,7 @@ fn summary(report: &mine::Answer) -> String {
         let _ = writeln!(text, "{wing}; `wing` chooses another");
     }
     if let Some(run) = report.run {
-        let _ = writeln!(text, "run {run}; `loci_runs` with `undo` takes it back");
+        let _ = writeln!(text, "run {run}; `loci_runs` with `undo` undoes it");
     }
     text
 }
@@ -165,7 +165,7 @@ fn list_or_undo(call: &Call<'_>) -> Result<Answer> {
             run,
         })?;
         let text = format!(
-            "undid run {run}: removed {} drawer(s), brought back {}, left {}\n",
+            "undid run {run}: removed {} drawer(s), restored {}, left {}\n",
             undone.removed, undone.restored, undone.left
         );
         return Ok(Answer::new(structured(&undone, &[])?, text));

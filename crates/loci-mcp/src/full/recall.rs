@@ -1,5 +1,4 @@
-//! `loci_wake_up`, `loci_duplicates` and `loci_why_not`: what to know at the start, what is there
-//! already, what was not found.
+//! `loci_wake_up`, `loci_duplicates` and `loci_why_not`.
 
 use std::fmt::Write as _;
 
@@ -126,7 +125,7 @@ fn duplicates(call: &Call<'_>) -> Result<Answer> {
     })?;
     let fence = Fence::new();
     let mut words = format!(
-        "{} twin(s) at threshold {:.2}\n",
+        "{} duplicate(s) at threshold {:.2}\n",
         answer.similar.len(),
         answer.threshold
     );

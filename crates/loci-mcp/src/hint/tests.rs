@@ -54,8 +54,11 @@ fn a_hint_names_the_tools_that_the_agent_has() {
         problem: "no palace".into(),
     };
     let hint = |tools| of(tools).warnings(std::slice::from_ref(&empty))[0]["hint"].clone();
-    assert_eq!(hint(Tools::Loci), "`loci_add` begins");
-    assert_eq!(hint(Tools::MemPalace), "mempalace_add_drawer begins");
+    assert_eq!(hint(Tools::Loci), "`loci_add` adds the first drawers");
+    assert_eq!(
+        hint(Tools::MemPalace),
+        "mempalace_add_drawer adds the first drawers"
+    );
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! What clients must send: a token, unless the owner says explicitly that none is needed.
+//! Authentication: clients must send a token, unless the owner disables it explicitly.
 
 use std::fmt::{self, Debug, Formatter};
 use std::net::SocketAddr;
 
 use loci_palace::{Error, Result};
 
-/// A token has at least so many bytes.
+/// Minimum number of bytes of a token.
 pub const MIN_TOKEN_BYTES: usize = 16;
 /// Random bytes of a generated token.
 const RANDOM_BYTES: usize = 32;
 
-/// How a server knows its clients. Its `Debug` output does not hold the token.
+/// How a server authenticates its clients. The `Debug` output does not contain the token.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Auth {
     /// Clients send this as a bearer token.
@@ -47,15 +47,15 @@ impl Auth {
         }
     }
 
-    /// Refuses to be open to other machines without a token, and tokens that can be guessed or that
-    /// no client can send.
+    /// Refuses an address that other machines can reach without a token, and tokens that can be
+    /// guessed or that no client can send.
     pub(super) fn check(&self, address: SocketAddr) -> Result<()> {
         match self {
             Self::None if !address.ip().to_canonical().is_loopback() => Err(Error::invalid(
                 "`--no-auth`",
                 format!(
                     "works on loopback addresses only, and {address} can be reached from other \
-                     machines; leave the flag out and clients need a token"
+                     machines; omit the flag to require a token"
                 ),
             )),
             Self::Token(token) if token.len() < MIN_TOKEN_BYTES => Err(Error::invalid(

@@ -1,7 +1,7 @@
-//! Which requests pass. Browsers are a danger on a loopback address: a page can send requests there,
-//! or have its own name point there. So the Host must be a name of this server, and the Origin, if
-//! there is one, too. Other users of the machine are another: so the token is required, unless the
-//! owner gave `--no-auth`.
+//! Decides which requests pass. Browsers are a danger for a server on a loopback address: a page
+//! can send requests to it, or let its own name point to it (DNS rebinding). So the Host must be a
+//! name of this server, and the Origin too, if there is one. Other users of the machine are another
+//! danger, so the token is required, unless the owner uses `--no-auth`.
 
 use std::net::IpAddr;
 
@@ -11,19 +11,19 @@ use hyper::{Method, Request, StatusCode, Uri};
 
 use super::{Auth, HttpSettings};
 
-/// Where the protocol is spoken.
+/// The path of the protocol.
 pub(super) const ENDPOINT: &str = "/mcp";
-/// Where a monitor can ask whether the server lives.
+/// The path of the health check.
 const HEALTH: &str = "/healthz";
 
-/// What is decided.
+/// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// On to the protocol.
+    /// The request goes to the protocol.
     Enter,
-    /// Only asks whether the server lives.
+    /// The request is a health check.
     Healthy,
-    /// No, for this reason.
+    /// The request is refused, for this reason.
     Refused(StatusCode, &'static str),
 }
 
@@ -43,7 +43,7 @@ impl Gate {
         }
     }
 
-    /// Decides about a request that came in at this address.
+    /// Decides about a request that arrived at this address.
     pub(super) fn admit<B>(&self, request: &Request<B>, local: IpAddr) -> Pass {
         let (headers, uri) = (request.headers(), request.uri());
         let host = match uri.authority() {
@@ -73,7 +73,7 @@ impl Gate {
         }
     }
 
-    /// Whether a name without port is one of this server's.
+    /// Whether a name without a port is a name of this server.
     fn knows(&self, host: &str, local: IpAddr) -> bool {
         let address: Option<IpAddr> = host.parse().ok();
         host == "localhost"
@@ -94,7 +94,7 @@ impl Gate {
     }
 }
 
-/// The value of a header that stands there once and is text.
+/// The value of a header that occurs once and is text.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
@@ -103,7 +103,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 fn host_of(value: &str) -> Option<String> {
     let authority: Authority = value.parse().ok()?;
-    // User and password have no place in a Host.
+    // A Host must not contain a user and password.
     (!authority.as_str().contains('@')).then(|| bare(authority.host()))
 }
 
@@ -122,7 +122,7 @@ fn bare(host: &str) -> String {
         .to_ascii_lowercase()
 }
 
-/// Compares in a time that does not tell where two tokens differ.
+/// Compares two tokens in constant time.
 fn is_same(given: &str, token: &str) -> bool {
     let differences = given
         .bytes()

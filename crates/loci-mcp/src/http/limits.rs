@@ -1,8 +1,8 @@
-//! How much clients may hold: connections, event streams among them, and sessions.
+//! Limits the connections, event streams and sessions of clients.
 //!
-//! A stream stays open as long as its client likes, so streams have a limit well below that of
-//! connections, and requests are answered while all streams are taken. A connection on which
-//! nothing is asked is closed when its place is needed; no number of them keeps others out.
+//! A stream stays open as long as its client wants, so the limit of streams is well below that of
+//! connections, and requests are answered even if all streams are taken. An idle connection is
+//! closed when its place is needed, so idle connections never keep other clients out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
@@ -16,12 +16,12 @@ use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio_util::sync::CancellationToken;
 
-/// Connections at the same time.
+/// Maximum number of connections.
 const CONNECTIONS: usize = 512;
-/// Event streams at the same time.
+/// Maximum number of event streams.
 const STREAMS: usize = 256;
-/// Event streams of one session. A client needs one; it may open another before it notices that
-/// the old one broke.
+/// Maximum number of event streams of one session. A client needs one, and may open another before
+/// it notices that the old one failed.
 const STREAMS_OF_SESSION: usize = 4;
 
 /// The connections that are open.
@@ -44,7 +44,7 @@ struct Connection {
     close: CancellationToken,
 }
 
-/// The place of one connection; dropping it gives the place back.
+/// The place of one connection. Dropping it frees the place.
 pub(super) struct Seat {
     number: u64,
     connections: Arc<Connections>,
@@ -54,8 +54,8 @@ pub(super) struct Seat {
 }
 
 impl Connections {
-    /// A place for a new connection. If all are taken, the connection that was idle for longest is
-    /// closed. `None` when none is idle.
+    /// A place for a new connection. If all are taken, the connection that has been idle for
+    /// longest is closed. `None` if none is idle.
     pub(super) fn admit(self: &Arc<Self>) -> Option<Seat> {
         let mut open = lock(&self.open);
         if open.all.len() >= CONNECTIONS {
@@ -109,7 +109,7 @@ impl Seat {
         }
     }
 
-    /// Whether nothing is being answered.
+    /// Whether no request is being answered.
     pub(super) fn is_idle(&self) -> bool {
         is_idle(&self.busy)
     }
@@ -145,14 +145,14 @@ pub(super) struct Streams {
     open: Mutex<HashMap<String, usize>>,
 }
 
-/// The place of one stream; dropping it gives the place back.
+/// The place of one stream. Dropping it frees the place.
 pub(super) struct StreamSeat {
     session: String,
     streams: Arc<Streams>,
 }
 
 impl Streams {
-    /// A place for a stream of this session, or `None` when there are too many.
+    /// A place for a stream of this session, or `None` if there are too many.
     pub(super) fn admit(self: &Arc<Self>, session: &str) -> Option<StreamSeat> {
         let mut open = lock(&self.open);
         let all: usize = open.values().sum();
@@ -188,7 +188,7 @@ pub(super) struct Uses {
 
 struct Use {
     last: Instant,
-    /// Answers that are not sent yet, event streams among them.
+    /// Number of answers that are not sent yet, including event streams.
     open: usize,
 }
 
@@ -199,7 +199,7 @@ pub(super) struct InUse {
 }
 
 impl Uses {
-    /// Notes that a session is used now.
+    /// Records the use of a session.
     pub(super) fn begin(self: &Arc<Self>, session: Arc<str>) -> InUse {
         let mut of = lock(&self.of);
         let used = of.entry(Arc::clone(&session)).or_insert(Use {
@@ -213,8 +213,8 @@ impl Uses {
         }
     }
 
-    /// The session that has been idle for longest; nothing if all are in use. Sessions that are not
-    /// listed have ended, and their uses are dropped.
+    /// The session that has been idle for longest; `None` if all are in use. Sessions that are not
+    /// listed have ended, and are dropped.
     pub(super) fn idlest(&self, sessions: &HashSet<Arc<str>>) -> Option<Arc<str>> {
         let mut of = lock(&self.of);
         of.retain(|session, _| sessions.contains(session));
@@ -237,7 +237,7 @@ impl Drop for InUse {
     }
 }
 
-/// The body of an answer, with the places that it occupies until it is sent or given up.
+/// The body of an answer, with the places that it occupies until it is sent or dropped.
 pub(super) struct Held {
     pub(super) body: BoxBody<Bytes, Infallible>,
     pub(super) _busy: Busy,

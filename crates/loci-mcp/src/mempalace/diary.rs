@@ -1,4 +1,5 @@
-//! Diaries under MemPalace's names: an agent is written in lower case and has a wing of its own.
+//! Diaries under MemPalace's names: the name of an agent is in lower case, and each agent has a
+//! wing.
 
 use loci_palace::{
     Collection, Detail, Filter, Get, Include, KeyTest, MetaValue, Metadata, Result, Selection,
@@ -13,7 +14,7 @@ use super::search::flagged;
 use super::window::selection;
 use crate::tool::Call;
 
-/// Agents whose names are looked at.
+/// Maximum number of agents whose names are compared.
 const MOST_AGENTS: usize = 10_000;
 /// Keys that say when an entry was written, the most exact first.
 const WRITTEN: [&str; 4] = ["filed_at", "authored_at", "timestamp", "date"];
@@ -23,7 +24,7 @@ pub(super) fn diary_write(call: &Call<'_>) -> Outcome<Value> {
     let agent = given::required(given, "agent_name")?;
     let entry = match given::text(given, "entry")? {
         Some(entry) => entry,
-        // Callers use the name that add_drawer has.
+        // Callers also use the name of the argument of add_drawer.
         None => {
             given::text(given, "content")?.ok_or_else(|| Refusal::Call(given.missing("entry")))?
         }
@@ -90,7 +91,7 @@ pub(super) fn diary_read(call: &Call<'_>) -> Outcome<Value> {
     }))
 }
 
-/// Entries of an agent, however its name was written.
+/// Selects the entries of an agent, in all spellings of its name.
 fn written_by(collection: &dyn Collection, agent: &str) -> Result<Filter> {
     let room = Selection::matching(Filter::eq("room", "diary"));
     let agents = collection.facet_counts("agent", &room, MOST_AGENTS)?;
@@ -105,7 +106,7 @@ fn written_by(collection: &dyn Collection, agent: &str) -> Result<Filter> {
     })
 }
 
-/// The newest entries, and how many there are.
+/// The newest entries, and their total.
 fn entries(
     collection: &dyn Collection,
     filters: Vec<Filter>,
@@ -120,7 +121,8 @@ fn entries(
     })?;
     let total = all.ids.len();
     let mut dated: Vec<(&Metadata, &String)> = all.metadatas.iter().zip(&all.ids).collect();
-    // Of one moment the entry added last comes first, but the parts of a long one stay in their order.
+    // Of entries with the same time, the last one comes first, but the parts of a long entry stay
+    // in order.
     let entry = |metadata, id| drawers::parent_of(metadata).unwrap_or(id);
     dated.sort_by(|(one, its_id), (other, that_id)| {
         let key = (written_at(other), entry(other, that_id.as_str()));

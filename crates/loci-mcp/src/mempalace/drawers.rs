@@ -1,4 +1,5 @@
-//! Drawers as MemPalace shows them: a long text is several records that name the same parent, and stands for one drawer.
+//! Drawers as MemPalace shows them: a long text is one drawer that consists of several records with
+//! the same parent.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use serde_json::{Map, Value, json};
 
 /// Keys under which a record names the drawer that it is a part of.
 pub(super) const PARENTS: [&str; 2] = ["parent_drawer_id", "parent_entry_id"];
-/// How many records a drawer has. Those beyond are what an interrupted change left behind.
+/// The key for the number of records of a drawer. Further records are left over from an interrupted
+/// change.
 pub(super) const TOTAL: &str = "chunk_total";
-/// Characters of a preview.
+/// Number of characters of a preview.
 const PREVIEW: usize = 200;
 
 /// One record.
@@ -28,26 +30,26 @@ pub(super) struct Row {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Drawer {
     pub(super) id: String,
-    /// The first record; the one that says where the drawer belongs.
+    /// The first record, which has the place of the drawer.
     pub(super) first: Row,
     /// The other parts.
     pub(super) rest: Vec<Row>,
     /// Whether the records name a parent.
     pub(super) in_parts: bool,
-    /// Records that an interrupted change left behind.
+    /// Records left over from an interrupted change.
     pub(super) stale: Vec<String>,
 }
 
-/// Some drawers of a list.
+/// A page of drawers.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// Each with the ids of its parts, if it is kept in parts.
+    /// The drawers, each with the ids of its parts, if it has several.
     pub(super) drawers: Vec<(Drawer, Vec<String>)>,
-    /// How many there are in all.
+    /// Total number of drawers.
     pub(super) total: usize,
 }
 
-/// The collection of MemPalace's drawers; nothing before the first was added.
+/// The collection of MemPalace's drawers; `None` before the first one is added.
 pub(super) fn collection(palace: &Palace) -> Result<Option<Arc<dyn Collection>>> {
     match palace.collection(DEFAULT_COLLECTION, false) {
         Ok(collection) => Ok(Some(collection)),
@@ -56,7 +58,7 @@ pub(super) fn collection(palace: &Palace) -> Result<Option<Arc<dyn Collection>>>
     }
 }
 
-/// The drawer of an id: of a parent or of a record.
+/// The drawer with an id, which may be the id of a parent or of a record.
 pub(super) fn find(collection: &dyn Collection, id: &str) -> Result<Option<Drawer>> {
     let of_parent = PARENTS.map(|key| Filter::eq(key, id)).to_vec();
     let parts = rows(collection, Selection::matching(Filter::Or(of_parent)))?;
@@ -192,14 +194,15 @@ impl Drawer {
         self.first.metadata.get_str(key).unwrap_or_default()
     }
 
-    /// As `get_drawer` shows it.
+    /// The drawer as `get_drawer` shows it.
     pub(super) fn shown(&self) -> Value {
         let mut shown = self.placed(&self.ids());
         shown.insert("content".into(), self.text().into());
         Value::Object(shown)
     }
 
-    /// As `list_drawers` shows it; `parts` are the ids of its records where it has several.
+    /// The drawer as `list_drawers` shows it. `parts` are the ids of its records, if it has
+    /// several.
     pub(super) fn listed(&self, parts: &[String]) -> Value {
         let mut shown = self.placed(parts);
         let mut preview = preview(&self.first.text);
@@ -227,7 +230,7 @@ impl Drawer {
     }
 }
 
-/// Metadata as callers see them: a source by its name alone, and no note about the machine's file system.
+/// Metadata for callers: only the file name of a source, and nothing else about the file system.
 fn shown_metadata(metadata: &Metadata) -> Map<String, Value> {
     let mut shown = match serde_json::to_value(metadata) {
         Ok(Value::Object(map)) => map,

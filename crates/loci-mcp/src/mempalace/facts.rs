@@ -1,5 +1,5 @@
-//! The knowledge graph. Names match as in MemPalace: whatever their case, with a space or an underscore between words, with or
-//! without an apostrophe. Predicates are kept in lower case with underscores.
+//! The knowledge graph. Names match as in MemPalace: case is ignored, a space equals an underscore,
+//! and apostrophes are ignored. Predicates are stored in lower case with underscores.
 
 mod query;
 mod time;
@@ -21,20 +21,20 @@ use super::outcome::{Outcome, refuse, report_masked, warn};
 use super::recipe;
 use crate::tool::Call;
 
-/// Facts of one entity that are looked at, and facts among which names are looked for.
+/// Maximum number of facts that are read for one entity, or to find names.
 const MOST_FACTS: usize = 10_000;
 
-/// What two names have in common that mean the same entity.
+/// The key of an entity, which is the same for all spellings of its name.
 fn entity_key(name: &str) -> String {
     name.to_lowercase().replace(' ', "_").replace('\'', "")
 }
 
-/// A predicate as it is kept.
+/// A predicate in its stored form.
 fn predicate_key(name: &str) -> String {
     name.to_lowercase().replace(' ', "_")
 }
 
-/// The palace, or nothing before there is one: a graph without facts is no error.
+/// The palace; `None` if there is none yet, because an empty graph is not an error.
 fn existing(call: &Call<'_>) -> Outcome<Option<Arc<Palace>>> {
     match call.palace() {
         Ok(palace) => Ok(Some(palace)),
@@ -64,7 +64,7 @@ fn of_entity(palace: &Palace, name: &str) -> Outcome<(Vec<Fact>, Vec<Warning>)> 
             limit: MOST_FACTS,
             offset: 0,
         })?;
-        // That nothing is known under another spelling means nothing.
+        // Only the original spelling yields warnings; other spellings may be unknown.
         if spelling == name {
             warnings = found.warnings;
         }
@@ -73,7 +73,7 @@ fn of_entity(palace: &Palace, name: &str) -> Outcome<(Vec<Fact>, Vec<Warning>)> 
     let means = |fact: &Fact| entity_key(&fact.subject) == key || entity_key(&fact.object) == key;
     facts.retain(means);
     if facts.is_empty() {
-        // Where an apostrophe was left out nobody knows: all names are looked at.
+        // The position of a missing apostrophe is unknown, so all names are compared.
         facts = all(palace)?;
         facts.retain(means);
     }
@@ -118,7 +118,7 @@ impl<'a> Statement<'a> {
         format!("{} → {} → {}", self.subject, self.predicate, self.object)
     }
 
-    /// Facts that say the same, whenever they hold.
+    /// Facts with the same statement, whatever their dates.
     fn facts(&self, palace: &Palace) -> Outcome<Vec<Fact>> {
         let (facts, _) = of_entity(palace, self.subject)?;
         Ok(self.among(facts))
@@ -136,7 +136,7 @@ impl<'a> Statement<'a> {
     }
 }
 
-/// A name as the palace writes it, if it knows it.
+/// The stored spelling of a name, if it is known.
 fn known_spelling(facts: &[Fact], name: &str) -> String {
     let key = entity_key(name);
     let names = facts.iter().flat_map(|fact| [&fact.subject, &fact.object]);
@@ -158,7 +158,8 @@ pub(super) fn kg_add(call: &Call<'_>) -> Outcome<Value> {
     let file = given::text(given, "source_file")?;
     let drawer = given::text(given, "source_drawer_id")?;
     let palace = call.palace_to_write()?;
-    // Masked before it is compared and before the id is derived: both are about what is stored.
+    // Secrets are masked before facts are compared and the id is derived, because both refer to the
+    // stored fact.
     let mut masked = MaskTally::new();
     let clean = Fact {
         subject: statement.subject.to_owned(),
@@ -254,7 +255,7 @@ pub(super) fn kg_invalidate(call: &Call<'_>) -> Outcome<Value> {
     Ok(answer)
 }
 
-/// Points out that a fact reads like an order.
+/// Adds a flag if a fact reads like an instruction.
 fn flagged_fact(mut shown: Value, fact: &Fact) -> Value {
     let said = format!("{} {} {}", fact.subject, fact.predicate, fact.object);
     let orders = !instruction_like(&said).is_empty();

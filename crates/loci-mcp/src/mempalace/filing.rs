@@ -1,6 +1,6 @@
-//! Adding, changing and deleting drawers. A long text is kept in parts of 800 characters, as MemPalace
-//! keeps it, all of them in one transaction. Ids follow MemPalace's recipe, so that what was filed
-//! there and imported is known here.
+//! Adds, changes and deletes drawers. A long text is stored in parts of 800 characters, as in
+//! MemPalace, in one transaction. Ids follow MemPalace's recipe, so that drawers imported from
+//! MemPalace are recognised.
 
 use loci_palace::add::{self, Duplicates};
 use loci_palace::rewrite::{self, Part, Parts};
@@ -17,7 +17,7 @@ use super::overview::not_found;
 use super::recipe;
 use crate::tool::Call;
 
-/// Characters of a part.
+/// Number of characters of a part.
 const PART: usize = 800;
 
 pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
@@ -52,7 +52,7 @@ pub(super) fn add_drawer(call: &Call<'_>) -> Outcome<Value> {
     }
     let records = parts(&id, content, &metadata);
     let ids: Vec<String> = records.iter().map(|record| record.id.clone()).collect();
-    // MemPalace knows a drawer by its id, which follows from its place and its text.
+    // MemPalace identifies a drawer by its id, which is derived from its place and text.
     let written = palace.add(&add::Request {
         drawers: records.into_iter().map(Record::into_drawer).collect(),
         duplicates: Duplicates::Add,
@@ -144,7 +144,7 @@ pub(super) fn update_drawer(call: &Call<'_>) -> Outcome<Value> {
     Ok(answer)
 }
 
-/// A change of a drawer that is kept in parts, or from now on.
+/// The change of a drawer that is stored in parts before or after it.
 fn rewritten(drawer: &Drawer, content: Option<&str>, changes: &Metadata) -> rewrite::Request {
     let Some(content) = content else {
         let part = |id| Part {
@@ -181,7 +181,7 @@ pub(super) fn delete_drawer(call: &Call<'_>) -> Outcome<Value> {
     let ids = drawer.ids();
     let mut gone = ids.clone();
     gone.extend(drawer.stale.iter().cloned());
-    // Facts may name the drawer as a whole.
+    // Facts may refer to the whole drawer.
     if !gone.iter().any(|gone| gone == id) {
         gone.push(id.to_owned());
     }
@@ -217,7 +217,7 @@ fn parts(id: &str, content: &str, metadata: &Metadata) -> Vec<Record> {
     parts_of(id, content, metadata)
 }
 
-/// The parts of a text. Each has a `part` of its own, so that equal parts of one source are not taken for one.
+/// The parts of a text. Each has its own `part`, so that equal parts of one source are not merged.
 fn parts_of(id: &str, content: &str, metadata: &Metadata) -> Vec<Record> {
     let texts = cut(content);
     let whole = i64::try_from(texts.len()).unwrap_or(i64::MAX);
@@ -292,7 +292,7 @@ fn texts(pairs: &[(&str, &str)]) -> Metadata {
     Metadata(pairs.collect())
 }
 
-/// The moment of a change, as it stands in metadata.
+/// The current moment, in the format of the metadata.
 pub(super) fn now() -> String {
     let now = clock::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()

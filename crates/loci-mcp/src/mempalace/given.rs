@@ -1,5 +1,5 @@
-//! What callers may give, with MemPalace's bounds: names of wings and rooms, names in facts, texts, dates and numbers. Numbers out
-//! of bounds are moved to the bound, and a number may stand in a string, as there.
+//! Parses arguments with MemPalace's rules: names of wings and rooms, names in facts, texts, dates
+//! and numbers. As in MemPalace, numbers out of bounds are clamped, and a number may be a string.
 
 use loci_palace::Error;
 use serde_json::Value;
@@ -7,25 +7,25 @@ use serde_json::Value;
 use super::outcome::{Outcome, Refusal, refuse};
 use crate::arguments::{Arguments, shortened};
 
-/// Characters of a name.
+/// Maximum number of characters of a name.
 const MOST_NAME: usize = 128;
-/// Characters of a text.
+/// Maximum number of characters of a text.
 const MOST_CONTENT: usize = 100_000;
-/// Characters of a source's path.
+/// Maximum number of characters of a source's path.
 const MOST_SOURCE: usize = 4096;
 
-/// A text that must be given; it may be blank.
+/// A required text, which may be blank.
 pub(super) fn required<'a>(arguments: &Arguments<'a>, name: &str) -> Outcome<&'a str> {
     text(arguments, name)?.ok_or_else(|| Refusal::Call(arguments.missing(name)))
 }
 
-/// A text that may be given.
+/// An optional text.
 pub(super) fn text<'a>(arguments: &Arguments<'a>, name: &str) -> Outcome<Option<&'a str>> {
     arguments.text(name).map_err(Refusal::Call)
 }
 
-/// A name of a wing, room, agent, topic or predicate: letters, digits, spaces and a few marks, with a letter or digit at both
-/// ends.
+/// A name of a wing, room, agent, topic or predicate: letters, digits, spaces and a few marks, with
+/// a letter or digit at both ends.
 pub(super) fn name<'a>(value: &'a str, field: &str) -> Outcome<&'a str> {
     let value = value.trim();
     if value.is_empty() {
@@ -48,12 +48,12 @@ pub(super) fn name<'a>(value: &'a str, field: &str) -> Outcome<&'a str> {
     Ok(value)
 }
 
-/// A name that must be given.
+/// A required name.
 pub(super) fn required_name<'a>(arguments: &Arguments<'a>, field: &str) -> Outcome<&'a str> {
     name(required(arguments, field)?, field)
 }
 
-/// A name that may be given; a blank one counts as absent.
+/// An optional name; a blank one counts as absent.
 pub(super) fn optional_name<'a>(
     arguments: &Arguments<'a>,
     field: &str,
@@ -64,7 +64,7 @@ pub(super) fn optional_name<'a>(
     }
 }
 
-/// A subject or object of a fact: any text of a line's length.
+/// A subject or object of a fact: any text up to the maximum length of a name.
 pub(super) fn entity<'a>(value: &'a str, field: &str) -> Outcome<&'a str> {
     let value = value.trim();
     if value.is_empty() {
@@ -108,7 +108,7 @@ pub(super) fn source<'a>(arguments: &Arguments<'a>) -> Outcome<Option<&'a str>> 
     Ok(Some(value).filter(|value| !value.is_empty()))
 }
 
-/// A day, or a moment in UTC; a blank one counts as absent. Gives it with `Z` at the end.
+/// A day, or a moment in UTC, which is returned with `Z` at the end. A blank one counts as absent.
 pub(super) fn date(arguments: &Arguments<'_>, field: &str) -> Outcome<Option<String>> {
     let Some(value) = text(arguments, field)?.map(str::trim) else {
         return Ok(None);
@@ -128,7 +128,7 @@ pub(super) fn date(arguments: &Arguments<'_>, field: &str) -> Outcome<Option<Str
     ))
 }
 
-/// A bound of a search in time, as it stands on the wall's clock: `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS…`, without offset.
+/// A bound of a time window in local time: `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS…`, without offset.
 pub(super) fn bound(arguments: &Arguments<'_>, field: &str) -> Outcome<Option<String>> {
     let Some(value) = text(arguments, field)?.map(str::trim) else {
         return Ok(None);
@@ -146,7 +146,7 @@ pub(super) fn bound(arguments: &Arguments<'_>, field: &str) -> Outcome<Option<St
     }
 }
 
-/// Date and time of day to the second, without offset; the date alone at midnight.
+/// Date and time of day to the second, without offset. A date alone means midnight.
 fn wall_clock(value: &str) -> Option<String> {
     let value = value.strip_suffix(['Z', 'z']).unwrap_or(value);
     if is_day(value) {
@@ -173,7 +173,7 @@ fn is_moment(value: &str) -> bool {
     value.parse::<jiff::Timestamp>().is_ok()
 }
 
-/// A whole number, moved into its bounds.
+/// A whole number, clamped to its bounds.
 pub(super) fn whole(
     arguments: &Arguments<'_>,
     field: &str,

@@ -1,5 +1,5 @@
-//! Rooms as a graph, as MemPalace sees it: a room is one node whatever wing it stands in, and rooms of one wing are neighbours.
-//! Links that somebody made are no part of it.
+//! The graph of rooms, as in MemPalace: rooms of the same name in all wings are one node, and rooms
+//! of one wing are neighbours. Explicit links are not part of it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,14 +14,14 @@ use super::overview::{Places, places};
 use crate::arguments::shortened;
 use crate::tool::Call;
 
-/// Rooms that an answer names.
+/// Maximum number of rooms in an answer.
 const MOST_ROOMS: usize = 50;
-/// Rooms of a similar name that are told.
+/// Maximum number of suggested rooms with a similar name.
 const SUGGESTIONS: usize = 5;
-/// Values of a key that are looked at in one room.
+/// Maximum number of values of a key in one room.
 const MOST_VALUES: usize = 10_000;
 
-/// A room with the wings it stands in.
+/// A room with its wings.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Room {
     wings: BTreeSet<String>,
@@ -50,7 +50,8 @@ fn rooms(places: &Places) -> BTreeMap<String, Room> {
     rooms
 }
 
-/// Rooms in reach, the nearest first, of these the fullest. Each wing is entered once.
+/// The reachable rooms, the nearest first, then those with the most drawers. Each wing is visited
+/// once.
 fn walk(rooms: &BTreeMap<String, Room>, start: &str, max_hops: usize) -> Vec<ReachedRoom> {
     let mut closed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, room) in rooms {

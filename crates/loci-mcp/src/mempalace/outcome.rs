@@ -1,5 +1,5 @@
-//! How a tool of MemPalace ends: with a value, or with an `error` in the value, as its users know it. Only calls that make no
-//! sense and palaces that cannot be read are errors of the protocol.
+//! The outcome of a MemPalace tool: a value, or a value with `error`, as in MemPalace. Only invalid
+//! calls and palaces that cannot be read are errors of the protocol.
 
 use loci_palace::{Error, ErrorKind, MaskTally, RECALLED, Result, Warning};
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use crate::hint::{Hints, Tools};
 use crate::tool::{Answer, Call};
 
-/// What a tool gives, or why it does not.
+/// The result of a tool.
 pub(super) type Outcome<T> = std::result::Result<T, Refusal>;
 
-/// Why a tool gives no answer.
+/// Why a tool returns no answer.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// What was given cannot be used; the answer says so under `error`.
+    /// An argument is invalid; the answer reports it under `error`.
     Said(String),
-    /// The call itself is wrong: something is missing or of another type.
+    /// The call is malformed: an argument is missing or has the wrong type.
     Call(Error),
-    /// The palace said no.
+    /// The palace returned an error.
     Palace(Error),
 }
 
@@ -27,7 +27,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// Refuses with a sentence.
+/// Refuses with a message.
 pub(super) fn refuse<T>(sentence: impl Into<String>) -> Outcome<T> {
     Err(Refusal::Said(sentence.into()))
 }
@@ -37,17 +37,18 @@ pub(super) fn reading(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> 
     answered(hints, outcome, json!({}))
 }
 
-/// The answer of a tool that writes: a refusal also says that it had no success.
+/// The answer of a tool that writes. A refusal has `success: false`.
 pub(super) fn writing(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
     answered(hints, outcome, json!({"success": false}))
 }
 
-/// The answer of a search: a refusal also holds an empty list.
+/// The answer of a search. A refusal has an empty list.
 pub(super) fn searching(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
     answered(hints, outcome, json!({"results": []}))
 }
 
-/// A list stands by itself in the text; the structured answer, which is always an object, holds it under `result`.
+/// The answer of a tool that returns a list. The text is the list; the structured answer, which is
+/// always an object, has it under `result`.
 pub(super) fn listing(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> {
     match outcome {
         Ok(list @ Value::Array(_)) => {
@@ -61,7 +62,8 @@ pub(super) fn listing(hints: &Hints, outcome: Outcome<Value>) -> Result<Answer> 
 fn answered(hints: &Hints, outcome: Outcome<Value>, mut refused: Value) -> Result<Answer> {
     let (sentence, hint) = match outcome {
         Ok(mut value) => {
-            // What a transcript keeps of these answers is known again by it, and not remembered twice.
+            // Mining a transcript recognises these answers by this text, so they are not stored
+            // twice.
             let recalled = [
                 "results", "content", "drawers", "entries", "matches", "facts", "timeline",
             ];
@@ -91,12 +93,12 @@ fn answered(hints: &Hints, outcome: Outcome<Value>, mut refused: Value) -> Resul
     Ok(Answer::new(refused, String::new()))
 }
 
-/// What the caller can do about an error.
+/// The hint of an error for the caller.
 pub(super) fn hint(call: &Call<'_>, error: &Error) -> Option<String> {
     call.hints(Tools::MemPalace).of_error(error)
 }
 
-/// Puts warnings into an answer; none, no key.
+/// Adds warnings to an answer. Without warnings, no key is added.
 pub(super) fn warn(call: &Call<'_>, answer: &mut Value, warnings: &[Warning]) {
     if let (Some(object), false) = (answer.as_object_mut(), warnings.is_empty()) {
         let warnings = call.hints(Tools::MemPalace).warnings(warnings);
@@ -104,7 +106,7 @@ pub(super) fn warn(call: &Call<'_>, answer: &mut Value, warnings: &[Warning]) {
     }
 }
 
-/// Puts the secrets that were masked into an answer, by kind; none, no key.
+/// Adds the masked secrets to an answer, by kind. Without any, no key is added.
 pub(super) fn report_masked(answer: &mut Value, masked: &MaskTally) {
     if let (Some(object), false) = (answer.as_object_mut(), masked.is_empty()) {
         object.insert("masked".into(), json!(masked));

@@ -1,4 +1,4 @@
-//! What there is: the palace's state, its wings and rooms, single drawers and pages of them.
+//! Overviews: the state of the palace, its wings and rooms, single drawers and pages of drawers.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use super::window::Window;
 use crate::arguments::shortened;
 use crate::tool::Call;
 
-/// Wings, and rooms of a wing, that are counted.
+/// Maximum number of wings, and of rooms of a wing, that are counted.
 const MOST_PLACES: usize = 10_000;
-/// What a drawer without wing or room is counted under.
+/// The name for drawers without a wing or room.
 const UNKNOWN: &str = "unknown";
-/// Drawers of a page.
+/// Bounds of the number of drawers on a page.
 const PAGE: (usize, usize) = (1, 100);
 
-/// How to read this memory; stands in `status`, where MemPalace's users look for it.
+/// How to read this memory. It is part of `status`, where MemPalace's users expect it.
 const READING: &str = "\
 Before you answer about people, projects or the past, look it up: mempalace_search for what was said or written, \
 mempalace_kg_query for facts and when they held, mempalace_diary_read for your own last notes. Name wing or room when you know \
 them. Say so when nothing is found.";
-/// How to write to it, where that is possible.
+/// How to write to it, if it is writable.
 const WRITING: &str = " File what should last with mempalace_add_drawer, word for word; note at the end of a \
 session what happened with mempalace_diary_write; end a fact that no longer holds with mempalace_kg_invalidate before you add \
 its successor.";
@@ -47,12 +47,12 @@ fn protocol(palace: &Palace) -> String {
 /// Drawers by wing and room.
 pub(super) type Places = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// Wings, their rooms and how many records they hold.
+/// Wings, their rooms and the number of their records.
 pub(super) fn places(collection: &dyn Collection) -> Result<Places> {
     let all = Selection::all();
     let wings = collection.facet_counts("wing", &all, MOST_PLACES)?;
     let mut places = Places::new();
-    // No condition asks for drawers without a wing: they are what the wings leave over.
+    // No condition selects drawers without a wing, so they are the remainder.
     let mut rest = counted(collection, "room", &all)?;
     for (wing, _) in wings.values {
         let here = Selection::matching(Filter::Key {
@@ -105,7 +105,7 @@ fn counted(
     Ok(counts)
 }
 
-/// The same count of everything in an existing palace, or of nothing.
+/// The same count for a palace; empty if it has no collection yet.
 fn count_of(palace: &Palace, key: &str, selection: &Selection) -> Result<BTreeMap<String, u64>> {
     match drawers::collection(palace)? {
         Some(collection) => counted(collection.as_ref(), key, selection),
@@ -180,7 +180,7 @@ pub(super) fn get_drawer(call: &Call<'_>) -> Outcome<Value> {
     }
 }
 
-/// What is said of an id that no drawer has.
+/// The message about an unknown id.
 pub(super) fn not_found(id: &str) -> String {
     format!("Drawer not found: {}", shortened(id))
 }
@@ -212,7 +212,7 @@ pub(super) fn list_drawers(call: &Call<'_>) -> Outcome<Value> {
     }))
 }
 
-/// Wing, room and span of time that a call is restricted to.
+/// The wing, room and time window of a call.
 pub(super) fn scope(call: &Call<'_>) -> Outcome<(Vec<Filter>, Window)> {
     let mut filters = Vec::new();
     for key in ["wing", "room"] {
@@ -230,7 +230,7 @@ pub(super) fn scope(call: &Call<'_>) -> Outcome<(Vec<Filter>, Window)> {
     Ok((filters, window))
 }
 
-/// For whoever fears that the server is stale: the palace is opened anew.
+/// Opens the palace again, for callers that consider the server stale.
 pub(super) fn reconnect(call: &Call<'_>) -> Outcome<Value> {
     let palace = match call.reopened() {
         Ok(palace) => palace,
@@ -252,7 +252,7 @@ pub(super) fn reconnect(call: &Call<'_>) -> Outcome<Value> {
     };
     Ok(json!({
         "success": true,
-        "message": "the palace was opened anew; answers always show the last commit, so there is no need to",
+        "message": "the palace was opened again; answers always show the last commit, so this is not necessary",
         "drawers": drawers,
         "vector_disabled": false,
         "vector_disabled_reason": "",

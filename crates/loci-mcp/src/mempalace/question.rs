@@ -1,22 +1,23 @@
-//! Questions that an agent put its instructions in front of: what is asked stands at the end, and only that is searched for.
+//! Extracts the question from a text in which an agent put its instructions first. The question is
+//! at the end, and only it is searched for.
 
-/// Characters up to which a question is taken as it is.
+/// Shorter questions are used unchanged.
 const SURELY_SHORT: usize = 200;
-/// Characters of a question that was cut out.
+/// Maximum number of characters of an extracted question.
 const MOST: usize = 250;
-/// Fewer characters ask nothing.
+/// Shorter texts are not a question.
 const LEAST: usize = 10;
 
-/// A question, and how it was found in what was given.
+/// A question, and how it was extracted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Question<'a> {
-    /// What to search for.
+    /// The text to search for.
     pub(super) text: &'a str,
-    /// How it was cut out; absent if nothing was.
+    /// How it was extracted; absent if the text is unchanged.
     pub(super) method: Option<&'static str>,
 }
 
-/// The question in what was given.
+/// The question in a text.
 pub(super) fn asked(given: &str) -> Question<'_> {
     let given = if given.trim().is_empty() {
         given

@@ -1,13 +1,13 @@
-//! Ids by MemPalace's recipes, so that what it filed and what is filed here again have the same id.
+//! Ids by MemPalace's recipes, so that a text that MemPalace filed gets the same id here.
 
 use std::fmt::Write;
 
 use loci_palace::Fact;
 use sha2::{Digest, Sha256};
 
-/// What metadata call this recipe.
+/// The name of this recipe in metadata.
 pub(super) const VERSION: &str = "v3";
-/// Bytes of a fact's id; three names of 128 characters may have more.
+/// Maximum number of bytes of a fact's id; three names of 128 characters may have more.
 const MOST_ID_BYTES: usize = 512;
 
 /// The id of a text in a room.
@@ -18,9 +18,9 @@ pub(super) fn drawer_id(wing: &str, room: &str, content: &str) -> String {
     )
 }
 
-/// The id of a fact with this subject, predicate and object, written so that names which mean the same are the same. Two
-/// processes that add the same at once give the same id; a fact that is added again after it ended `before` times gets
-/// another.
+/// The id of a fact with this subject, predicate and object in normalised spelling. Two processes
+/// that add the same fact at the same time derive the same id. A fact that is added again after it
+/// ended `before` times gets another id.
 pub(super) fn triple_id(statement: [&str; 3], fact: &Fact, before: usize) -> String {
     let [subject, predicate, object] = statement;
     let date = |date: &Option<String>| date.clone().unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn triple_id(statement: [&str; 3], fact: &Fact, before: usize) -> Str
     format!("t_{}", digits(&[&id], 16))
 }
 
-/// A number that follows from an id.
+/// A number derived from an id.
 pub(super) fn number_of(id: &str) -> u32 {
     let digest = Sha256::digest(id.as_bytes());
     digest
@@ -42,7 +42,8 @@ pub(super) fn number_of(id: &str) -> u32 {
         .fold(0, |number, byte| (number << 8) | u32::from(*byte))
 }
 
-/// So many bytes of the hash of some texts, in hexadecimal digits. Each text stands behind its length.
+/// The first bytes of the hash of some texts, in hexadecimal digits. Each text is preceded by its
+/// length.
 fn digits(texts: &[&str], bytes: usize) -> String {
     let mut hash = Sha256::new();
     for text in texts {

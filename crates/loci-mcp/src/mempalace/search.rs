@@ -1,4 +1,4 @@
-//! Search and the look for duplicates: Loci's hits under MemPalace's keys.
+//! Search and the check for duplicates: Loci's hits under MemPalace's keys.
 
 use jiff::Timestamp;
 use loci_palace::search::{Answer, Hit, Request};
@@ -13,9 +13,9 @@ use super::question;
 use super::window::Window;
 use crate::tool::Call;
 
-/// Characters of a hit's text; the rest is to be had by id.
+/// Maximum number of characters of a hit's text. The whole text can be read by id.
 const MOST_TEXT: usize = 10_000;
-/// Similar drawers that an answer lists.
+/// Maximum number of similar drawers in an answer.
 const MOST_SIMILAR: usize = 5;
 
 pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
@@ -79,8 +79,8 @@ pub(super) fn search(call: &Call<'_>) -> Outcome<Value> {
     Ok(answer)
 }
 
-/// The hits; nothing before the first drawer was added. If there are other collections, a warning
-/// names them.
+/// The hits; none before the first drawer is added. If there are other collections, a warning names
+/// them.
 fn found(
     call: &Call<'_>,
     mut request: Request,
@@ -105,7 +105,8 @@ fn trimmed<'a>(call: &Call<'a>, key: &str) -> Outcome<Option<&'a str>> {
     given::optional_name(&call.arguments, key)
 }
 
-/// Settings of MemPalace's engine that mean nothing here: checked as there, and then said to have no effect.
+/// Settings of MemPalace's engine that Loci does not use. They are validated as in MemPalace, and a
+/// warning says that they have no effect.
 fn without_meaning(call: &Call<'_>) -> Outcome<Vec<Warning>> {
     let given = &call.arguments;
     for (key, choices) in [
@@ -150,7 +151,7 @@ fn without_meaning(call: &Call<'_>) -> Outcome<Vec<Warning>> {
         .collect())
 }
 
-/// A hit under MemPalace's keys; nothing of a brief answer, which lacks most of them.
+/// A hit under MemPalace's keys; `None` for a brief answer, which lacks most of them.
 fn shown(hit: &Hit) -> Option<Value> {
     let details = hit.details.as_ref()?;
     let said = |key: &str| {
@@ -209,7 +210,7 @@ fn matched_via(via: MatchedVia, distance: Option<f32>) -> &'static str {
     }
 }
 
-/// Points out that a recalled text reads like an order.
+/// Adds a flag if a recalled text reads like an instruction.
 pub(super) fn flagged(mut shown: Value, key: &str) -> Value {
     let text = shown.get(key).and_then(Value::as_str).unwrap_or_default();
     let orders = !instruction_like(text).is_empty();
@@ -219,7 +220,7 @@ pub(super) fn flagged(mut shown: Value, key: &str) -> Value {
     shown
 }
 
-/// A number with so many digits behind the point.
+/// A number with this many decimal places.
 fn rounded(number: f32, digits: i32) -> f64 {
     let scale = 10_f64.powi(digits);
     (f64::from(number) * scale).round() / scale

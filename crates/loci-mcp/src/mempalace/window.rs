@@ -1,6 +1,6 @@
-//! A span of time over `filed_at`, as MemPalace means it: texts that are compared by the clock on the wall, the first bound
-//! included. Dates are texts in the store, and a filter cannot compare texts; but the texts between two dates are those with
-//! certain beginnings, and there are few of these.
+//! A time window over `filed_at`, by MemPalace's rule: dates are texts without offset, and the
+//! first bound is included. A filter cannot compare texts, but the texts between two dates are
+//! those with certain prefixes, and there are few of these.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use loci_palace::{
 
 const KEY: &str = "filed_at";
 
-/// Bounds of a search in time: dates or moments without offset, checked.
+/// The validated bounds of a window: dates or moments without offset.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     pub(super) since: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Whether both bounds are there and the wrong way round.
+    /// Whether both bounds are present and the first is not before the second.
     pub(super) fn is_inverted(&self) -> bool {
         matches!((&self.since, &self.before), (Some(since), Some(before)) if since >= before)
     }
@@ -27,8 +27,8 @@ impl Window {
         self.since.is_none() && self.before.is_none()
     }
 
-    /// A selection restricted to the window. Drawers that say nothing under `filed_at` are judged by when they were said or
-    /// added.
+    /// A selection restricted to the window. Drawers without `filed_at` are selected by the date of
+    /// their content, else of adding them.
     pub(super) fn restrict(
         &self,
         collection: &dyn Collection,
@@ -60,7 +60,7 @@ impl Window {
         Ok(Selection::ids(found))
     }
 
-    /// Drawers whose `filed_at` lies in the window.
+    /// Drawers whose `filed_at` is in the window.
     fn filter(&self) -> Filter {
         let mut parts = Vec::new();
         if let Some(since) = &self.since {
@@ -80,7 +80,7 @@ impl Window {
     }
 }
 
-/// Beginnings of the texts that agree with `bound` up to some digit and differ there in this way.
+/// Prefixes of the texts that are equal to `bound` up to some digit and differ there in this way.
 fn beginnings(bound: &str, differs: fn(char, char) -> bool) -> Vec<Filter> {
     let digits = bound.char_indices().filter(|(_, at)| at.is_ascii_digit());
     let mut made: Vec<Filter> = digits
@@ -90,7 +90,7 @@ fn beginnings(bound: &str, differs: fn(char, char) -> bool) -> Vec<Filter> {
         })
         .collect();
     if made.is_empty() {
-        // No date is before the year 0: nothing begins so.
+        // No date is before the year 0, so this prefix matches nothing.
         made.push(begins("\u{10ffff}"));
     }
     made

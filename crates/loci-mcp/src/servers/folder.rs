@@ -1,5 +1,5 @@
-//! Where servers describe themselves: `$XDG_RUNTIME_DIR/loci`, else `servers` in the state
-//! directory. Only a directory of this user that nobody else can write to is trusted.
+//! The directory of the server files: `$XDG_RUNTIME_DIR/loci`, else `servers` in the state
+//! directory. Only a directory of this user that no other user can write to is trusted.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io;
@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 
 use loci_palace::{Error, Result, state_directory};
 
-/// What group and others may do.
+/// The permission bits of group and others.
 pub(super) const OTHERS: u32 = 0o077;
 
-/// The directory for a new file, created with mode 0700 when it is missing.
+/// The directory for a new file, created with mode 0700 if it is missing.
 pub(super) fn to_write() -> Result<PathBuf> {
     let Some(folder) = runtime().or_else(state) else {
         return Err(Error::invalid(
             "the server's token file",
-            "has no place: there is no home directory; set HOME or XDG_RUNTIME_DIR",
+            "cannot be written, because there is no home directory; set HOME or XDG_RUNTIME_DIR",
         ));
     };
     loci_files::create_directory(&folder)
         .and_then(|()| make_private(&folder))
-        .map_err(|error| Error::io("cannot keep the server's token in", &folder, error))?;
+        .map_err(|error| Error::io("cannot store the server's token in", &folder, error))?;
     Ok(folder)
 }
 
-/// The directories that may hold files of this user's servers. Both count: a server that was
-/// started without `XDG_RUNTIME_DIR` is found by a client that has it.
+/// The directories that may contain files of this user's servers. Both are read, so that a client
+/// with `XDG_RUNTIME_DIR` finds a server that was started without it.
 pub(super) fn to_read() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for folder in [runtime(), state()].into_iter().flatten() {

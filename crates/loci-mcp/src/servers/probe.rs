@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 
 use super::RunningServer;
 
-/// The head of an answer is shorter.
+/// Size limit of the head of an answer.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"loci doctor","version":"1"}}}"#;
 
 impl RunningServer {
-    /// Begins a session with the server's token and ends it again. Gives the HTTP status of the
-    /// greeting; 200 means that the server answers its clients. Errors never hold the token.
+    /// Starts a session with the server's token and ends it again. Returns the HTTP status of the
+    /// `initialize` request; 200 means that the server answers its clients. Errors never contain
+    /// the token.
     pub fn probe(&self, limit: Duration) -> io::Result<u16> {
         let deadline = Instant::now() + limit;
         let (status, session) = self.send("POST", "", GREETING, deadline)?;
         if let Some(session) = session {
-            // The session would otherwise stay until it is idle for long.
+            // Otherwise the session would stay open until its idle timeout.
             let header = format!("Mcp-Session-Id: {session}\r\n");
             self.send("DELETE", &header, "", deadline)?;
         }

@@ -1,4 +1,4 @@
-//! One file that describes a server: what is in it, and whether the server still lives.
+//! The file that describes a server: its content, and whether the server still runs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RunningServer, folder};
 
-/// Longer files are not ours.
+/// Longer files are ignored.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// A link is not followed, and a pipe is not waited for.
+/// Links are not followed, and opening a pipe does not block.
 const FLAGS: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC);
@@ -24,7 +24,7 @@ const FLAGS: OFlags = OFlags::NOFOLLOW
 pub(super) struct Record {
     pub(super) url: String,
     pub(super) address: SocketAddr,
-    /// `null` for a server that asks for none.
+    /// The token; `null` for a server that requires none.
     pub(super) token: Option<String>,
     pub(super) palace: String,
     pub(super) pid: u32,
@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates such a file, readable by this user alone. An existing one is an error.
+/// Creates such a file, readable only by this user. An existing one is an error.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options
@@ -54,12 +54,12 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     loci_files::own::open_with(path, &options)
 }
 
-/// Whether a server holds the file.
+/// Whether a running server holds the lock on the file.
 pub(super) fn is_held(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// The server of a file, if it lives. A file that another user owns or could read does not count.
+/// The server of a file, if it runs. A file that another user owns or could read is ignored.
 pub(super) fn read_live(path: &Path) -> Option<RunningServer> {
     let file = open(path).ok()?;
     let about = file.metadata().ok()?;

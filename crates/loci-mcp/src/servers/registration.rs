@@ -1,5 +1,5 @@
-//! The file of a server that is about to listen: written before its first client, removed at an
-//! orderly end.
+//! The file of a server. It is written before the server accepts its first client, and removed at a
+//! clean end.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -24,13 +24,13 @@ const LOCK_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) struct Registration {
     folder: PathBuf,
     path: PathBuf,
-    /// Locked: as long as it is open, the server counts as alive.
+    /// The open file with its lock. As long as it is open, the server counts as running.
     file: File,
 }
 
 impl Registration {
-    /// Describes a server that listens at `address`, and removes the files of servers that were
-    /// killed. Fails when another server of the palace has the same port at another address.
+    /// Writes the file of a server at `address`, and removes the files of killed servers. Fails if
+    /// another server of the palace has the same port at another address.
     pub(crate) fn new(palace: &PalaceRef, address: SocketAddr, auth: &Auth) -> Result<Self> {
         let folder = folder::to_write()?;
         let _lock = FileLock::exclusive_within(&folder.join(LOCK), LOCK_LIMIT)?;
@@ -40,7 +40,7 @@ impl Registration {
         if path.symlink_metadata().is_ok() {
             return Err(Error::invalid(
                 format!("port {}", address.port()),
-                "another server of this palace has it at another address; choose another port",
+                "another server of this palace uses it at another address; choose another port",
             ));
         }
         let record = Record {
@@ -89,8 +89,9 @@ fn write(folder: &Path, name: &str, record: &Record) -> io::Result<File> {
     let mut file = record::create(&temporary)?;
     file.try_lock().map_err(io::Error::from)?;
     file.write_all(&serde_json::to_vec(record)?)?;
-    // Nothing needs to be durable: after a crash no server holds the file, whatever is in it. The
-    // lock is taken before the rename, so whoever sees the name sees a server that lives.
+    // Nothing needs to be durable: after a crash no server holds the lock, whatever the file
+    // contains. The lock is taken before the rename, so a reader that finds the name finds a
+    // running server.
     fs::rename(&temporary, folder.join(name))?;
     Ok(file)
 }
@@ -112,8 +113,8 @@ fn remove_stale(folder: &Path) {
     }
 }
 
-/// Where clients of this machine connect to: an address for all interfaces is none that every
-/// system connects to.
+/// The address for clients on this machine. Not every system can connect to the address for all
+/// interfaces.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

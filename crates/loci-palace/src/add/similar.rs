@@ -1,6 +1,6 @@
-//! Drawers that hold the same text as another, or nearly the same. There is no index of texts: the same
-//! text has the same vector, so the nearest vectors are compared, and where vectors are missing the
-//! best matches by words.
+//! Finds drawers with the same or nearly the same text. There is no index of texts. The same text
+//! has the same vector, so the texts of the nearest vectors are compared. If vectors are missing,
+//! the best matches by words are compared.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use loci_recall::search_words;
 use super::wing_of;
 use crate::palace::Memory;
 
-/// Similar drawers that an answer lists at most.
+/// Maximum number of similar drawers in an answer.
 const LISTED: usize = 10;
-/// By so much more drawers are looked at whenever all that were seen are the same and none decides.
+/// Factor by which more drawers are compared if all so far are the same and none decides.
 const WIDER: usize = 20;
-/// From here on two vectors are those of the same words.
+/// Similarity from which two vectors come from the same words.
 const SAME: f32 = 0.9999;
 
 /// A drawer of the collection that is similar to a text.
@@ -31,40 +31,40 @@ pub(crate) struct Candidate {
     pub(crate) room: String,
 }
 
-/// A text that is compared with what a collection holds.
+/// A text that is compared with the drawers of a collection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared<'a> {
     pub(crate) text: &'a str,
-    /// Where the text is to go; nothing if it goes nowhere.
+    /// The drawer that the text will become; `None` if it is only compared.
     pub(crate) target: Option<Target<'a>>,
 }
 
-/// The drawer that a text is to become.
+/// The drawer that a text will become.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// Its wing, or empty.
     pub(crate) wing: &'a str,
-    /// Its id, if the caller chose one. A drawer of this id is no duplicate of it.
+    /// Its id, if the caller chose one. A drawer with this id is not a duplicate.
     pub(crate) id: Option<&'a str>,
 }
 
-/// What is similar to a text.
+/// The drawers that are similar to a text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
-    /// The most similar drawers of all wings, ten at most. The one of `in_wing` is among them.
+    /// The most similar drawers of all wings, at most ten. They include `in_wing`.
     pub(crate) similar: Vec<Candidate>,
-    /// The drawer of the target's wing that decides: one of the same text, else the most similar.
+    /// The drawer of the target's wing that decides: one with the same text, else the most similar.
     pub(crate) in_wing: Option<Candidate>,
 }
 
-/// The nearest drawers of a text, as far as they were looked at.
+/// The nearest drawers of a text that were compared so far.
 #[derive(Debug, Default)]
 struct Nearest {
     /// Those that are similar enough.
     similar: Vec<Candidate>,
-    /// The similarity of the last that was looked at, if there may be more.
+    /// The similarity of the last compared drawer, if there may be more.
     last: Option<f32>,
-    /// Wings of all that were looked at.
+    /// The wings of all compared drawers.
     wings: BTreeSet<String>,
 }
 
@@ -98,13 +98,14 @@ impl<'a> SimilarSearch<'a> {
         }
     }
 
-    /// Lets near duplicates in the target's wing decide, too.
+    /// Also lets near duplicates in the target's wing decide.
     pub(crate) fn with_near_duplicates(mut self) -> Self {
         self.decisive = SAME.min(self.threshold);
         self
     }
 
-    /// What is similar to each text. `vectors` are those of the texts, where they were made already.
+    /// The similar drawers of each text. `vectors` are the vectors of the texts, if already
+    /// computed.
     pub(crate) fn of(
         &mut self,
         compared: &[Compared<'_>],
@@ -124,7 +125,7 @@ impl<'a> SimilarSearch<'a> {
         Ok(answers)
     }
 
-    /// Looks further where ten drawers are not enough to tell.
+    /// Compares more drawers if the first ten do not decide.
     fn found(
         &mut self,
         compared: Compared<'_>,
@@ -148,7 +149,7 @@ impl<'a> SimilarSearch<'a> {
         });
         let in_wing = target.and_then(|target| {
             let at = similar.iter().position(|drawer| target.is_met_by(drawer))?;
-            // The drawer that decides is among those that are listed.
+            // The list must include the drawer that decides.
             if at >= LISTED {
                 similar.swap(LISTED - 1, at);
             }
@@ -158,8 +159,8 @@ impl<'a> SimilarSearch<'a> {
         Ok(Found { similar, in_wing })
     }
 
-    /// The nearest ten may all be of other wings, or say the same in other letters. The target's wing
-    /// is searched by itself then, for as long as there may be a drawer that decides.
+    /// The nearest ten may all be in other wings, or differ only in case or white space. Then the
+    /// target's wing is searched separately, as long as there may be a drawer that decides.
     fn look_further(
         &mut self,
         compared: Compared<'_>,
@@ -181,7 +182,7 @@ impl<'a> SimilarSearch<'a> {
             let known = wings.len();
             wings.append(&mut nearest.wings);
             let narrower = match target {
-                // The first look was not limited to the wing.
+                // The first search was not limited to the wing.
                 Some(Target { wing, .. }) if !wing.is_empty() => first,
                 Some(_) => wings.len() > known,
                 None => false,
@@ -224,7 +225,7 @@ impl<'a> SimilarSearch<'a> {
         };
         let found = match self.collection.query(&query) {
             Ok(found) => found,
-            // Another process may replace the vectors at this moment. Adding does not wait for that.
+            // Another process may be replacing the vectors. Adding does not wait for that.
             Err(Error::EmbedderMismatch { .. }) => {
                 self.warnings
                     .push(Warning::NoNearDuplicates { reembedding: true });
@@ -268,7 +269,7 @@ impl<'a> SimilarSearch<'a> {
         drawer.exact || drawer.similarity >= self.threshold || same_words(text, &drawer.text)
     }
 
-    /// Drawers of the same words, for those that have no vector.
+    /// Adds drawers with the same words, which finds drawers without a vector.
     fn add_by_words(
         &mut self,
         text: &str,
@@ -287,7 +288,7 @@ impl<'a> SimilarSearch<'a> {
 }
 
 impl Target<'_> {
-    /// Whether a drawer is in the wing, and another one.
+    /// Whether a drawer is in the target's wing and has another id.
     fn is_met_by(&self, drawer: &Candidate) -> bool {
         drawer.wing == self.wing && self.id != Some(drawer.id.as_str())
     }
@@ -300,7 +301,7 @@ fn is_decided(similar: &[Candidate], target: Option<Target<'_>>) -> bool {
         .any(|drawer| drawer.exact && target.is_none_or(|target| target.is_met_by(drawer)))
 }
 
-/// The drawers of a wing. Those without a wing are the ones outside of the wings that were seen.
+/// Selects the drawers of a wing. Drawers without a wing are those outside the seen wings.
 fn of_wing(wing: &str, seen: &BTreeSet<String>) -> Selection {
     if !wing.is_empty() {
         return Selection::matching(Filter::eq("wing", wing));
@@ -330,7 +331,7 @@ fn candidate(
     }
 }
 
-/// Squared Euclidean distances are taken as those of unit vectors.
+/// The similarity for a distance. Squared Euclidean distances are treated as those of unit vectors.
 fn similarity(metric: Metric, distance: f32) -> f32 {
     let similarity = match metric {
         Metric::Cosine | Metric::Ip => 1.0 - distance,
@@ -339,10 +340,10 @@ fn similarity(metric: Metric, distance: f32) -> f32 {
     similarity.clamp(0.0, 1.0)
 }
 
-/// Whether two texts are the same but for case and white space.
+/// Whether two texts are the same apart from case and white space.
 fn same_words(a: &str, b: &str) -> bool {
     let words =
         |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_lowercase).collect() };
-    // Letters differ in length between the cases, but not by much.
+    // The byte length of a letter may differ between the cases, but not by much.
     a.len() <= b.len().saturating_mul(4).saturating_add(64) && words(a) == words(b)
 }

@@ -1,14 +1,14 @@
-//! Which processes have a palace open, from the kernel's list of locks. Only Linux has one; elsewhere
-//! nobody is known.
+//! Finds the processes that have a palace open, from the kernel's list of locks. Only Linux has
+//! one; on other systems no process is found.
 
 use std::path::Path;
 
 use loci_files::holders;
 use serde::Serialize;
 
-/// In the log's index, a process that holds this byte writes.
+/// A process that locks this byte of the log's index is writing.
 const WRITE_BYTE: u64 = 120;
-/// Files of a palace that its users lock.
+/// Files of a palace that processes lock.
 const FILES: [(&str, &str); 5] = [
     ("palace.sqlite3", "open"),
     ("palace.sqlite3-shm", "open"),
@@ -20,9 +20,9 @@ const FILES: [(&str, &str); 5] = [
 /// A process that uses a palace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Process {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// Its command, where it can be read.
+    /// Its command, if readable.
     pub name: Option<String>,
     /// What it does: `open`, `writes`, `builds the index`, …
     pub doing: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! Where everything is, and how much room is left there.
+//! The directories of the user, and the free space on their disk.
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,26 @@ use serde::Serialize;
 
 use crate::config::{data_directory, state_directory, user_file};
 
-/// The places of a user. Nothing where there is no home directory; none of them need exist.
+/// The directories and files of a user. `None` without a home directory. They need not exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Whereabouts {
     /// The user's configuration file.
     #[serde(serialize_with = "serialize_optional_path")]
     pub config: Option<PathBuf>,
-    /// Palace and models, unless configured elsewhere.
+    /// The directory of palace and models, unless configured elsewhere.
     #[serde(serialize_with = "serialize_optional_path")]
     pub data: Option<PathBuf>,
-    /// What hooks and wiring note of themselves.
+    /// The records of hooks and of `connect`.
     #[serde(serialize_with = "serialize_optional_path")]
     pub state: Option<PathBuf>,
-    /// Files that can be deleted at any time: mirrors of other programs' palaces, and what
-    /// `search --in` has read.
+    /// Files that can be deleted at any time: mirrors of other programs' palaces, and the cache of
+    /// `search --in`.
     #[serde(serialize_with = "serialize_optional_path")]
     pub cache: Option<PathBuf>,
 }
 
 impl Whereabouts {
-    /// Those of the user.
+    /// The directories and files of the current user.
     pub fn of_user() -> Self {
         Self {
             config: user_file(),
@@ -37,16 +37,16 @@ impl Whereabouts {
     }
 }
 
-/// Room on a disk.
+/// Space on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Disk {
     /// Bytes that this user may still write.
     pub free: u64,
-    /// Bytes in all.
+    /// Total bytes.
     pub size: u64,
 }
 
-/// The disk that a path is on, or would be on once it is made.
+/// The disk of a path, which need not exist yet.
 pub fn disk_of(path: &Path) -> Option<Disk> {
     let path = std::path::absolute(path).ok()?;
     let there = path.ancestors().find(|place| place.exists())?;
@@ -57,7 +57,7 @@ pub fn disk_of(path: &Path) -> Option<Disk> {
     })
 }
 
-/// Length of the write-ahead log of a palace: what is not yet moved into its database.
+/// Length of the write-ahead log of a palace.
 pub fn wal_bytes(palace: &Path) -> u64 {
     std::fs::metadata(palace.join("palace.sqlite3-wal")).map_or(0, |log| log.len())
 }

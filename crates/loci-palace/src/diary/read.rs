@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 use super::{DIARY_ROOM, Entry, dated_entry, name};
 use crate::palace::Palace;
 
-/// Agents of one collection at most.
+/// Maximum number of agents of one collection.
 const MOST_AGENTS: usize = 10_000;
-/// Entries that are ordered by the time they were written. Of more, those that were changed last
-/// are ordered.
+/// Maximum number of entries that are sorted by time. If there are more, those that were changed
+/// last are sorted.
 const MOST_ORDERED: usize = 2_000;
 
-/// Which entries are wanted.
+/// The entries to read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
-    /// Only entries of this agent, whatever the case of its name; of all agents if absent.
+    /// Only entries of this agent; case is ignored. Entries of all agents if absent.
     pub agent: Option<String>,
     /// Only entries in this wing.
     pub wing: Option<String>,
-    /// How many of the last; with 0 they are only counted.
+    /// Maximum number of entries; with 0 they are only counted.
     pub last: usize,
 }
 
@@ -30,13 +30,14 @@ pub struct Request {
 pub struct Answer {
     /// The entries.
     pub entries: Vec<Entry>,
-    /// How many there are in all.
+    /// Total number of entries.
     pub total: u64,
 }
 
 impl Palace {
-    /// The last entries of an agent, or of all agents; in one wing, or in all. Entries are ordered
-    /// by the time they were written; of more than 2,000, those changed last are.
+    /// The last entries of one agent or of all agents, in one wing or in all. Entries are sorted by
+    /// the time when they were written; if there are more than 2,000, only those that were changed
+    /// last.
     pub fn read_diary(&self, request: &Request) -> Result<Answer> {
         let agent = match &request.agent {
             Some(agent) => Some(name("name of the agent", agent)?),
@@ -61,7 +62,7 @@ impl Palace {
                 dated.push(dated_entry(id, text, &metadata));
             }
         }
-        // Ids of one moment are in the order in which they were generated.
+        // Ids of the same moment sort in the order in which they were generated.
         dated.sort_by(|(a_moment, a), (b_moment, b)| (b_moment, &b.id).cmp(&(a_moment, &a.id)));
         page.entries = dated
             .into_iter()
@@ -72,8 +73,7 @@ impl Palace {
     }
 }
 
-/// The entries of a collection that are asked for, and how many there are; nothing if there are
-/// none.
+/// The requested entries of a collection and their total; `None` if there are none.
 fn selected(
     collection: &dyn Collection,
     agent: Option<&str>,

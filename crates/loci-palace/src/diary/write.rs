@@ -17,7 +17,7 @@ pub struct Request {
     pub agent: String,
     /// The text.
     pub text: String,
-    /// What it is about; `general` if absent.
+    /// The topic; `general` if absent.
     #[serde(default)]
     pub topic: Option<String>,
     /// The wing; the agent's own (`wing_` and its name) if absent.
@@ -36,14 +36,14 @@ pub struct Answer {
     pub members: Option<Entry>,
     /// The entry, with its secrets masked.
     pub entry: Entry,
-    /// For example, that the embedder is missing.
+    /// Warnings, for example about a missing embedder.
     pub warnings: Vec<Warning>,
     /// Secrets that were masked, by kind.
     pub masked: Tally,
 }
 
 impl Request {
-    /// Refuses everything that can be refused without a palace.
+    /// Checks everything that can be checked without opening the palace.
     pub fn validate(&self) -> Result<()> {
         let entry = entry_of(self, 0)?;
         batch_of(&entry).validate()
@@ -51,8 +51,8 @@ impl Request {
 }
 
 impl Palace {
-    /// Writes an entry; makes the collection when it is missing. The same text may be written
-    /// again. The entry that is returned is the one that was written, with its secrets masked.
+    /// Writes an entry, and creates the collection if it is missing. The same text may be written
+    /// again. The answer is the stored entry, with its secrets masked.
     pub fn write_diary(&self, request: &Request) -> Result<Answer> {
         let mut entry = entry_of(request, now_ms())?;
         let mut masked = Tally::new();
@@ -73,7 +73,7 @@ impl Palace {
             }),
             other => Err(Error::Internal {
                 doing: "writing the diary".into(),
-                detail: format!("the entry came out as {other:?}"),
+                detail: format!("unexpected outcome {other:?}"),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! Adds facts. Dates are read; conflicts and missing sources are reported.
+//! Adds facts: parses their dates, and reports conflicts and missing sources.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -26,12 +26,12 @@ pub struct Request {
 pub struct Answer {
     /// Its id.
     pub id: String,
-    /// False if it was there already.
+    /// False if it existed already.
     pub added: bool,
-    /// Facts of the same subject and predicate that state something else for the same time; twenty
-    /// at most.
+    /// Facts with the same subject and predicate that have another object at the same time; at most
+    /// twenty.
     pub conflicts: Vec<FlaggedFact>,
-    /// Warns if the drawer it was taken from is missing, or if it was there already and has ended.
+    /// Warnings if its source drawer is missing, or if the fact existed already and has ended.
     pub warnings: Vec<Warning>,
     /// The fact as it was written, with its secrets masked.
     #[serde(skip)]
@@ -48,7 +48,7 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<Answer>> {
     let mut given: Vec<Fact> = Vec::with_capacity(facts.len());
     let mut tallies = Vec::with_capacity(facts.len());
     for fact in facts {
-        // Masked before the id is derived: the id is that of the fact that is stored.
+        // Secrets are masked first, because the id is derived from the stored fact.
         let (mut fact, mut masked) = (fact.clone(), Tally::new());
         mask_fact(palace.secrets(), &mut fact, &mut masked);
         given.push(prepared(&*relations, &fact)?);
@@ -65,7 +65,7 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<Answer>> {
     let mut lookup = Lookup::new(&*relations);
     let mut added = Vec::with_capacity(given.len());
     for ((fact, (is_known, old)), masked) in given.iter().zip(known).zip(tallies) {
-        // Another process may have been quicker; of a single fact the transaction itself knows.
+        // Another process may have added it first. For a single fact the transaction reports that.
         let is_new = if given.len() == 1 {
             related.added == 1
         } else {
@@ -85,7 +85,7 @@ pub(super) fn add(palace: &Palace, facts: &[Fact]) -> Result<Vec<Answer>> {
     Ok(added)
 }
 
-/// The fact as it is kept: dates read, its id derived.
+/// The fact as it is stored, with parsed dates and a derived id.
 fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
     let mut fact = fact.clone();
     if let Some(date) = &fact.valid_from {
@@ -104,8 +104,8 @@ fn prepared(relations: &dyn Relations, fact: &Fact) -> Result<Fact> {
     Ok(fact)
 }
 
-/// A fact that holds again: the one that ended stays, this one begins now. If it was renewed before
-/// and holds, it is known.
+/// A fact that is valid again: the ended one stays, and this one begins now. If a renewed one is
+/// already valid, that one is returned.
 fn renewed(relations: &dyn Relations, fact: Fact) -> Result<Fact> {
     let now = now_ms();
     match by_id(relations, &fact.key())? {

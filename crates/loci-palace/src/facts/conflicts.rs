@@ -36,17 +36,17 @@ pub struct Conflict {
     pub facts: Vec<FlaggedFact>,
 }
 
-/// Conflicting facts that are named with one that was added.
+/// Maximum number of conflicting facts in the answer about an added fact.
 const NAMED: usize = 20;
-/// Subjects whose facts are asked for one by one; where there are more, all facts are read.
+/// Up to this many subjects, facts are queried one subject at a time; above it, all facts are read.
 const SUBJECTS: usize = 500;
 
-/// Whether two spans have a moment in common. An empty one has none.
+/// Whether two spans overlap. An empty span overlaps nothing.
 fn overlap(one: (i64, i64), other: (i64, i64)) -> bool {
     one.0.max(other.0) < one.1.min(other.1)
 }
 
-/// What facts conflict with; facts of a subject are read once.
+/// Finds the conflicts of facts. The facts of a subject are read once.
 pub(super) struct Lookup<'a> {
     relations: &'a dyn Relations,
     groups: HashMap<(String, String), Vec<Fact>>,
@@ -105,8 +105,8 @@ pub(super) fn all(relations: &dyn Relations, entity: Option<&str>) -> Result<Vec
     Ok(found)
 }
 
-/// Queries that give all facts of every subject that has a fact with the entity; all facts where
-/// there are many.
+/// Queries for all facts of every subject that has a fact with the entity; a query for all facts if
+/// there are many such subjects.
 fn about(relations: &dyn Relations, entity: &str) -> Result<Vec<FactQuery>> {
     let query = FactQuery {
         entity: Some(entity.to_owned()),
@@ -151,8 +151,8 @@ enum Objects {
     Several,
 }
 
-/// Which subjects and predicates have more than one object. Hashes are kept, not names: most of a
-/// large palace conflicts with nothing.
+/// The subjects and predicates with more than one object. Only hashes are kept, because most facts
+/// of a large palace have no conflict.
 fn suspects(relations: &dyn Relations, queries: &[FactQuery]) -> Result<HashMap<u64, Objects>> {
     let mut seen: HashMap<u64, Objects> = HashMap::new();
     for query in queries {
@@ -180,8 +180,8 @@ fn hash(names: &[&str]) -> u64 {
 }
 
 /// The facts of one subject and predicate that overlap another in time and differ in object, in the
-/// order in which they begin. Two passes over the sorted facts: comparing all pairs would take
-/// hours where a predicate has many objects.
+/// order in which they begin. It takes two passes over the sorted facts, because comparing all
+/// pairs would take hours if a predicate has many objects.
 fn conflict(mut facts: Vec<Fact>) -> Option<Conflict> {
     facts.sort_by_key(|fact| fact.span().0);
     let spans: Vec<(i64, i64)> = facts.iter().map(Fact::span).collect();
@@ -223,8 +223,8 @@ impl Entry<'_> {
     }
 }
 
-/// Which entries begin while one before them, of another object, lasts. It is enough to know the
-/// two latest ends of different objects.
+/// Marks entries that begin before an earlier entry with another object ends. It is enough to track
+/// the two latest ends of different objects.
 fn meets_earlier(entries: &[Entry<'_>]) -> Vec<bool> {
     let mut latest: [Option<Entry<'_>>; 2] = [None, None];
     let mut marks = Vec::with_capacity(entries.len());
@@ -252,8 +252,8 @@ fn meets_earlier(entries: &[Entry<'_>]) -> Vec<bool> {
     marks
 }
 
-/// Which entries last when one behind them, of another object, begins. It is enough to know the
-/// next two of different objects.
+/// Marks entries that end after a later entry with another object begins. It is enough to track the
+/// next two entries of different objects.
 fn meets_later(entries: &[Entry<'_>]) -> Vec<bool> {
     let mut next: [Option<Entry<'_>>; 2] = [None, None];
     let mut marks = vec![false; entries.len()];

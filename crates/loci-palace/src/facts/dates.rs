@@ -1,38 +1,39 @@
-//! Dates as people give them, and as facts keep them.
+//! Parses the dates of facts.
 
 use loci_core::clock::now_ms;
 use loci_core::{DateSpan, Error, Fact, Result};
 use loci_recall::{date_of, start_of, today};
 
-/// A date that was given.
+/// A parsed date.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParsedDate {
-    /// As a fact keeps it: a year, month or day as written, or a moment.
+    /// The stored form: a year, month or day as written, or a moment.
     pub(super) written: String,
-    /// What it spans.
+    /// The period that it spans.
     pub(super) span: DateSpan,
 }
 
-/// Reads a date: a year, month, day or moment, or words such as `yesterday`, which are kept as
+/// Parses a date: a year, month, day or moment, or words such as `yesterday`, which are stored as
 /// their first day.
 pub(super) fn read(what: &str, text: &str) -> Result<ParsedDate> {
     let text = text.trim();
     let read = match text {
         "now" => Some(now()),
-        // The last day that there is has no day after it, which a period of days needs.
+        // Handled separately, because a period needs a next day and the last representable day has
+        // none.
         "today" => kept(&today().to_string()),
         _ => kept(text).or_else(|| named(text)),
     };
     read.ok_or_else(|| {
         Error::invalid(
             format!("{what} {}", loci_core::quoted(text)),
-            "is no date; write a year, month or day such as 2026-01-31, a moment such as 2026-01-31T09:30:00Z, or words such \
+            "not a date; write a year, month or day such as 2026-01-31, a moment such as 2026-01-31T09:30:00Z, or words such \
              as `yesterday`",
         )
     })
 }
 
-/// The moment, to the second.
+/// The current moment, to the second.
 pub(super) fn now() -> ParsedDate {
     let moment = now_ms() / 1000 * 1000;
     ParsedDate {
@@ -44,8 +45,8 @@ pub(super) fn now() -> ParsedDate {
     }
 }
 
-/// Refuses a fact that ends before it begins. One that ends in the period in which it begins is
-/// accepted: nobody knows its hours.
+/// Refuses a fact that ends before it begins. A fact that ends in the period in which it begins is
+/// accepted, because the exact hours are unknown.
 pub(super) fn check_order(fact: &Fact, until: DateSpan) -> Result<()> {
     let (since, _) = fact.span();
     if since <= until.last {
@@ -54,7 +55,7 @@ pub(super) fn check_order(fact: &Fact, until: DateSpan) -> Result<()> {
     Err(Error::invalid(
         format!("end of {}", fact.statement()),
         format!(
-            "{} lies before its beginning, {}",
+            "{} is before its beginning, {}",
             fact.valid_to.as_deref().unwrap_or_default(),
             fact.valid_from.as_deref().unwrap_or_default()
         ),
@@ -76,7 +77,7 @@ fn kept(text: &str) -> Option<ParsedDate> {
     })
 }
 
-/// Words that mean some days.
+/// Parses words such as `yesterday` or `last week`.
 fn named(text: &str) -> Option<ParsedDate> {
     let find = |text: &str| {
         let when = loci_text::when::find(text, today())?;

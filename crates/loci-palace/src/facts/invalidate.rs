@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 use super::matching::Matching;
 use super::{FlaggedFact, Selector, dates, query};
 
-/// Which facts end, and when.
+/// The facts to end, and the date.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
     /// Which facts match. At least one name or an id is required.
     #[serde(flatten)]
     pub selector: Selector,
-    /// The date from which they no longer hold; now if absent.
+    /// The date from which they are not valid; now if absent.
     pub ended: Option<String>,
 }
 
 /// The facts that were ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// As they are afterwards; none if none holds.
+    /// The ended facts; empty if no valid fact matches.
     pub ended: Vec<FlaggedFact>,
-    /// Why nothing was ended.
+    /// The reasons why nothing was ended.
     pub warnings: Vec<Warning>,
 }
 

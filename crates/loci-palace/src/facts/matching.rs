@@ -40,7 +40,7 @@ impl Matching {
         Ok(matching)
     }
 
-    /// Refuses an end before the beginning, where that is all there is.
+    /// Refuses the date if all matching facts begin after it.
     pub(super) fn refuse_later(&self, date: &dates::ParsedDate) -> Result<()> {
         match &self.later {
             Some(later) if self.open.is_empty() => dates::check_order(

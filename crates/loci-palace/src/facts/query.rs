@@ -1,4 +1,4 @@
-//! Finds facts by name whatever its case, at a date, a page at a time. An empty answer says why
+//! Finds facts by name and date, one page at a time. Case is ignored. An empty answer says why
 //! nothing was found.
 
 use std::collections::BTreeSet;
@@ -12,36 +12,36 @@ use serde::{Deserialize, Serialize};
 use super::{FactState, Selector, dates};
 use crate::names::distance;
 
-/// Which facts are wanted.
+/// The facts to find.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
     /// Which facts match.
     #[serde(flatten)]
     pub selector: Selector,
-    /// Also facts that have ended or not begun. Otherwise, and without a date, only facts that hold
-    /// now.
+    /// Also facts that have ended or not begun. Otherwise, and without a date, only facts that are
+    /// valid now.
     pub ended: bool,
-    /// At most so many; 0 means 100.
+    /// Maximum number of results; 0 means 100.
     pub limit: usize,
-    /// Leave out so many first.
+    /// Number of results to skip.
     pub offset: usize,
 }
 
-/// A page of facts, and how many there are in all.
+/// A page of facts, with the total.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// In the order asked for.
+    /// The facts, in the requested order.
     pub facts: Vec<FactState>,
     /// How many match, whatever the limit.
     pub total: u64,
-    /// Why nothing was found.
+    /// The reasons why nothing was found.
     pub warnings: Vec<Warning>,
 }
 
-/// Facts per answer when no limit is given.
+/// The default limit.
 const DEFAULT_LIMIT: usize = 100;
-/// Names that are compared with one that is not there.
+/// Maximum number of names that are compared with an unknown one.
 const COMPARED: usize = 2_000;
 
 /// The facts of a search, in the order added.
@@ -81,7 +81,7 @@ pub(super) fn limit_of(limit: usize) -> usize {
     }
 }
 
-/// Facts that match and do not hold at the date.
+/// Facts that match but are not valid at the date.
 #[derive(Default)]
 struct Others {
     count: u64,
@@ -111,7 +111,7 @@ impl Others {
     }
 }
 
-/// Says which of the names asked for are not there, and what is spelled nearly so.
+/// Warnings about unknown names, with similar known names.
 pub(super) fn missing_names(
     relations: &dyn Relations,
     selector: &Selector,
@@ -138,7 +138,7 @@ pub(super) fn missing_names(
     Ok(warnings)
 }
 
-/// What is said of the names that are there, where the predicate is what is missing.
+/// The predicates of the known names, if only the predicate is unknown.
 fn other_predicates(relations: &dyn Relations, selector: &Selector) -> Result<Option<Warning>> {
     let Some(predicate) = &selector.predicate else {
         return Ok(None);
@@ -162,7 +162,8 @@ fn other_predicates(relations: &dyn Relations, selector: &Selector) -> Result<Op
     }))
 }
 
-/// Names that differ by a slip, or that a shorter form of the name begins; nearest first.
+/// Names that differ by a typing error, or that begin with a shorter form of the name; nearest
+/// first.
 fn near_names(relations: &dyn Relations, name: &str) -> Result<Vec<String>> {
     let name = name.trim();
     let (length, small) = (name.chars().count(), name.to_lowercase());

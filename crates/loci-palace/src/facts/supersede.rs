@@ -1,4 +1,4 @@
-//! Ends facts and adds the one that holds instead, in one transaction.
+//! Ends facts and adds the fact that replaces them, in one transaction.
 
 use loci_core::clock::now_ms;
 use loci_core::{Error, Fact, FactQuery, Relations, Result, nothing_to_end};
@@ -9,24 +9,24 @@ use super::matching::Matching;
 use super::{FlaggedFact, Selector, add, dates, query};
 use crate::secrets::{Policy, Tally, mask_fact};
 
-/// What is superseded by what.
+/// The facts to end, and the fact that replaces them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// The facts to end: an id, or subject and predicate.
     pub old: Selector,
-    /// The fact that holds instead. An empty subject or predicate is that of the old one.
+    /// The fact that replaces them. An empty subject or predicate is that of the old one.
     pub new: Fact,
-    /// The date from which it holds; its own `valid_from` if absent, else now.
+    /// The date from which it is valid; its own `valid_from` if absent, else now.
     #[serde(default)]
     pub at: Option<String>,
 }
 
-/// What a supersession did, in one transaction.
+/// The result, written in one transaction.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// The facts that were ended, as they are now.
+    /// The ended facts.
     pub ended: Vec<FlaggedFact>,
-    /// The fact that holds instead.
+    /// The added fact.
     pub added: Fact,
     /// Secrets that were masked in it, by kind.
     pub masked: Tally,
@@ -64,7 +64,7 @@ pub(super) fn supersede(
     })
 }
 
-/// The fact that takes the place of another.
+/// The fact that replaces another.
 fn successor(
     old: &Fact,
     new: &Fact,
@@ -91,8 +91,8 @@ fn successor(
     Ok(new)
 }
 
-/// The error that says whether the fact that should be superseded has ended, and what holds
-/// instead.
+/// The error if there is nothing to supersede: it says whether the fact has ended, and which facts
+/// are valid.
 fn refusal(relations: &dyn Relations, old: &Selector, ended: Option<&Fact>) -> Result<Error> {
     let (subject, predicate) = match ended {
         Some(fact) => (Some(&fact.subject), Some(&fact.predicate)),

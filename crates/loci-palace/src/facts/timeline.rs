@@ -1,4 +1,4 @@
-//! Facts in the order in which they began to hold.
+//! Facts in the order in which they began.
 
 use loci_core::clock::now_ms;
 use loci_core::{Fact, Relations, Result};
@@ -9,15 +9,15 @@ pub use super::query::Answer;
 use super::query::{limit_of, missing_names};
 use super::{FactState, Selector};
 
-/// Whose timeline is wanted.
+/// The facts to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
     /// Only facts with this subject or object; all if absent.
     pub entity: Option<String>,
-    /// At most so many; 0 means 100.
+    /// Maximum number of results; 0 means 100.
     pub limit: usize,
-    /// Leave out so many first.
+    /// Number of results to skip.
     pub offset: usize,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn timeline(relations: &dyn Relations, request: &Request) -> Result<A
             began => began,
         };
         kept.push((began, answer.total, fact));
-        // Facts that cannot be on the page are dropped from time to time, so that memory stays
+        // Facts that cannot be on the page are dropped regularly, so that memory stays
         // bounded.
         if kept.len() >= wanted.saturating_mul(2).saturating_add(1_000) {
             keep_first(&mut kept, wanted);

@@ -1,17 +1,18 @@
-//! Characters that a reader does not see and a model does: tags, overrides of the reading direction, and runs of marks without
-//! width. What writing systems and emoji need is left alone.
+//! Finds characters that a person does not see but a model reads: tags, overrides of the reading
+//! direction, and runs of zero-width characters. Characters that scripts and emoji need are not
+//! reported.
 
 use std::ops::Range;
 
-/// Marks without width that a text may hold in a row before they count as hidden writing; emoji and scripts need two or three.
+/// Longer runs of zero-width characters count as hidden text; emoji and scripts need two or three.
 const MOST_MARKS: usize = 6;
 
-/// Tags after a black flag at most: those of a region's flag, and its end.
+/// Maximum number of tags after a black flag: those of a region's flag, and the end tag.
 const MOST_FLAG: usize = 7;
 
-/// Where hidden characters stand.
+/// The positions of hidden characters.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    // All of them have a first byte above these; nearly every text stops here.
+    // All of them begin with one of these bytes; nearly every text returns here.
     if !text.bytes().any(|byte| matches!(byte, 0xe2 | 0xef | 0xf3)) {
         return Vec::new();
     }
@@ -89,7 +90,7 @@ fn is_override(character: char) -> bool {
     matches!(character, '\u{202d}' | '\u{202e}')
 }
 
-/// Marks without width, and the selectors of variants that can carry bytes.
+/// Zero-width characters, and variation selectors, which can encode bytes.
 fn is_mark(character: char) -> bool {
     matches!(
         character,

@@ -1,8 +1,9 @@
-//! Sentences and marks that address a model: orders to drop its instructions or to keep something from the user, new roles,
-//! marks of chat templates and of tool calls. Written to be precise: what people write about their work is seldom flagged.
+//! Finds passages that address a model: orders to drop its instructions or to hide something from
+//! the user, new roles, marks of chat templates and of tool calls. The rules are precise, so that
+//! normal notes about work are rarely flagged.
 //!
-//! Compiling all patterns takes milliseconds, so each has words without which it cannot match. One pass looks for those, and
-//! only what they call for is compiled, once.
+//! Compiling all patterns takes milliseconds, so each rule has words without which it cannot match.
+//! One pass searches for those words, and only the rules that they belong to are compiled, once.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -10,13 +11,13 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
-/// Bytes that a compiled pattern may take.
+/// Size limit of a compiled pattern.
 const MOST_COMPILED: usize = 1 << 20;
 
 struct Rule {
-    /// A text with none of these does not match.
+    /// A text that contains none of these cannot match.
     words: &'static [&'static str],
-    /// Matches ASCII only, whatever the case; `~` stands for what may lie between two words.
+    /// The pattern. It matches ASCII only and ignores case; `~` means the space between two words.
     pattern: &'static str,
     compiled: OnceLock<Option<Regex>>,
 }
@@ -30,7 +31,7 @@ const fn rule(words: &'static [&'static str], pattern: &'static str) -> Rule {
 }
 
 static RULES: [Rule; 24] = [
-    // Orders to drop what was ordered before.
+    // Orders to drop earlier instructions.
     rule(
         &["ignore", "disregard", "forget", "override", "bypass"],
         r"\b(?:ignore|disregard|forget|override|bypass)~(?:(?:all|any|every|of|the|your|my|these|those|other)~){0,4}(?:previous|prior|above|preceding|earlier|foregoing|existing|original|initial|system|safety)~(?:(?:system|given|safety)~)?(?:instructions?|prompts?|directions?|directives?|rules|guidelines?|commands?|orders|messages?|context|training)\b",
@@ -71,7 +72,7 @@ static RULES: [Rule; 24] = [
         ],
         r"\b(?:pretend|act)~(?:as~if~)?(?:you~are|to~be|that~you~are|you~were)~(?:an?~)?(?:unrestricted|uncensored|jailbroken|different~(?:ai|model)|evil|another~(?:ai|model))\b",
     ),
-    // Orders to keep something from the user, or to give something away.
+    // Orders to hide something from the user, or to disclose something.
     rule(
         &["tell", "inform", "notify", "alert"],
         r"\b(?:do~not|don't|never|must~not)~(?:ever~)?(?:tell|inform|notify|alert)~(?:this~to~|it~to~)?(?:the|your)~(?:user|human|operator|owner)s?\b",
@@ -115,7 +116,7 @@ static RULES: [Rule; 24] = [
         &["run", "execute", "call", "invoke"],
         r"\b(?:you~must|immediately|now|silently|please)~(?:run|execute|call|invoke)~(?:this|the~following|these)~(?:[\w-]+~)?(?:commands?|code|script|tool|function)\b",
     ),
-    // Marks of chat templates, and roles played at the beginning of a line.
+    // Marks of chat templates, and roles at the beginning of a line.
     rule(
         &["system", "developer", "instruction"],
         r"(?:\B<|</)(?:system|system[ _-](?:prompt|message|reminder|instructions?|note|override)|developer[_-]message|assistant_instructions?|hidden_instructions?)\s*/?>",
@@ -190,7 +191,7 @@ impl Rule {
     }
 }
 
-/// Where they stand; one passage may be found by two rules.
+/// The positions of the passages. Two rules may find the same passage.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let Some((words, owners)) = WORDS.as_ref() else {
         return Vec::new();

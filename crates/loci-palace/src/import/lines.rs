@@ -1,4 +1,4 @@
-//! The lines of an import, one at a time, however long the file is.
+//! Reads the lines of an import one at a time, with bounded memory.
 
 use std::io::BufRead;
 
@@ -7,11 +7,11 @@ use loci_core::{Error, Result};
 /// A longer line is refused instead of being read into memory.
 const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// A line that is longer than this is not looked through for its end: the input may have none, such as
-/// a device or a program that never stops.
+/// The end of a longer line is not searched for: the input may be endless, such as a device or a
+/// program that never stops.
 const MAX_SKIPPED_BYTES: usize = 64 << 20;
 
-/// Lines of bounded length; one that is too long or not UTF-8 is an error of that line.
+/// Lines of bounded length. A line that is too long or not UTF-8 is an error of that line only.
 pub(crate) struct Lines<'a> {
     input: &'a mut dyn BufRead,
     number: u64,
@@ -78,7 +78,7 @@ impl<'a> Lines<'a> {
                 format!("longer than {MAX_LINE_BYTES} bytes"),
             ))
         } else {
-            String::from_utf8(bytes).map_err(|_| Error::invalid("line", "is not valid UTF-8"))
+            String::from_utf8(bytes).map_err(|_| Error::invalid("line", "not valid UTF-8"))
         };
         Ok(Some((self.number, text)))
     }

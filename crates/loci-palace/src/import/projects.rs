@@ -1,6 +1,7 @@
-//! Projects of wings in an import. The wing that a project has here is the one that its drawers, sources and rooms get,
-//! whatever it is in the file: two projects of one name, from two palaces, are not mixed. So the lines of projects are read
-//! before all others, and are recorded when their collection is opened, before its first drawer is written.
+//! Projects of wings in an import. The drawers, sources and rooms of a project get the wing that
+//! the project has in this palace, whatever it is in the file, so that two projects of the same
+//! name from two palaces are not mixed. The lines of projects are therefore read before all others,
+//! and recorded when their collection is opened, before its first drawer is written.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::BufRead;
@@ -18,14 +19,14 @@ use crate::DEFAULT_COLLECTION;
 use crate::record::source::JsonSource;
 use crate::record::{JsonLine, JsonProjectLine, JsonRecord};
 
-/// A wing of an import that has another name here.
+/// A wing of an import that has another name in this palace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct RenamedWing {
-    /// The wing that its project has here.
+    /// The wing of its project in this palace.
     pub wing: String,
     /// The wing in the file.
     pub instead_of: String,
-    /// Remote or folder of the project that has that wing here; nothing if none has.
+    /// Remote or folder of the project that has that wing in this palace; `None` if none has.
     pub holder: Option<String>,
     /// Remote or folder of the project.
     pub project: String,
@@ -49,22 +50,23 @@ impl std::fmt::Display for RenamedWing {
     }
 }
 
-/// Which wings the projects of the file have here.
+/// The wings of the file's projects in this palace.
 #[derive(Default)]
 pub(super) struct WingPlan {
     /// Lines of projects that were read.
     seen: HashSet<u64>,
-    /// What is not recorded yet, by the collection in the file.
+    /// Projects that are not recorded yet, by the collection in the file.
     waiting: BTreeMap<String, Vec<(u64, ProjectRecord)>>,
     /// By collection and wing in the file.
     wings: HashMap<String, HashMap<String, Vec<Here>>>,
-    /// Where the drawers of sources went whose wing several projects have in the file, by collection and name.
+    /// The new wings of sources whose wing several projects share in the file, by collection and
+    /// name.
     sources: HashMap<String, HashMap<String, String>>,
-    /// Projects that the backend has no place for.
+    /// Projects that the backend cannot store.
     left_out: u64,
 }
 
-/// A folder of a project, and its wing here.
+/// A folder of a project, and its wing in this palace.
 struct Here {
     path: String,
     since: i64,
@@ -72,12 +74,12 @@ struct Here {
 }
 
 impl WingPlan {
-    /// Reads all lines for those of projects. What is wrong with a line is said when it is read again.
+    /// Reads the lines of projects. Invalid lines are reported in the second pass.
     pub(super) fn survey(input: &mut dyn BufRead) -> Result<Self> {
         let mut plan = Self::default();
         let mut lines = Lines::new(input);
         while let Some((line, text)) = lines.next()? {
-            // Most lines are drawers, and parsing one takes longer than looking for a word.
+            // Most lines are drawers, and a substring search is faster than parsing them.
             if let Ok(text) = text
                 && text.contains("\"project\"")
                 && let Ok(JsonLine::Project(read)) = JsonLine::parse(&text)
@@ -105,7 +107,7 @@ impl WingPlan {
         });
     }
 
-    /// The wing that a drawer of a wing in the file has here; nothing if no project has that wing in the file.
+    /// The wing in this palace for a drawer; `None` if no project has its wing in the file.
     fn wing_here(
         &self,
         collection: &str,
@@ -116,7 +118,8 @@ impl WingPlan {
         let here = self.wings.get(collection)?.get(wing)?;
         let first = here.iter().min_by_key(|here| here.since)?;
         if here.iter().all(|other| other.wing == first.wing) {
-            // One project has it in the file: what was added by hand is its, too.
+            // One project has the wing in the file, so drawers that were added by hand belong to it
+            // too.
             return Some(Target::Whole(&first.wing));
         }
         let is_of = |here: &&Here| match (folder, source) {
@@ -127,8 +130,9 @@ impl WingPlan {
         if let Some(own) = here.iter().filter(is_of).max_by_key(|here| here.path.len()) {
             return Some(Target::Part(&own.wing));
         }
-        // Nobody knows whose it is. It stays in its wing if that is still one of theirs, else it goes with the project that
-        // had the wing first: never to a project of which it cannot be.
+        // The project is unknown. The drawer stays in its wing if one of these projects has it,
+        // else it goes with the project that had the wing first: never to a project of which it
+        // cannot be.
         let stays = here.iter().find(|here| here.wing == wing);
         Some(Target::Part(&stays.unwrap_or(first).wing))
     }
@@ -173,7 +177,8 @@ impl WingPlan {
         source.wing = to.to_owned();
     }
 
-    /// The wing of a room that a link names. Links name no collection: it is changed if all that have the wing agree.
+    /// Replaces the wing of a room that a link names. Links name no collection, so it is replaced
+    /// only if all collections with the wing agree.
     pub(super) fn place_room(&self, wing: &mut String) {
         let targets: BTreeSet<&str> = self
             .wings
@@ -191,11 +196,11 @@ impl WingPlan {
     }
 }
 
-/// A wing here.
+/// A wing in this palace.
 enum Target<'a> {
-    /// For everything that is in the wing in the file.
+    /// For all drawers of the wing in the file.
     Whole(&'a str),
-    /// For a part of it.
+    /// For some of its drawers.
     Part(&'a str),
 }
 
@@ -204,7 +209,7 @@ fn default_name() -> String {
 }
 
 impl Import<'_> {
-    /// Records the projects whose drawers go to this collection.
+    /// Records the projects whose drawers are imported into this collection.
     pub(super) fn place_projects(&mut self, collection: &dyn Collection) -> Result<()> {
         let mine: Vec<String> = self
             .plan
@@ -220,7 +225,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Records those of collections of which no drawer came, too.
+    /// Also records the projects of collections without drawers.
     pub(super) fn place_all_projects(&mut self) -> Result<()> {
         while let Some((name, waiting)) = self.plan.waiting.pop_first() {
             let target = self.target_of(&name);
@@ -242,8 +247,9 @@ impl Import<'_> {
         chosen.unwrap_or(name).to_owned()
     }
 
-    /// All at once, so that projects which share a wing in the file share it here; if that is refused, one at a time, so that
-    /// only the bad ones are lost.
+    /// Records all projects at once, so that projects that share a wing in the file share it in
+    /// this palace. If that is refused, they are recorded one at a time, so that only the bad ones
+    /// are lost.
     fn place_waiting(
         &mut self,
         collection: &dyn Collection,
@@ -309,14 +315,14 @@ impl Import<'_> {
         self.plan.set(name, record, placed);
     }
 
-    /// Reports what the backend has no place for.
+    /// Reports the projects that the backend cannot store.
     pub(super) fn note_projects_left_out(&mut self) {
         if self.plan.left_out > 0 {
             self.report.left_out.push(LeftOut {
                 what: "projects".into(),
                 count: self.plan.left_out,
                 reason: format!(
-                    "backend `{}` does not keep the projects of wings",
+                    "backend `{}` does not store the projects of wings",
                     self.palace.backend_name()
                 ),
             });

@@ -1,4 +1,4 @@
-//! Facts and links of an import: taken in batches like drawers. What is there already stays as it is.
+//! Facts and links of an import, written in batches like drawers. Existing ones are not changed.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::{BATCH, Import, Loss, is_of_record};
 use crate::Palace;
 use crate::secrets::{Tally, mask_fact, mask_link};
 
-/// Items that wait for their transaction.
+/// Items that wait for the next transaction.
 struct Waiting<T> {
     lines: Vec<u64>,
     items: Vec<T>,
@@ -40,12 +40,13 @@ impl<T> Waiting<T> {
     }
 }
 
-/// What an import holds of facts and links.
+/// The facts and links that an import has read but not written.
 #[derive(Default)]
 pub(super) struct Incoming {
     facts: Waiting<Fact>,
     links: Waiting<Link>,
-    /// Drawers that were not taken because their text was forgotten here: what was said of them is not taken either.
+    /// Drawers that were not imported because their text was forgotten in this palace. Their facts
+    /// and links are not imported either.
     forgotten: HashSet<DrawerRef>,
 }
 
@@ -118,7 +119,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Drawers that all go into one collection are meant there.
+    /// If all drawers are imported into one collection, references mean drawers of that collection.
     fn place(&self, drawer: &mut DrawerRef) {
         if let Some(collection) = &self.options.collection {
             drawer.collection.clone_from(collection);
@@ -157,7 +158,8 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Writes what waits; if it is refused, one at a time, so that only the bad ones are lost.
+    /// Writes the waiting items. If they are refused, they are written one at a time, so that only
+    /// the bad ones are lost.
     fn write_relations<T>(
         &mut self,
         waiting: &Waiting<T>,
@@ -193,7 +195,7 @@ impl Import<'_> {
         Ok(total)
     }
 
-    /// For imports that refuse conflicts: another fact of the same id is one.
+    /// Refuses another fact with the same id, for imports that refuse conflicts.
     pub(super) fn refuse_other_fact(&self, line: u64, mut fact: Fact) -> Result<()> {
         mask_fact(self.palace.secrets(), &mut fact, &mut Tally::new());
         fact.id = fact.key().into_owned();
@@ -203,7 +205,7 @@ impl Import<'_> {
         match known_fact(self.palace, &fact.id)? {
             Some(other) if other != fact => Err(Error::Conflict {
                 what: format!(
-                    "line {line}: fact {} exists and says something else; nothing was imported",
+                    "line {line}: fact {} exists with other content; nothing was imported",
                     loci_core::quoted(&fact.id)
                 ),
             }),

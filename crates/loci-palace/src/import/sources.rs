@@ -1,5 +1,5 @@
-//! Rows of the ledger of mining in an import: taken after the drawers that belong to them, so that
-//! an unchanged source is not read again. A row that this palace filed itself stays as it is.
+//! Rows of the ledger of mining in an import. They are written after their drawers, so that the
+//! next mine skips unchanged sources. A row that this palace recorded itself is not changed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{BATCH, Import, is_of_record};
 use crate::record::JsonRecord;
 use crate::record::source::JsonSourceLine;
 
-/// Bytes of rows that wait for one transaction.
+/// Maximum bytes of rows in one transaction.
 const BYTES: usize = 4 << 20;
 
 /// Rows of one collection that wait for their transaction.
@@ -19,7 +19,7 @@ pub(super) struct WaitingSources {
     lines: Vec<u64>,
     rows: Vec<CountedSource>,
     bytes: usize,
-    /// Rows that the backend has no place for.
+    /// Rows that the backend cannot store.
     left_out: u64,
 }
 
@@ -35,7 +35,7 @@ impl Import<'_> {
             ..JsonRecord::default()
         };
         let name = self.target(&record);
-        // Its drawers have to be here before the row is.
+        // The drawers must be written before the row that claims them.
         self.flush()?;
         let open = self.sources.collection.as_ref();
         if open.is_none_or(|collection| collection.name() != name) {
@@ -55,7 +55,7 @@ impl Import<'_> {
         self.plan
             .place_source(record.collection.as_deref(), &mut source);
         if source.machine.is_empty() {
-            // A row of no known machine counts as this machine's.
+            // A row of an unknown machine counts as this machine's.
             let machine = self.palace.machine();
             (source.machine, source.host) = (machine.id, machine.host);
         }
@@ -122,7 +122,7 @@ impl Import<'_> {
         }
     }
 
-    /// Says what the backend has no place for.
+    /// Reports the rows that the backend cannot store.
     pub(super) fn note_left_out(&mut self) {
         if self.sources.left_out > 0 {
             self.report.left_out.push(LeftOut {

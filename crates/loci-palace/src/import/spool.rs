@@ -1,14 +1,14 @@
-//! A copy of an input that can be read once, made while it is read.
+//! Copies an input that can be read only once, while it is read.
 
 use std::io::{BufRead, BufReader, Read, Result as IoResult, Write};
 
 use loci_core::{Error, Result};
 use tempfile::SpooledTempFile;
 
-/// A longer input is kept in a temporary file.
+/// A longer input is copied to a temporary file.
 const IN_MEMORY: usize = 4 << 20;
 
-/// Copies what is read from it.
+/// A reader that copies everything it reads.
 pub(super) struct Spool<'a> {
     input: &'a mut dyn BufRead,
     copy: SpooledTempFile,
@@ -24,7 +24,7 @@ impl<'a> Spool<'a> {
         }
     }
 
-    /// The copy of what was read, at its end.
+    /// The copy, after the input has been read.
     pub(super) fn finish(self) -> Result<BufReader<SpooledTempFile>> {
         match self.failed {
             Some(source) => Err(Error::io(
@@ -48,14 +48,14 @@ impl Read for Spool<'_> {
 impl BufRead for Spool<'_> {
     fn fill_buf(&mut self) -> IoResult<&[u8]> {
         match self.failed {
-            // The end: what cannot be kept is not read.
+            // After a failed copy, the input ends here.
             Some(_) => Ok(&[]),
             None => self.input.fill_buf(),
         }
     }
 
     fn consume(&mut self, bytes: usize) {
-        // What is buffered is given again.
+        // Buffered bytes are returned again, but copied only once.
         let copied = self.input.fill_buf().and_then(|buffered| {
             let taken = buffered.get(..bytes).unwrap_or(buffered);
             self.copy.write_all(taken)

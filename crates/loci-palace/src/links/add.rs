@@ -16,7 +16,7 @@ pub struct Request {
     pub from: LinkPlace,
     /// Where it leads.
     pub to: LinkPlace,
-    /// What the one is to the other; may be empty.
+    /// How the first end relates to the second; may be empty.
     #[serde(default)]
     pub label: String,
     /// Whether the answer repeats the link.
@@ -24,15 +24,15 @@ pub struct Request {
     pub detail: Detail,
 }
 
-/// How many links were new.
+/// The result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// The link as it is kept, in a full answer about one link.
+    /// The stored link, in a full answer about one link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// Written.
+    /// Number of new links.
     pub added: u64,
-    /// There already, unchanged.
+    /// Number of links that existed already.
     pub known: u64,
     /// Secrets that were masked in labels, by kind.
     pub masked: Tally,
@@ -58,7 +58,7 @@ impl Palace {
         Ok(answer)
     }
 
-    /// Adds links, and returns them as they are kept.
+    /// Adds links, and returns the stored links.
     fn add_masked(&self, links: &[Link]) -> Result<(Vec<Link>, Answer)> {
         let (mut links, mut masked) = (links.to_vec(), Tally::new());
         for link in &mut links {

@@ -1,4 +1,4 @@
-//! Whether the ends of a link exist, and what there is instead.
+//! Checks that the ends of a link exist, and suggests existing ones.
 
 use loci_core::{
     Advice, Error, Filter, Get, Include, LinkEnd, Result, Selection, quoted, quoted_list,
@@ -7,7 +7,7 @@ use loci_core::{
 use super::LinkPlace;
 use crate::palace::Palace;
 
-/// Names that an error lists.
+/// Maximum number of names in an error.
 const LISTED: usize = 5;
 
 impl Palace {
@@ -25,7 +25,7 @@ impl Palace {
         }
         Ok(match name.split_once('/') {
             Some((wing, room)) if !wing.is_empty() && !room.is_empty() => LinkEnd::room(wing, room),
-            // The check of the end says what is wrong with a drawer that is not there.
+            // The check of the end reports a missing drawer.
             _ => LinkEnd::drawer(collection, name),
         })
     }

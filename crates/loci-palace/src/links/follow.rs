@@ -1,4 +1,4 @@
-//! A walk along links: breadth first, both directions, each place once.
+//! Follows links: breadth first, in both directions, each place once.
 
 use std::cell::OnceCell;
 use std::collections::{HashSet, VecDeque};
@@ -11,10 +11,10 @@ use super::taxonomy::drawers_at;
 use super::{LinkPlace, PAGE, Taxonomy};
 use crate::palace::Palace;
 
-/// Hops and places at most, whatever is asked for.
+/// Upper limits of hops and places.
 const MOST_HOPS: usize = 10;
 const MOST_PLACES: usize = 10_000;
-/// Places, if no number is asked for.
+/// Default number of places.
 const PLACES: usize = 100;
 
 /// Where a walk starts, and how far it goes.
@@ -22,21 +22,21 @@ const PLACES: usize = 100;
 pub struct Request {
     /// Where it starts.
     pub place: LinkPlace,
-    /// Hops at most; ten in any case.
+    /// Maximum number of hops; never more than ten.
     pub max_hops: usize,
-    /// Places at most; 0 means 100.
+    /// Maximum number of places; 0 means 100.
     #[serde(default)]
     pub limit: usize,
 }
 
-/// Where a walk led.
+/// The places that were reached.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// Places in the order reached, the start first.
     pub reached: Vec<Reached>,
-    /// Whether the limit cut it.
+    /// Whether the limit ended the walk.
     pub cut: bool,
-    /// That fewer hops were walked than asked for.
+    /// A warning if fewer hops were followed than requested.
     pub warnings: Vec<Warning>,
 }
 
@@ -45,18 +45,18 @@ pub struct Answer {
 pub struct Reached {
     /// The place.
     pub end: LinkEnd,
-    /// Links from the start.
+    /// Number of links from the start.
     pub hops: usize,
     /// The link it was reached by; absent for the start, and for a room of the same name in another
     /// wing.
     pub via: Option<Link>,
-    /// Drawers there.
+    /// Number of drawers at the place.
     pub drawers: u64,
 }
 
 struct Walker<'a> {
     palace: &'a Palace,
-    /// Read when the walk meets its first room.
+    /// Read when the walk reaches its first room.
     taxonomy: OnceCell<Taxonomy>,
     seen: HashSet<LinkEnd>,
     due: VecDeque<Reached>,
@@ -65,8 +65,8 @@ struct Walker<'a> {
 }
 
 impl Palace {
-    /// Walks along links in both directions, nearest first; a room also leads to rooms of the same
-    /// name in other wings. At most ten hops; a `limit` of 0 means 100 places.
+    /// Follows links in both directions, nearest first. A room also leads to rooms of the same name
+    /// in other wings. At most ten hops are followed; a `limit` of 0 means 100 places.
     pub fn follow_links(&self, request: &Request) -> Result<Answer> {
         let start = self.end_of(&request.place)?;
         self.require_end(&start)?;
@@ -147,7 +147,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Notes a place that was not met before.
+    /// Records a place that was not reached before.
     fn reach(&mut self, end: LinkEnd, hops: usize, via: Option<Link>) -> Result<()> {
         if self.seen.contains(&end) {
             return Ok(());

@@ -8,15 +8,15 @@ use super::LinkPlace;
 use crate::detail::{Flag, flags_of};
 use crate::palace::Palace;
 
-/// Which links are wanted.
+/// The links to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
     /// Links that start or end here; all if absent.
     pub place: Option<LinkPlace>,
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: usize,
-    /// Leave out so many first.
+    /// Number of results to skip.
     pub offset: usize,
 }
 
@@ -46,7 +46,7 @@ impl From<Link> for FlaggedLink {
 }
 
 impl Palace {
-    /// Links at a place, or all.
+    /// The links of a place, or all links.
     pub fn list_links(&self, request: &Request) -> Result<Answer> {
         let end = match &request.place {
             Some(place) => Some(self.end_of(place)?),

@@ -23,7 +23,7 @@ pub struct Request {
     pub detail: Detail,
 }
 
-/// Whether it was there.
+/// The result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The link, in a full answer.
@@ -34,7 +34,7 @@ pub struct Answer {
 }
 
 impl Palace {
-    /// Removes a link by its ends and label. A link that is not there is no error.
+    /// Removes a link by its ends and label. It is not an error if the link does not exist.
     pub fn remove_link(&self, request: &Request) -> Result<Answer> {
         let links = [Link {
             from: self.end_of(&request.from)?,

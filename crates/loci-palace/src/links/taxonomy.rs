@@ -6,12 +6,12 @@ use super::Taxonomy;
 use super::tunnels::Tunnel;
 use crate::palace::Palace;
 
-/// Wings or rooms of one collection at most.
+/// Maximum number of wings or rooms of one collection.
 const MOST_NAMES: usize = 10_000;
 
 impl Palace {
-    /// Wings, their rooms and how many drawers they hold, over all collections. A drawer without
-    /// wing or room counts under an empty name.
+    /// Number of drawers by wing and room, over all collections. A drawer without a wing or room
+    /// counts under an empty name.
     pub fn taxonomy(&self) -> Result<Taxonomy> {
         let mut taxonomy = Taxonomy::new();
         for collection in self.scope(None)? {
@@ -39,7 +39,7 @@ fn count(collection: &dyn Collection, taxonomy: &mut Taxonomy) -> Result<()> {
     Ok(())
 }
 
-/// Each wing with the drawers that are in it, and those that are in none.
+/// Each value of a key with the selection of its drawers, and the selection of drawers without one.
 fn groups(collection: &dyn Collection, key: &str) -> Result<Vec<(String, Selection)>> {
     let facets = collection.facet_counts(key, &Selection::all(), MOST_NAMES)?;
     let names: Vec<String> = facets

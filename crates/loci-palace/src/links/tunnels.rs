@@ -1,4 +1,4 @@
-//! Rooms that join wings.
+//! Tunnels: rooms that connect wings.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,40 @@ use serde::{Deserialize, Serialize};
 use super::{PAGE, taxonomy};
 use crate::palace::Palace;
 
-/// Links that an answer is made of at most.
+/// Maximum number of links that are read.
 const MOST_LINKS: usize = 100_000;
 
-/// Which tunnels are wanted.
+/// The tunnels to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Request {
-    /// Only tunnels that join all of these wings.
+    /// Only tunnels that connect all of these wings.
     pub wings: Vec<String>,
 }
 
-/// The tunnels; those with most drawers first.
+/// The tunnels; those with the most drawers first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// Each.
+    /// The tunnels.
     pub tunnels: Vec<Tunnel>,
 }
 
-/// A room that stands in several wings, or that a link joins across wings.
+/// A room that exists in several wings, or that a link connects across wings.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tunnel {
-    /// Name of the room; of a link, the one it starts from.
+    /// Name of the room; for a link, the room that it starts from.
     pub room: String,
-    /// The wings it joins.
+    /// The wings that it connects.
     pub wings: Vec<String>,
     /// Drawers in it.
     pub drawers: u64,
-    /// The link, where one was made.
+    /// The link, if it is one.
     pub link: Option<Link>,
 }
 
 impl Palace {
-    /// Rooms that join wings: by name, or by a link; those with most drawers first. With wings
-    /// named, only those that join them.
+    /// Rooms that connect wings by name or by a link; those with the most drawers first. If wings
+    /// are named, only rooms that connect them.
     pub fn tunnels(&self, request: &Request) -> Result<Answer> {
         let taxonomy = self.taxonomy()?;
         let mut by_room: BTreeMap<&str, (Vec<String>, u64)> = BTreeMap::new();

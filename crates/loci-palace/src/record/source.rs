@@ -1,9 +1,9 @@
-//! A line that holds a row of the ledger of mining: `{"collection": …, "source": {…}}`.
+//! A line with a row of the ledger of mining: `{"collection": …, "source": {…}}`.
 
 use loci_core::{CountedSource, Error, Machine, Result, SourceHash, SourceRecord, Stat};
 use serde::{Deserialize, Serialize};
 
-/// The line. A field of another name is an error.
+/// The line. An unknown field is an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JsonSourceLine {
@@ -12,13 +12,14 @@ pub(crate) struct JsonSourceLine {
     pub(crate) source: JsonSource,
 }
 
-/// One row of the ledger. The revision stays behind: it means nothing in another palace.
+/// One row of the ledger. The revision is not exported, because it has no meaning in another
+/// palace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JsonSource {
     pub(crate) name: String,
     pub(crate) section: u32,
-    /// Id of the machine that mined it; missing where it is not known.
+    /// Id of the machine that mined it; missing if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) machine: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -36,7 +37,7 @@ pub(crate) struct JsonSource {
     pub(crate) recipe: String,
     pub(crate) mark: String,
     pub(crate) complete: bool,
-    /// Drawers that belong to it: an import that brings fewer does not trust the row.
+    /// Number of its drawers. An import with fewer drawers does not trust the row.
     pub(crate) drawers: u64,
 }
 
@@ -64,7 +65,7 @@ impl JsonSource {
         }
     }
 
-    /// The row, checked.
+    /// Checks and converts the row.
     pub(crate) fn counted(self) -> Result<CountedSource> {
         let record = SourceRecord {
             hash: parse_hash(&self.hash)?,
@@ -103,7 +104,7 @@ fn parse_hash(text: &str) -> Result<SourceHash> {
         .ok()
         .filter(|_| digits)
         .map(u128::to_be_bytes)
-        .ok_or_else(|| Error::invalid("source hash", "is not 32 hexadecimal digits"))
+        .ok_or_else(|| Error::invalid("source hash", "not 32 hexadecimal digits"))
 }
 
 #[cfg(test)]

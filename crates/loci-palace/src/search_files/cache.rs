@@ -1,8 +1,8 @@
-//! Where searched files are kept: `$XDG_CACHE_HOME/loci/files`, one directory for each set of paths.
+//! The cache of searched files: `$XDG_CACHE_HOME/loci/files`, one directory for each set of paths.
 //!
-//! A directory holds `paths.json` (the paths, for the clean-up) and `palace`. Every part can be
-//! deleted at any time, even while it is in use. A directory goes by being renamed first, so that no
-//! process opens a palace that is half removed.
+//! A directory contains `paths.json` (the paths, for the clean-up) and `palace`. Every part can be
+//! deleted at any time, even while it is in use. A directory is renamed before it is removed, so
+//! that no process opens a half-removed palace.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,14 +15,14 @@ use loci_mine::walk::FollowLinks;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-/// The paths that a directory holds, as JSON. Its time of change is the last use.
+/// The file with the paths of a directory, as JSON. Its modification time is the last use.
 const PATHS: &str = "paths.json";
-/// Begins the name of a directory that is being removed.
+/// Prefix of a directory that is being removed.
 const REMOVED: &str = ".removed-";
-/// A directory that was not used for so long is removed.
+/// A directory that was not used for this long is removed.
 const UNUSED: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
-/// What decides which directory is used.
+/// The key of a directory.
 pub(super) struct Key<'a> {
     pub(super) paths: &'a [PathBuf],
     pub(super) follow_links: FollowLinks,
@@ -42,7 +42,7 @@ impl Entry {
         let mut paths = Vec::with_capacity(key.paths.len());
         for path in key.paths {
             let full = path.canonicalize();
-            paths.push(full.map_err(|error| Error::io("cannot look at", path, error))?);
+            paths.push(full.map_err(|error| Error::io("cannot read", path, error))?);
         }
         paths.sort();
         paths.dedup();
@@ -85,7 +85,7 @@ impl Entry {
     }
 }
 
-/// Removes everything that searches in files have kept. Returns the directories.
+/// Removes the whole cache. Returns the removed directories.
 pub(crate) fn remove_all() -> Result<Vec<PathBuf>> {
     let Some(files) = directory() else {
         return Ok(Vec::new());
@@ -113,10 +113,11 @@ fn name_of(key: &Key<'_>, paths: &[PathBuf]) -> String {
     hash.finalize().to_hex().chars().take(32).collect()
 }
 
-/// Creates the directory of an entry, and notes that it is used now.
+/// Creates the directory of an entry, and records its use.
 fn note_use(entry: &Path, paths: &[PathBuf]) -> io::Result<()> {
     loci_files::create_directory(entry)?;
-    // Another process may read the file to decide whether the entry can go: it must be whole.
+    // Another process may read the file to decide whether to remove the entry, so the file must
+    // be complete when it appears under its name.
     let new = entry.join(format!("{PATHS}.{}", Uuid::new_v4()));
     let names: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
     let mut options = OpenOptions::new();
@@ -125,7 +126,7 @@ fn note_use(entry: &Path, paths: &[PathBuf]) -> io::Result<()> {
     fs::rename(&new, entry.join(PATHS))
 }
 
-/// Removes entries that nobody will search again. What cannot be removed now is left for later.
+/// Removes entries that are not needed any more. A later call retries those that cannot be removed.
 fn clean_up(files: &Path, in_use: &Path) {
     for path in entries(files).unwrap_or_default() {
         if path == in_use || !(is_removed(&path) || is_orphaned(&path) || is_unused(&path)) {
@@ -143,7 +144,7 @@ fn is_removed(path: &Path) -> bool {
     name.to_string_lossy().starts_with(REMOVED)
 }
 
-/// Whether none of its paths exists. Nobody should find text of a deleted folder here.
+/// Whether none of its paths exists. The text of a deleted folder must not stay in the cache.
 fn is_orphaned(entry: &Path) -> bool {
     let text = loci_files::own::read_to_string(&entry.join(PATHS));
     let paths: Option<Vec<PathBuf>> = text.ok().and_then(|text| serde_json::from_str(&text).ok());
@@ -159,7 +160,7 @@ fn is_unused(entry: &Path) -> bool {
     matches!(age, Ok(Ok(age)) if age > UNUSED)
 }
 
-/// Everything in the cache; nothing if there is none.
+/// All entries of the cache; empty if there is no cache.
 fn entries(files: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(files) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
@@ -168,8 +169,8 @@ fn entries(files: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Removes a directory, under another name in `beside`: a process that opens it meanwhile finds all
-/// of it or nothing.
+/// Renames a directory within `beside`, then removes it, so that a process that opens it meanwhile
+/// finds all of it or nothing.
 fn remove(path: &Path, beside: &Path) -> io::Result<()> {
     let doomed = if is_removed(path) {
         path.to_owned()
@@ -177,7 +178,7 @@ fn remove(path: &Path, beside: &Path) -> io::Result<()> {
         let doomed = beside.join(format!("{REMOVED}{}", Uuid::new_v4()));
         match fs::rename(path, &doomed) {
             Ok(()) => doomed,
-            // Another process was quicker.
+            // Another process removed it first.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! A collection that masks secrets before it writes. Everything else is the collection's own.
+//! A collection that masks secrets before it writes. All other calls go to the inner collection.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Facts and links that are masked before they are written.
+//! Masks facts and links before they are written.
 
 use std::sync::Arc;
 
@@ -78,19 +78,19 @@ impl Relations for MaskingRelations {
     }
 
     fn remove_links(&self, links: &[Link]) -> Result<u64> {
-        // A link is removed by its label, and the label was masked when it was written. One that
-        // was written under another policy has the label as given.
+        // A link is removed by its label, which was masked when it was written. A link that was
+        // written under another policy has the unmasked label.
         let masked = self.masked_links(links);
         let removed = self.inner.remove_links(&masked)?;
-        let given: Vec<Link> = links
+        let unmasked: Vec<Link> = links
             .iter()
             .zip(&masked)
-            .filter(|(given, masked)| given.label != masked.label)
-            .map(|(given, _)| given.clone())
+            .filter(|(link, masked)| link.label != masked.label)
+            .map(|(link, _)| link.clone())
             .collect();
-        if given.is_empty() {
+        if unmasked.is_empty() {
             return Ok(removed);
         }
-        Ok(removed + self.inner.remove_links(&given)?)
+        Ok(removed + self.inner.remove_links(&unmasked)?)
     }
 }

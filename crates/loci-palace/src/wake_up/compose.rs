@@ -1,5 +1,5 @@
-//! The text of a wake-up: pieces in the order of their importance are taken while they fit, and
-//! shown section by section.
+//! Composes the text of a wake-up. Pieces are taken in the order of their importance while they
+//! fit, and shown section by section.
 
 use loci_core::Warning;
 use loci_recall::count_tokens;
@@ -7,12 +7,12 @@ use loci_recall::count_tokens;
 use super::Answer;
 use crate::fence::Fence;
 
-/// Below this budget the sentence about the fence is left out; the mark says it in three words.
+/// Below this budget the sentence about the fence is left out; the mark is enough.
 const SMALL: usize = 120;
-/// Tokens of a text that was cut to fit, at least.
+/// Minimum number of tokens of a text that is cut to fit.
 const LEAST_CUT: usize = 4;
 
-/// Where a piece is shown.
+/// The section of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
     Identity,
@@ -34,7 +34,7 @@ impl Section {
     }
 }
 
-/// One thing to say.
+/// One piece of text.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub(super) section: Section,
@@ -43,7 +43,7 @@ pub(super) struct Piece {
     pub(super) text: String,
 }
 
-/// The text of as many pieces as fit, the first ones first.
+/// The text of the first pieces, as many as fit.
 pub(super) fn compose(pieces: &[Piece], budget: usize) -> Answer {
     if pieces.is_empty() {
         return Answer::default();
@@ -126,7 +126,7 @@ fn ids(chosen: &[Piece]) -> Vec<String> {
         .collect()
 }
 
-/// What stands around the pieces.
+/// The text around the pieces.
 struct Frame {
     fence: Fence,
     small: bool,
@@ -149,7 +149,7 @@ impl Frame {
     }
 }
 
-/// The beginning of a text with at most so many tokens, at a word.
+/// The beginning of a text with at most this many tokens, cut between words.
 pub(super) fn cut_to(text: &str, tokens: usize) -> String {
     if count_tokens(text) <= tokens {
         return text.to_owned();
@@ -159,7 +159,7 @@ pub(super) fn cut_to(text: &str, tokens: usize) -> String {
         .filter(|(_, character)| character.is_whitespace())
         .map(|(at, _)| at)
         .collect();
-    // The ellipsis is a token, too.
+    // The ellipsis is a token too.
     let fits = |end: &usize| {
         let start = text.get(..*end).unwrap_or_default();
         count_tokens(start) < tokens

@@ -1,15 +1,15 @@
 //! The beginning of a text, cut where a sentence or a line ends.
 
-/// Lines and characters of a recalled text at most.
+/// Maximum number of lines and characters of a recalled text.
 const MOST_LINES: usize = 3;
 const MOST_CHARACTERS: usize = 280;
 
-/// A few lines of a text, word for word; `…` says that there is more.
+/// The first lines of a text, word for word; `…` marks a cut.
 pub(super) fn excerpt(text: &str) -> String {
     cut(text, MOST_LINES, MOST_CHARACTERS)
 }
 
-/// At most so many lines and characters of a text.
+/// The beginning of a text, with at most this many lines and characters.
 pub(super) fn cut(text: &str, lines: usize, characters: usize) -> String {
     let text = text.trim();
     let end = text

@@ -1,4 +1,4 @@
-//! What could be said at a wake-up, the most important first, from bounded reads.
+//! Collects the pieces of a wake-up, the most important first, with bounded reads.
 
 use std::collections::HashSet;
 
@@ -18,24 +18,24 @@ use crate::facts::{self, Selector};
 use crate::fence::instruction_like;
 use crate::palace::Palace;
 
-/// Newest drawers of a collection that are looked at.
+/// Number of newest drawers of a collection that are considered.
 const NEWEST: usize = 150;
-/// Drawers that somebody marked as important, looked at besides.
+/// Number of drawers marked as important that are considered besides.
 const MARKED: usize = 50;
-/// Collections looked at.
+/// Maximum number of collections that are read.
 const COLLECTIONS: usize = 8;
-/// Pieces of a section at most.
+/// Maximum number of pieces in a section.
 const MOST_FACTS: usize = 8;
 const MOST_IMPORTANT: usize = 15;
 const MOST_DIARY: usize = 3;
 const MOST_RECENT: usize = 15;
-/// Pieces of one source at most: neighbouring passages of a file say little more than the first.
+/// Maximum number of pieces of one source, because neighbouring passages add little.
 const OF_ONE_SOURCE: usize = 2;
-/// What counts when a drawer says nothing of its importance; MemPalace's scale goes from 1 to 5.
+/// The importance of a drawer that names none; MemPalace's scale goes from 1 to 5.
 const ORDINARY: f64 = 3.0;
-/// A pinned drawer stands before all others.
+/// The weight of a pinned drawer, which comes before all others.
 const PINNED: f64 = 1e6;
-/// Keys under which programs keep importance.
+/// Metadata keys under which programs store importance.
 const WEIGHTS: [&str; 3] = ["importance", "emotional_weight", "weight"];
 const IDENTITY_LINES: usize = 20;
 const IDENTITY_CHARACTERS: usize = 1_500;
@@ -95,7 +95,7 @@ impl Palace {
         }))
     }
 
-    /// What holds of the wing and of the agent.
+    /// The valid facts about the wing and the agent.
     fn fact_pieces(&self, request: &Request) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
         for entity in [&request.wing, &request.agent].into_iter().flatten() {
@@ -109,7 +109,7 @@ impl Palace {
             };
             let found = match self.query_facts(&request) {
                 Ok(found) => found.facts,
-                // A backend that keeps no facts has none to tell.
+                // A backend that does not store facts contributes none.
                 Err(error) if matches!(error.plain(), Error::UnsupportedCapability { .. }) => {
                     Vec::new()
                 }
@@ -217,13 +217,13 @@ fn newest(
     let ids: Vec<String> = candidates.iter().map(|known| known.id.clone()).collect();
     let shown = collection.access_counts(&ids)?;
     for (candidate, times) in candidates.iter_mut().zip(shown) {
-        // Ten times shown weigh as much as one step of importance.
+        // Ten times shown weighs as much as one step of importance.
         candidate.weight += (times.min(1 << 20) as f64).ln_1p() / 11_f64.ln();
     }
     Ok(candidates)
 }
 
-/// Drawers that somebody marked.
+/// Selects the drawers that are marked as important.
 fn marks() -> Filter {
     let heavier = WEIGHTS.iter().map(|key| Filter::Key {
         key: (*key).to_owned(),
@@ -308,7 +308,7 @@ fn pieces(
     pieces
 }
 
-/// A drawer as it is told: where and when, and its first lines.
+/// The line of a drawer: its place, its date and its first lines.
 fn line(candidate: &Candidate, wing: Option<&str>) -> String {
     let of = |key: &str| candidate.metadata.get_str(key).unwrap_or_default();
     let place = match (wing, of("wing"), of("room")) {
@@ -335,7 +335,7 @@ fn line(candidate: &Candidate, wing: Option<&str>) -> String {
     format!("- {about}{}", excerpt(&candidate.text))
 }
 
-/// One of each list in turn.
+/// Takes one piece of each list in turn.
 fn interleaved<const N: usize>(lists: [Vec<Piece>; N]) -> Vec<Piece> {
     let mut lists = lists.map(Vec::into_iter);
     let mut turns = Vec::new();
@@ -350,7 +350,7 @@ fn interleaved<const N: usize>(lists: [Vec<Piece>; N]) -> Vec<Piece> {
     }
 }
 
-/// The first of those that say the same but for case, space and punctuation.
+/// Keeps the first of pieces that are the same apart from case, space and punctuation.
 fn without_twins(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut told = HashSet::new();
     pieces

@@ -1,4 +1,4 @@
-//! Who the memory belongs to, in the owner's words.
+//! The identity: a text in the owner's words that says who owns the memory.
 
 use loci_core::{Batch, Get, MetaValue, MetadataPatch, Result, Selection};
 use schemars::JsonSchema;
@@ -20,15 +20,15 @@ pub struct Request {
 /// The text that was set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// As it is kept, with its secrets masked; nothing if it was removed.
+    /// The stored text, with its secrets masked; `None` if it was removed.
     pub identity: Option<String>,
     /// Secrets that were masked, by kind.
     pub masked: Tally,
 }
 
 impl Palace {
-    /// Who the memory belongs to, in the owner's words: the text of the drawer `identity`; nothing
-    /// if it was never set.
+    /// The text that says who owns the memory: the text of the drawer `identity`; `None` if it was
+    /// never set.
     pub fn identity(&self) -> Result<Option<String>> {
         let Some(collection) = self.kept(DEFAULT_COLLECTION)? else {
             return Ok(None);
@@ -41,7 +41,7 @@ impl Palace {
             .filter(|text| !text.trim().is_empty()))
     }
 
-    /// Sets it; an empty text removes it.
+    /// Sets the identity; an empty text removes it.
     pub fn set_identity(&self, request: &Request) -> Result<Answer> {
         if request.text.trim().is_empty() {
             if let Some(collection) = self.kept(DEFAULT_COLLECTION)? {

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Palace;
 
-/// Wings that are listed at most.
+/// Maximum number of listed wings.
 const MOST_WINGS: usize = 100_000;
 
-/// Whose wings are wanted.
+/// The collection to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// The collection.
@@ -21,7 +21,7 @@ pub struct Request {
 /// All wings of a collection, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
-    /// Each.
+    /// The wings.
     pub wings: Vec<WingInfo>,
 }
 
@@ -32,13 +32,14 @@ pub struct WingInfo {
     pub wing: String,
     /// Drawers.
     pub drawers: u64,
-    /// The projects that are recorded for it, each folder by itself. Several only where they shared
-    /// the wing before projects were recorded.
+    /// The projects that are recorded for it, one entry per folder. Several projects share a wing
+    /// only if they did before projects were recorded.
     pub projects: Vec<ProjectRecord>,
 }
 
 impl Palace {
-    /// All wings of a collection by name, also those that only a project is recorded for.
+    /// All wings of a collection by name, including wings without drawers that a project is
+    /// recorded for.
     pub fn list_wings(&self, request: &Request) -> Result<Answer> {
         let collection = self.collection(&request.collection, false)?;
         let mut wings: BTreeMap<String, WingInfo> = BTreeMap::new();

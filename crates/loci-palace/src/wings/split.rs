@@ -1,6 +1,7 @@
-//! A wing that several projects share is split: each keeps or gets a wing, and what was mined from
-//! it goes there. What has no source stays, and so does what a `.loci.toml` puts there. Preview and
-//! split make the same plan; only the last step writes.
+//! Splits a wing that several projects share: each project keeps the wing or gets its own, and the
+//! drawers mined from it move there. Drawers without a source stay, and so do drawers that a
+//! `.loci.toml` puts into the wing. Preview and split make the same plan; only the last step
+//! writes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,51 +24,51 @@ pub struct Request {
     pub collection: String,
     /// The wing.
     pub wing: String,
-    /// Whether it is done. Otherwise nothing is written, and the answer is what would be done.
+    /// Whether to apply the plan. Otherwise nothing is written, and the answer is the plan.
     #[serde(default)]
     pub apply: bool,
 }
 
-/// What a split does, or would do.
+/// The result or the plan of a split.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The wing that is split.
     pub wing: String,
-    /// Its drawers before.
+    /// Its drawers before the split.
     pub drawers: u64,
-    /// Its drawers afterwards.
+    /// Its drawers after the split.
     pub stay: u64,
-    /// Drawers among those that were not mined, or whose project is not known.
+    /// Of those, drawers that were not mined or whose project is unknown.
     pub without_project: u64,
-    /// Each project that has drawers in it, the one that keeps the wing first.
+    /// The projects that have drawers in the wing; the one that keeps it comes first.
     pub parts: Vec<SplitPart>,
-    /// Whether it was done.
+    /// Whether the plan was applied.
     pub applied: bool,
 }
 
 /// The part of one project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SplitPart {
-    /// The wing in which its drawers are afterwards.
+    /// The wing of its drawers after the split.
     pub wing: String,
-    /// Remote or folder.
+    /// The remote or folder of the project.
     pub project: String,
-    /// Files and conversations.
+    /// Number of files and conversations.
     pub sources: u64,
-    /// Drawers that it has in the wing before.
+    /// Its drawers in the wing before the split.
     pub drawers: u64,
-    /// Of those, drawers that go to another wing.
+    /// Of those, drawers that move to another wing.
     pub moved: u64,
-    /// Drawers that go, because the other wing has the same text of the same place.
+    /// Drawers that are removed, because the other wing has the same text from the same place.
     pub removed: u64,
-    /// Drawers that stay all the same, because a fact or a link names them or they have metadata of
-    /// their own.
+    /// Drawers that stay although the other wing has the same text, because a fact or a link names
+    /// them or because they have their own metadata.
     pub left: u64,
 }
 
 impl Palace {
     /// Splits a wing by the projects whose sources are in it. Without `apply` nothing is written,
-    /// and the answer is what would be done. Doing it again after a kill goes on where it ended.
+    /// and the answer is the plan. After an interruption, a second call completes the split.
     pub fn split_wing(&self, request: &Request) -> Result<Answer> {
         let (wing, apply) = (request.wing.as_str(), request.apply);
         let collection = self.collection(&request.collection, false)?;
@@ -107,7 +108,7 @@ impl Palace {
         if apply && now != split.stay {
             return Err(Error::Conflict {
                 what: format!(
-                    "wing `{wing}` has {now} drawer(s) and should have {}: another process wrote to it meanwhile; nothing is lost",
+                    "wing `{wing}` has {now} drawer(s) and should have {}, because another process wrote to it; nothing is lost",
                     split.stay
                 ),
             }
@@ -127,7 +128,7 @@ fn drawers_in(collection: &dyn Collection, wing: &str) -> Result<u64> {
     Ok(facets.values.iter().map(|(_, drawers)| drawers).sum())
 }
 
-/// Without `apply`, what it would do.
+/// Moves the drawers of one project; without `apply`, only counts them.
 fn move_share(
     projects: &dyn Projects,
     share: &Share,
@@ -149,11 +150,11 @@ fn move_share(
     Ok(moved)
 }
 
-/// What one project has in the wing.
+/// The sources and drawers of one project in the wing.
 struct Share {
     project: Project,
     groups: Vec<MinedGroup>,
-    /// It shares the wing, and is not the one that keeps it.
+    /// Whether the project gets another wing.
     leaves: bool,
 }
 
@@ -218,7 +219,7 @@ impl Shares {
                     groups: Vec::new(),
                     leaves: false,
                 });
-            // Clones and working trees add the folders they lie in.
+            // Clones and working trees add their own folders.
             for folder in [&found.project.path]
                 .into_iter()
                 .chain(&found.project.folders)
@@ -268,8 +269,8 @@ impl Shares {
         self.0.iter().map(Share::drawers).sum()
     }
 
-    /// Of the projects that have the wing, the recorded one keeps it, else the one with most
-    /// drawers. It comes first.
+    /// Chooses the project that keeps the wing and puts it first: the recorded one, else the one
+    /// with the most drawers.
     fn choose_keeper(&mut self, projects: &dyn Projects, wing: &str) -> Result<()> {
         let mut ranked = Vec::with_capacity(self.0.len());
         for (at, share) in self.0.iter_mut().enumerate() {
@@ -320,10 +321,10 @@ fn since(records: &[ProjectRecord], share: &Share, wing: &str) -> i64 {
     own.min().unwrap_or(i64::MAX)
 }
 
-/// Finds the projects of sources; looks at each folder once.
+/// Finds the projects of sources. Each folder is read once.
 struct Finder<'a> {
     ledger: &'a dyn Ledger,
-    /// Folders of sources of other machines cannot be looked at.
+    /// This machine. The folders of other machines cannot be read.
     machine: Machine,
     records: &'a [ProjectRecord],
     /// By the root that was mined.
@@ -332,7 +333,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// The project of a group; nothing if it is not known, or if a `.loci.toml` names the wing.
+    /// The project of a group; `None` if it is unknown, or if a `.loci.toml` names the wing.
     fn project_of(&mut self, group: &MinedGroup) -> Result<Option<Arc<FoundProject>>> {
         if let Some(folder) = &group.folder {
             let found = self
@@ -355,7 +356,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The folder that was mined: a recorded project above the file, else what the ledger has.
+    /// The folder that was mined: a recorded project above the file, else the root in the ledger.
     fn root_of(&self, source: &str) -> Result<Option<String>> {
         let above = self
             .records

@@ -1,4 +1,4 @@
-//! How many calls a search makes: each may be a round trip.
+//! Tests how many calls a search makes. Each call may be a round trip.
 
 use std::collections::BTreeMap;
 
@@ -173,7 +173,8 @@ fn a_search_makes_each_call_once_and_none_that_it_does_not_need() {
 fn lengths_are_read_only_of_drawers_that_can_still_be_among_the_best() {
     let (mut rows, all) = (Vec::new(), Selection::all());
     for record in 1..=1_000_u64 {
-        // The first hold the word often: the others cannot overtake them, however short they are.
+        // The first drawers contain the word often, so the others cannot overtake them, however
+        // short.
         let often = if record <= 100 { 30 } else { 1 };
         rows.push(Row {
             record,

@@ -1,5 +1,4 @@
-//! What people should know besides: agents that were left out, what is there of MemPalace, and how
-//! wiring is undone.
+//! Notes for people: agents that were skipped, entries of MemPalace, and how to undo the changes.
 
 use loci_agents::Home;
 use loci_agents::wiring::{self, Act, Connect, Failed, Outcome, Plan};
@@ -8,24 +7,24 @@ use serde_json::{Value, json};
 
 use crate::hint;
 
-/// What was wired, and how that is undone.
+/// The connected agents, and how to undo it.
 pub(super) fn summary(home: &Home, outcome: &Outcome) -> String {
     let mut agents: Vec<&str> = outcome.changes.iter().map(|change| change.agent).collect();
     agents.dedup();
     let changed = |act: Act| act == Act::Changed;
     let backups = if outcome.changes.iter().any(|change| changed(change.act)) {
         let place = wiring::backups(home);
-        format!("; the former files are in `{}`", place.display())
+        format!("; backups of the files are in `{}`", place.display())
     } else {
         String::new()
     };
     format!(
-        "wired: {}; they see it when they start anew; `loci disconnect` undoes it{backups}",
+        "connected: {}; restart them to use it; `loci disconnect` undoes it{backups}",
         agents.join(", ")
     )
 }
 
-/// The agents that were left out, with what to do about each.
+/// The agents that were skipped, each with a hint.
 pub(super) fn failed(failed: &[Failed], command: &str) -> Vec<String> {
     let lines = |failed: &Failed| {
         let agent = failed.agent;
@@ -33,7 +32,7 @@ pub(super) fn failed(failed: &[Failed], command: &str) -> Vec<String> {
         let help =
             hint.unwrap_or_else(|| format!("correct that file, then run `loci {command} {agent}`"));
         [
-            format!("error: {agent} was left out: {}", message(failed)),
+            format!("error: {agent} was skipped: {}", message(failed)),
             format!("help: {help}"),
         ]
     };
@@ -46,7 +45,7 @@ pub(super) fn failed_json(failed: &[Failed]) -> Vec<Value> {
     failed.iter().map(one).collect()
 }
 
-/// The message with the causes below it.
+/// The message, followed by its causes.
 fn message(failed: &Failed) -> String {
     let mut message = failed.error.to_string();
     let mut cause = std::error::Error::source(&failed.error);
@@ -60,17 +59,17 @@ fn message(failed: &Failed) -> String {
     message
 }
 
-/// Where MemPalace stays wired beside Loci.
+/// The agents in which MemPalace stays connected beside Loci.
 pub(super) fn mempalace(connect: &Connect, plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     if !plan.mempalace.is_empty() && !connect.replace_mempalace {
         let shown = plan.mempalace.join(", ");
         notes.push(format!(
-            "note: MemPalace is wired to {shown} too; `loci connect --replace-mempalace` puts Loci in its place"
+            "note: MemPalace is connected to {shown} too; `loci connect --replace-mempalace` replaces it with Loci"
         ));
         notes.extend(plan.local.iter().map(|(directory, name)| {
             let place = shell_quoted(directory);
-            format!("note: Claude Code runs it as `{name}` in {place}; `claude mcp remove {name}` there removes it alone")
+            format!("note: Claude Code runs it as `{name}` in {place}; `claude mcp remove {name}` in that folder removes it")
         }));
     }
     if plan.agents.contains(&"claude-code")
@@ -80,7 +79,7 @@ pub(super) fn mempalace(connect: &Connect, plan: &Plan) -> Vec<String> {
         notes.extend(names.iter().map(|name| {
             let file = here.join(".mcp.json");
             format!(
-                "note: the project's `{}` runs MemPalace as `{name}`; it belongs to all who work on the project, so Loci leaves it; `claude mcp remove {name} --scope project` here removes it",
+                "note: the project's `{}` runs MemPalace as `{name}`; Loci does not change it, because everybody in the project shares it; `claude mcp remove {name} --scope project` here removes it",
                 file.display()
             )
         }));
@@ -88,7 +87,7 @@ pub(super) fn mempalace(connect: &Connect, plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// How palaces of other programs are brought in: those that entries name, and those in the usual places.
+/// How to import the palaces of other programs that entries name or that are in the usual places.
 pub(super) fn imports(plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     for place in plan.palaces.iter().chain(&usual_places()) {
@@ -101,7 +100,7 @@ pub(super) fn imports(plan: &Plan) -> Vec<String> {
         let path = shell_quoted(&found.path);
         let writer = found.writer;
         let note =
-            format!("note: a palace of {writer} is at {path}; `loci import {path}` brings it in");
+            format!("note: found a palace of {writer} at {path}; `loci import {path}` imports it");
         if !notes.contains(&note) {
             notes.push(note);
         }

@@ -1,4 +1,5 @@
-//! Changes of configuration files for people. Only what changes is shown: the rest of such files holds keys.
+//! Shows changes of configuration files to people. Only the changed lines are shown, because the
+//! rest of such files may contain keys.
 
 use std::fmt::Write as _;
 
@@ -6,18 +7,18 @@ use loci_agents::wiring::{Act, Change, Edit};
 
 use crate::print::Printer;
 
-/// The longest line that is shown whole.
+/// Longer lines are cut.
 const WIDTH: usize = 160;
 
-/// Every file with what happens to it, and with `edits` where in it.
+/// Every file with the kind of its change, and with `edits` the changed lines.
 pub(super) fn changes(printer: Printer, changes: &[Change], edits: bool) -> String {
     let mut lines = Vec::new();
     for change in changes {
         let act = match change.act {
             Act::Created => "created",
             Act::Changed => "changed",
-            Act::Restored => "restored to the bytes it had",
-            Act::Removed => "removed: it was made by Loci",
+            Act::Restored => "restored byte for byte",
+            Act::Removed => "removed; Loci had created it",
         };
         lines.push(format!(
             "{}: {} ({act})",
@@ -50,7 +51,8 @@ fn edit(edit: &Edit) -> Vec<String> {
     lines
 }
 
-/// The lines of a piece of text, without the comma that joins it to what was there before and without common indentation.
+/// The lines of a piece of text, without common indentation and without the comma that joins it to
+/// the text before it.
 fn parts(text: &str) -> Vec<String> {
     let text = text.strip_prefix(',').unwrap_or(text);
     let lines: Vec<&str> = text

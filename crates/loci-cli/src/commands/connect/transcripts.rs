@@ -1,4 +1,4 @@
-//! How many transcripts agents keep on this machine.
+//! Counts the transcripts that agents keep on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(super) struct Transcripts {
     pub(super) files: usize,
 }
 
-/// Enough to say that there are many.
+/// Counting stops here.
 const MOST: usize = 100_000;
 
 impl Transcripts {

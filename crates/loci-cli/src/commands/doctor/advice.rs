@@ -1,4 +1,4 @@
-//! Findings of `loci doctor` without a path: each says what is the case and what to do about it.
+//! Findings of `loci doctor` without a path, each with advice.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::print::Printer;
 
-/// One thing that was found. `code` is stable; the words may change.
+/// One finding. `code` is stable; the text may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct DoctorFinding {
     pub(super) code: String,
     pub(super) severity: Severity,
-    /// What is the case.
+    /// The finding.
     pub(super) what: String,
     /// What to do, in one line.
     pub(super) advice: String,
@@ -38,7 +38,8 @@ impl Findings {
         self.add(Severity::Error, code, what.as_ref(), advice.as_ref());
     }
 
-    /// An error that ended one part; its own help is the advice, if it has any.
+    /// An error that ended one part of the check. The advice is the error's own help, if it has
+    /// any.
     pub(super) fn failed(&mut self, code: &str, error: Error, otherwise: &str) -> String {
         let failure = Failure::from(error);
         let advice = failure.help(&None).unwrap_or_else(|| otherwise.to_owned());
@@ -56,7 +57,7 @@ impl Findings {
         });
     }
 
-    /// Worst first; otherwise in the order in which they were found.
+    /// Sorted by severity, then in the order in which they were found.
     pub(super) fn sorted(mut self) -> Vec<DoctorFinding> {
         self.list
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -71,7 +72,7 @@ pub(super) fn needs_action(findings: &[DoctorFinding]) -> bool {
         .any(|finding| finding.severity > Severity::Note)
 }
 
-/// The findings for people, with the verdict.
+/// The findings as text, with a summary.
 pub(super) fn shown(printer: Printer, findings: &[DoctorFinding]) -> String {
     let mut text = String::new();
     if !findings.is_empty() {
@@ -96,13 +97,13 @@ pub(super) fn shown(printer: Printer, findings: &[DoctorFinding]) -> String {
         .count();
     let _ = match grave {
         0 => writeln!(text, "\nnothing needs to be done"),
-        1 => writeln!(text, "\n1 finding needs something to be done"),
-        many => writeln!(text, "\n{many} findings need something to be done"),
+        1 => writeln!(text, "\n1 finding needs action"),
+        many => writeln!(text, "\n{many} findings need action"),
     };
     text
 }
 
-/// Found is a line each; what comes from elsewhere may have more.
+/// Joins text that may have several lines into one.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,5 @@
-//! Agents: how each is wired, and how the last calls of its hooks went. Not being wired is a state, no fault.
+//! Agents: the configuration of each, and the last calls of its hooks. An agent that is not
+//! connected is not a problem.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,11 @@ use crate::failure::Result;
 use crate::hint;
 use crate::reply::json_of;
 
-/// The harness of calls that could not be understood. None of them ever works again, so none is more than a note.
+/// The harness of calls that could not be parsed. Such a call never succeeds later, so it is only a
+/// note.
 const UNKNOWN: &str = "unknown";
 
-/// Each agent that is on this machine, or wired. `palace` is the one that is looked at.
+/// Each agent that is installed or connected. `palace` is the palace that is checked.
 pub(super) fn wiring(
     agents: &[AgentState],
     runs: &[HookRun],
@@ -46,19 +48,19 @@ pub(super) fn wiring(
         }
     }
     if !absent.is_empty() {
-        section.line("not here", absent.join(", "));
+        section.line("not found", absent.join(", "));
     }
     if !idle.is_empty() {
         findings.note(
             "not_wired",
-            format!("not wired to Loci: {}", idle.join(", ")),
-            "`loci connect --dry-run` shows what wiring would change, `loci connect` does it",
+            format!("not connected to Loci: {}", idle.join(", ")),
+            "`loci connect --dry-run` shows the changes, `loci connect` makes them",
         );
     }
     section
 }
 
-/// Whether there is an entry for Loci, good or not.
+/// Whether there is an entry for Loci, valid or not.
 fn is_entry(wired: Wired) -> bool {
     matches!(wired, Wired::Yes | Wired::Outdated | Wired::Unreadable)
 }
@@ -78,7 +80,7 @@ fn words_of(agent: &AgentState) -> String {
         words = format!("{words}, palace {}", palace.display());
     }
     if agent.mempalace {
-        words.push_str(", MemPalace is wired too");
+        words.push_str(", MemPalace is connected too");
     }
     words
 }
@@ -87,14 +89,14 @@ fn state(agent: &AgentState, wired: Wired, hook: bool) -> String {
     let words = match wired {
         Wired::Outdated => return outdated(agent, hook),
         Wired::Yes => "wired",
-        Wired::No => "not wired",
+        Wired::No => "not connected",
         Wired::Unreadable => "unknown: the configuration cannot be read",
-        Wired::Unsupported => "not offered by it",
+        Wired::Unsupported => "not supported by it",
     };
     words.to_owned()
 }
 
-/// Why entries are not as they should be: the program that they run, else what they lack.
+/// Why entries are incorrect: they run the wrong program, or parts are missing.
 fn outdated(agent: &AgentState, hook: bool) -> String {
     let stale = agent
         .entries
@@ -102,14 +104,15 @@ fn outdated(agent: &AgentState, hook: bool) -> String {
         .find(|entry| entry.hook == hook && !entry.current);
     match stale {
         Some(entry) if entry.gone => {
-            format!("wired to `{}`, which does not exist", entry.program)
+            format!("runs `{}`, which does not exist", entry.program)
         }
-        Some(entry) => format!("wired to `{}`, which is another program", entry.program),
-        None => "wired in part".to_owned(),
+        Some(entry) => format!("runs `{}`, which is another program", entry.program),
+        None => "incomplete".to_owned(),
     }
 }
 
-/// The palace of an entry that names none: agents hand no variables on.
+/// The palace of an entry that names none. Agents do not pass environment variables on, so
+/// variables do not count.
 fn usual_palace() -> Option<PathBuf> {
     match Config::of_user().ok().and_then(|config| config.palace) {
         Some(configured) => configured.as_directory().map(Path::to_path_buf),
@@ -117,7 +120,7 @@ fn usual_palace() -> Option<PathBuf> {
     }
 }
 
-/// Says so if an agent remembers somewhere else than people look.
+/// Adds a finding if an agent uses another palace than the one that is checked.
 fn of_palace(agent: &AgentState, palace: &Path, findings: &mut Findings) {
     let resolved = |path: &Path| {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -137,13 +140,13 @@ fn of_palace(agent: &AgentState, palace: &Path, findings: &mut Findings) {
     findings.warn(
         "agent_other_palace",
         format!(
-            "{} uses the palace `{}`, and this looks at `{}`",
+            "{} uses the palace `{}`, but this checks `{}`",
             agent.name,
             other.display(),
             looked_at.display()
         ),
         format!(
-            "`loci connect {} --palace {}` gives it this one, `loci doctor --palace {}` looks at its own",
+            "`loci connect {} --palace {}` switches it to this one, `loci doctor --palace {}` checks its own",
             agent.agent,
             shell_quoted(&looked_at),
             shell_quoted(&other)
@@ -170,18 +173,21 @@ fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
                 agent.name,
                 files.join(", ")
             ),
-            advice("correct the file; until then Loci does not touch it"),
+            advice("correct the file; until then Loci does not change it"),
         );
     } else if both.contains(&Wired::Outdated) {
         findings.warn(
             "agent_outdated",
             format!("{}: {}", agent.name, words_of(agent)),
-            advice(&format!("`loci connect {}` wires it anew", agent.agent)),
+            advice(&format!("`loci connect {}` connects it again", agent.agent)),
         );
     } else if agent.mempalace {
         findings.note(
             "agent_mempalace",
-            format!("MemPalace's server or hooks are wired to {}", agent.name),
+            format!(
+                "MemPalace's server or hooks are connected to {}",
+                agent.name
+            ),
             advice(&format!(
                 "`loci connect {}` offers to replace them",
                 agent.agent
@@ -193,12 +199,12 @@ fn of_agent(agent: &AgentState, runs: &[HookRun], findings: &mut Findings) {
         findings.note(
             "hooks_never_ran",
             format!("no hook of {} has run yet", agent.name),
-            "begin a new session in it: agents read their hooks when they start",
+            "start a new session in it; agents read their hooks when they start",
         );
     }
 }
 
-/// The agents for programs: `advice` is in words.
+/// The agents as JSON, with `advice` as text.
 pub(super) fn wiring_json(agents: &[AgentState]) -> Result<Value> {
     let mut list = json_of(&agents)?;
     for (object, agent) in list.as_array_mut().into_iter().flatten().zip(agents) {
@@ -210,7 +216,7 @@ pub(super) fn wiring_json(agents: &[AgentState]) -> Result<Value> {
     Ok(list)
 }
 
-/// The last calls of hooks for programs: `note` also has in words what can be done.
+/// The last calls of hooks as JSON. `note` includes the advice as text.
 pub(super) fn hooks_json(runs: &[HookRun]) -> Result<Value> {
     let mut list = json_of(&runs)?;
     for (object, run) in list.as_array_mut().into_iter().flatten().zip(runs) {
@@ -221,7 +227,7 @@ pub(super) fn hooks_json(runs: &[HookRun]) -> Result<Value> {
     Ok(list)
 }
 
-/// What a call did, or why not, with what can be done about it.
+/// The note of a call, with the advice as text.
 fn noted(run: &HookRun) -> String {
     match run.advice.as_ref().and_then(hint::words) {
         Some(hint) => format!("{}; {hint}", run.note),
@@ -229,7 +235,7 @@ fn noted(run: &HookRun) -> String {
     }
 }
 
-/// The last calls of hooks. One that failed and did not work since is a finding.
+/// The last calls of hooks. A call that failed, without a later success, is a finding.
 pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
     let mut section = Section::new("hooks");
     for run in runs {
@@ -253,25 +259,25 @@ pub(super) fn hooks(runs: &[HookRun], findings: &mut Findings) -> Section {
                 && other.at >= run.at
         });
         let what = format!(
-            "the hook {} of {} could not do its work at {}: {}",
+            "the hook {} of {} failed at {}: {}",
             run.event,
             run.harness,
             run.at,
             noted(run)
         );
         if works_again {
-            findings.note("hook_failed_once", what, "nothing: it has worked since");
+            findings.note("hook_failed_once", what, "nothing; it has succeeded since");
         } else if run.harness == UNKNOWN {
             findings.note(
                 "hook_unknown",
                 what,
-                "`loci connect --hooks` writes the calls of hooks as they should be",
+                "`loci connect --hooks` corrects the calls of hooks",
             );
         } else {
             findings.warn(
                 "hook_failed",
                 what,
-                "solve what it names; this goes away with the next call that works",
+                "fix the cause; this disappears with the next successful call",
             );
         }
     }

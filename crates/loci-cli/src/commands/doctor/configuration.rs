@@ -1,4 +1,4 @@
-//! The files that decide: which were read, and where everything else is.
+//! The configuration files: which were read, and where the other directories are.
 
 use std::path::Path;
 
@@ -89,7 +89,7 @@ fn file(
         findings.failed(
             "configuration_unreadable",
             error,
-            "correct or remove the file: every other command stops at it",
+            "correct or remove the file; every other command fails because of it",
         );
     }
     json!({"path": path.map(path_text), "state": state})

@@ -1,4 +1,4 @@
-//! What works in the palace: its index, the models behind its vectors, and the versions of this build.
+//! The index of the palace, the models that made its vectors, and the versions of this build.
 
 use loci_palace::{
     EmbedderIdentity, EngineVersions, MINILM_NAME, Palace, Presence, STATIC_NAME, StoredModel,
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::advice::Findings;
 use super::sheet::{Section, count, size};
 
-/// Versions of the program and of what is part of it.
+/// Versions of the program and of its parts.
 pub(super) fn versions() -> (Value, Section) {
     let engine = EngineVersions::of_this_build();
     let program = std::env::current_exe().ok();
@@ -55,17 +55,17 @@ pub(super) fn index(status: Option<&status::Answer>, findings: &mut Findings) ->
         if let Some(reason) = &state.held_back {
             findings.warn(
                 "index_held_back",
-                format!("the index of `{name}` is not rebuilt: {reason}"),
-                "`loci repair` builds it anew; until then answers are exact and slower",
+                format!("the index of `{name}` was not rebuilt: {reason}"),
+                "`loci repair` rebuilds it; until then answers are exact and slower",
             );
         } else if state.due {
             findings.note(
                 "index_due",
                 format!(
-                    "the index of `{name}` leaves {} out",
+                    "the index of `{name}` does not cover {}",
                     count(state.tail, "vector")
                 ),
-                "nothing: the next command that searches or writes builds it",
+                "nothing; the next command that searches or writes rebuilds it",
             );
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn index(status: Option<&status::Answer>, findings: &mut Findings) ->
     (json, section)
 }
 
-/// What made the vectors of each collection and whether it is here; and the models that were added.
+/// The embedder of each collection and whether it is available, and the installed models.
 pub(super) fn models(
     palace: Option<&Palace>,
     status: Option<&status::Answer>,
@@ -118,11 +118,7 @@ pub(super) fn models(
     let stored = match palace.models().list() {
         Ok(stored) => stored,
         Err(error) => {
-            findings.failed(
-                "models_unreadable",
-                error,
-                "see that the directory can be read",
-            );
+            findings.failed("models_unreadable", error, "make the directory readable");
             Vec::new()
         }
     };
@@ -130,7 +126,7 @@ pub(super) fn models(
         of_model(model, &mut section, findings);
     }
     if stored.iter().all(|model| model.name != MINILM_NAME) {
-        section.line(MINILM_NAME, "not added");
+        section.line(MINILM_NAME, "not installed");
     }
     if let Value::Object(json) = &mut json {
         json.insert("stored".into(), json!(stored));
@@ -152,11 +148,15 @@ fn of_collection(
     let label = format!("of {name}");
     match pinned {
         Err(error) => {
-            findings.failed("collection_unreadable", error, "`loci verify` says more");
+            findings.failed(
+                "collection_unreadable",
+                error,
+                "`loci verify` shows the details",
+            );
             json!({"collection": name, "embedder": null, "here": null})
         }
         Ok(None) => {
-            section.line(label, "none, or vectors that came without a name");
+            section.line(label, "none, or vectors without a named embedder");
             json!({"collection": name, "embedder": null, "here": null})
         }
         Ok(Some(pinned)) => {
@@ -197,18 +197,18 @@ fn of_presence(
         return;
     };
     let then = if *stand_in {
-        "the built-in table stands in"
+        "the built-in table is used instead"
     } else {
-        "it is searched by words alone"
+        "it is searched by words only"
     };
     let advice = match pinned.name.as_str() {
         MINILM_NAME => {
             "`loci model pull minilm` or `loci model add PATH`; or `loci reembed --model static`"
         }
         name if name.starts_with("openai:") => {
-            "put `[openai]` with `url` and `model` into config.toml, or `loci reembed --model static`"
+            "set `url` and `model` under `[openai]` in config.toml, or `loci reembed --model static`"
         }
-        _ => "`loci reembed --model static` makes its vectors anew",
+        _ => "`loci reembed --model static` recomputes its vectors",
     };
     findings.warn(
         "model_missing",

@@ -1,5 +1,5 @@
-//! `loci doctor` without a path: the state of everything. Each part fails by itself and becomes a finding, so that the others are
-//! seen all the same.
+//! `loci doctor` without a path: the state of the whole installation. A part that fails becomes a
+//! finding, and the other parts are still shown.
 
 use std::path::Path;
 
@@ -105,7 +105,7 @@ fn round_trip(palace: Option<&Palace>, found: &mut Findings) -> (Value, Section)
     let Some(error) = trouble else {
         section.line(
             "done",
-            format!("a drawer was written, read, found and forgotten in {milliseconds} ms; nothing of it stays"),
+            format!("a drawer was written, read, found and forgotten in {milliseconds} ms; nothing of it remains"),
         );
         let json = json!({"state": "done", "done": done, "milliseconds": milliseconds});
         return (json, section);
@@ -115,10 +115,10 @@ fn round_trip(palace: Option<&Palace>, found: &mut Findings) -> (Value, Section)
     let what = failure.message();
     let advice = failure.help(&None);
     if busy {
-        let advice = "ask again; if it stays so, end the program that `used by` says writes";
+        let advice = "try again; if it stays busy, end the program that `used by` lists as writing";
         found.warn("round_trip_busy", &what, advice);
     } else {
-        let advice = advice.unwrap_or_else(|| "`loci verify --deep` says what is wrong".into());
+        let advice = advice.unwrap_or_else(|| "`loci verify --deep` shows what is wrong".into());
         found.wrong("round_trip_failed", &what, advice);
     }
     section.line("failed", &what);
@@ -127,7 +127,7 @@ fn round_trip(palace: Option<&Palace>, found: &mut Findings) -> (Value, Section)
     (json, section)
 }
 
-/// The verification that `--deep` asks for.
+/// The verification of `--deep`.
 fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -> (Value, Section) {
     let mut section = Section::new("check");
     let Some(palace) = palace else {
@@ -142,19 +142,16 @@ fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -
             let total = report.findings.len() as u64 + report.more;
             let drawers = sheet::count(report.drawers, "drawer");
             if report.ok() {
-                section.line("deep", format!("{drawers}: everything agrees"));
+                section.line("deep", format!("{drawers}: everything is consistent"));
             } else {
                 section.line(
                     "deep",
-                    format!("{drawers}: {}", sheet::count(total, "disagreement")),
+                    format!("{drawers}: {}", sheet::count(total, "finding")),
                 );
                 found.wrong(
                     "verify_failed",
-                    format!(
-                        "{} found by a deep check",
-                        sheet::count(total, "disagreement")
-                    ),
-                    "`loci verify --deep` lists them, `loci repair` mends them",
+                    format!("{} found by a deep check", sheet::count(total, "finding")),
+                    "`loci verify --deep` lists them, `loci repair` repairs them",
                 );
             }
             let json = json!({
@@ -169,7 +166,7 @@ fn check(palace: Option<&Palace>, session: &Session<'_>, found: &mut Findings) -
             let what = found.failed(
                 "verify_failed",
                 error,
-                "`loci repair` saves what can be read",
+                "`loci repair` saves everything that is readable",
             );
             (json!({"ok": false, "error": what}), section)
         }
@@ -194,7 +191,7 @@ fn others(found: &mut Findings) -> (Value, Section) {
     for one in glances {
         let place = path_text(&one.path);
         let advice = format!(
-            "`loci doctor {}` tells more",
+            "`loci doctor {}` shows the details",
             loci_palace::shell_quoted(&one.path)
         );
         if one.exit != Exit::Done {
@@ -206,7 +203,8 @@ fn others(found: &mut Findings) -> (Value, Section) {
     (json!(answers), section)
 }
 
-/// A palace of Loci that was named by its path: its part of everything, and a verification. Nothing is written.
+/// Checks a palace of Loci that was named by its path: its part of the report, and a verification.
+/// Nothing is written.
 pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Result<Reply> {
     let mut found = Findings::default();
     let chosen = palace::Chosen {
@@ -223,11 +221,11 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
         let parts = [&finding.collection, &finding.id];
         let of: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         let what = format!("{} {}: {}", finding.kind, of.join(" "), finding.detail);
-        found.wrong(finding.kind.as_str(), what, "`loci repair` mends it");
+        found.wrong(finding.kind.as_str(), what, "`loci repair` repairs it");
     }
     if report.more > 0 {
-        let what = format!("{} more disagreements", report.more);
-        found.wrong("more", what, "`loci repair` mends them");
+        let what = format!("{} more findings", report.more);
+        found.wrong("more", what, "`loci repair` repairs them");
     }
     let findings = found.sorted();
     let sections = [seen.section, of_index, of_models];
@@ -248,8 +246,8 @@ pub(super) fn of_palace(path: &Path, deep: bool, session: &Session<'_>) -> Resul
     Ok(Reply::new(&answer, text)?.exit_if(acts, Exit::Nothing))
 }
 
-/// The report of a verification, which may be possible where opening is not. What cannot be verified and could not be opened
-/// has its finding already.
+/// The report of a verification, which may be possible even if the palace cannot be opened. A
+/// palace that can be neither opened nor verified has its finding already.
 fn verified(
     path: &Path,
     deep: bool,
@@ -268,7 +266,7 @@ fn verified(
             found.failed(
                 "verify_failed",
                 error,
-                "`loci repair` saves what can be read",
+                "`loci repair` saves everything that is readable",
             );
         }
         VerifyReport::default()

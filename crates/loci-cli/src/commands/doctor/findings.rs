@@ -1,4 +1,4 @@
-//! Findings in words: what is wrong, what shows it, what comes of it and what repairs it.
+//! Findings as text: the problem, its evidence, its consequence and its repair.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::print::Printer;
 /// Entries of a list that people see; JSON has more.
 const SHOWN: usize = 5;
 
-/// Findings after which the program that owns the files destroys or loses something when it opens them.
+/// Findings with which the owning program destroys or loses data when it opens the files.
 const HARMED_BY_OPENING: [FindingCode; 13] = [
     FindingCode::PickleMissing,
     FindingCode::IndexMissing,
@@ -42,7 +42,7 @@ pub(crate) fn grave(findings: &[ForeignFinding]) -> impl Iterator<Item = &Foreig
         .filter(|finding| finding.severity > Severity::Note)
 }
 
-/// One finding on a few lines.
+/// One finding, on a few lines.
 pub(super) fn describe(printer: Printer, finding: &ForeignFinding, text: &mut String) {
     let severity = match finding.severity {
         Severity::Note => "note",
@@ -59,14 +59,18 @@ pub(super) fn describe(printer: Printer, finding: &ForeignFinding, text: &mut St
         let _ = writeln!(text, "  evidence: {}", printer.name(&evidence));
     }
     if !finding.consequence.is_empty() {
-        let _ = writeln!(text, "  then: {}", printer.name(&finding.consequence));
+        let _ = writeln!(
+            text,
+            "  consequence: {}",
+            printer.name(&finding.consequence)
+        );
     }
     if let Some(fix) = &finding.fix {
         let _ = writeln!(text, "  fix: {}", printer.name(&hint::of_fix(fix)));
     }
 }
 
-/// Names with their values; a list with its length where it is cut.
+/// Names with their values. A list that is cut shows its length.
 fn evidence(of: &Map<String, Value>) -> String {
     let parts: Vec<String> = of
         .iter()
@@ -102,7 +106,7 @@ fn list(values: &[Value], count: u64) -> String {
     }
 }
 
-/// A value without the marks of JSON.
+/// A value without JSON quotes.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

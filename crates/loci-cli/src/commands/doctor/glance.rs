@@ -1,4 +1,4 @@
-//! One line of each palace in the usual places.
+//! One line about each palace of another program in the usual places.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::failure::{Exit, Result};
 pub(crate) const PLACES: &str =
     "~/.mempalace, ~/.memtomem, ~/.cortexadb, ~/.chroma, ~/.config/mempalace";
 
-/// A palace at a glance.
+/// The summary of a palace.
 pub(crate) struct Glance {
     /// For programs.
     pub(crate) answer: Value,

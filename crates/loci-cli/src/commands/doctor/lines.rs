@@ -1,4 +1,4 @@
-//! JSON lines: each line is looked at, none is kept.
+//! Checks files of JSON lines, one line at a time.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read as _};
@@ -11,18 +11,18 @@ use crate::commands::import::unknown;
 use crate::failure::{Exit, Result};
 use crate::reply::Reply;
 
-/// Lines that the answer names.
+/// Maximum number of line numbers in the answer.
 const NAMED: usize = 10;
 
-/// The longest line that an import takes.
+/// The longest line that an import accepts.
 const LONGEST_LINE: u64 = 8 << 20;
 
-/// What the lines are.
+/// Counts of the lines.
 #[derive(Default)]
 struct Lines {
     objects: u64,
     others: u64,
-    /// Numbers of the first lines that are no JSON objects.
+    /// Numbers of the first lines that are not JSON objects.
     named: Vec<u64>,
 }
 
@@ -41,13 +41,13 @@ pub(super) fn run(path: &Path) -> Result<Reply> {
     if healthy {
         let _ = writeln!(
             text,
-            "each line is a JSON object; `{command}` takes them and names each that does not fit"
+            "each line is a JSON object; `{command}` imports them and reports invalid records"
         );
     } else {
         let named: Vec<String> = lines.named.iter().map(u64::to_string).collect();
         let _ = writeln!(
             text,
-            "{} line(s) are no JSON objects, the first: {}; `{command}` takes the rest",
+            "{} line(s) are not JSON objects, the first: {}; `{command}` imports the others",
             lines.others,
             named.join(", ")
         );
@@ -75,7 +75,7 @@ fn read(path: &Path) -> std::io::Result<Lines> {
         {
             return Ok(lines);
         }
-        // The rest of a line that no import takes is skipped without being kept.
+        // The rest of a line that is too long for an import is skipped without buffering it.
         let is_cut = line.len() as u64 == LONGEST_LINE && !line.ends_with(b"\n");
         if is_cut {
             input.skip_until(b'\n')?;

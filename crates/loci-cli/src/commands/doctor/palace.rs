@@ -1,4 +1,5 @@
-//! The palace itself: which one it is and why, what it holds, who uses it, what was set aside.
+//! The palace: the setting that chose it, its content, the processes that use it, and the files
+//! that repairs have set aside.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -14,30 +15,30 @@ use super::sheet::{Section, count, size};
 use crate::failure::Failure;
 use crate::session::{Session, refuse_foreign};
 
-/// A log that is longer is kept so by a reader: otherwise it is emptied long before.
+/// A longer write-ahead log means that a reader holds it; otherwise it is emptied long before.
 const LONG_LOG: u64 = 128 << 20;
-/// Writes need so much room, and a little more.
+/// Writes need about this much free space.
 const HARDLY_ANY_ROOM: u64 = 32 << 20;
 
-/// The palace that commands use, and the setting that says so.
+/// The palace that commands use, and the setting that chose it.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     pub(super) place: PalaceRef,
     pub(super) decided_by: &'static str,
 }
 
-/// What was seen of the palace.
+/// The result of the check of the palace.
 pub(super) struct Seen<'s> {
-    /// It, if its settings allow to name it; open only if there is a status.
+    /// The palace, if its settings are valid. It is open only if there is a status.
     pub(super) palace: Option<&'s Palace>,
     pub(super) status: Option<status::Answer>,
-    /// Whether this process can write it.
+    /// Whether this process can write to it.
     pub(super) writable: bool,
     pub(super) json: Value,
     pub(super) section: Section,
 }
 
-/// Which palace commands use. Nothing where a setting that decides cannot be read.
+/// The palace that commands use; `None` if the setting that chooses it cannot be read.
 pub(super) fn chosen(session: &Session<'_>, findings: &mut Findings) -> Option<Chosen> {
     match session.asked() {
         Ok(Some((place, decided_by))) => return Some(Chosen { place, decided_by }),
@@ -48,7 +49,7 @@ pub(super) fn chosen(session: &Session<'_>, findings: &mut Findings) -> Option<C
         }
     }
     let decided_by = match Config::of_user() {
-        // The part about configuration says so.
+        // The section about the configuration reports it.
         Err(_) => return None,
         Ok(config) if config.palace.is_some() => "config.toml",
         Ok(_) => "default",
@@ -62,7 +63,7 @@ pub(super) fn chosen(session: &Session<'_>, findings: &mut Findings) -> Option<C
     }
 }
 
-/// Looks at the palace; creates nothing.
+/// Checks the palace. It creates nothing.
 pub(super) fn examine<'s>(
     chosen: Option<&Chosen>,
     session: &'s Session<'_>,
@@ -70,7 +71,7 @@ pub(super) fn examine<'s>(
 ) -> Seen<'s> {
     let mut section = Section::new("palace");
     let Some(chosen) = chosen else {
-        section.line("where", "not known: see the findings");
+        section.line("where", "unknown; see the findings");
         return Seen {
             palace: None,
             status: None,
@@ -132,9 +133,9 @@ const READ_ONLY: &str = "read_only";
 
 enum Opened<'s> {
     Read(&'s Palace, Box<status::Answer>),
-    /// With its status, if its backend has one.
+    /// It can be opened; with its status, if its backend has one.
     ReadOnly(&'s Palace, Option<Box<status::Answer>>),
-    /// What it is instead.
+    /// It cannot be opened, for this reason.
     Other(&'static str, Option<&'s Palace>),
 }
 
@@ -151,11 +152,7 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             return Opened::Other("unreadable", None);
         }
         Err(error) => {
-            findings.failed(
-                "settings_refused",
-                error,
-                "correct the setting that it names",
-            );
+            findings.failed("settings_refused", error, "correct that setting");
             return Opened::Other("unreadable", None);
         }
     };
@@ -173,7 +170,7 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             findings.note(
                 "no_palace",
                 format!("there is no palace at `{place}` yet"),
-                "nothing, or `loci init`: the first `loci add` or `loci mine` makes it",
+                "nothing, or `loci init`; the first `loci add` or `loci mine` creates it",
             );
             Opened::Other("missing", Some(palace))
         }
@@ -182,20 +179,20 @@ fn open<'s>(place: &PalaceRef, session: &'s Session<'_>, findings: &mut Findings
             findings.failed(
                 &code,
                 error,
-                "see that its directory and files can be read and written by you",
+                "make its directory and files readable and writable for you",
             );
             Opened::Other("unreadable", Some(palace))
         }
     }
 }
 
-/// Whether the palace can only be read, and the finding that says so: its format is only read, or this
-/// process has no right to write it.
+/// Whether the palace is read-only, and the finding about it: Loci only reads its format, or this
+/// process has no permission to write.
 fn read_only(palace: &Palace, findings: &mut Findings) -> bool {
     if let Err(error) = palace.require(Capability::Writing) {
         let failure = Failure::from(error);
         let advice = failure.help(&None);
-        let advice = advice.unwrap_or_else(|| "nothing: it can be read and searched".into());
+        let advice = advice.unwrap_or_else(|| "nothing; it can be read and searched".into());
         findings.note("palace_read_only", failure.message(), advice);
         return true;
     }
@@ -205,16 +202,16 @@ fn read_only(palace: &Palace, findings: &mut Findings) -> bool {
     findings.warn(
         "palace_read_only",
         warning.message(),
-        "run loci as the user who owns the palace, or restore that user's rights with `chown` and `chmod`",
+        "run loci as the user who owns the palace, or correct the permissions with `chown` and `chmod`",
     );
     true
 }
 
 fn decision(by: &str) -> String {
     match by {
-        "default" => "nothing else: it is the default place".into(),
+        "default" => "the default".into(),
         "config.toml" => "`palace` in config.toml".into(),
-        "argument" => "the path that was given".into(),
+        "argument" => "the PATH argument".into(),
         by => by.into(),
     }
 }
@@ -271,7 +268,7 @@ fn lines_around(
     users: &[Process],
 ) {
     let room = disk.map_or_else(
-        || "room on its disk not known".to_owned(),
+        || "free disk space unknown".to_owned(),
         |disk| {
             format!(
                 "{} of {} free on its disk",
@@ -302,7 +299,7 @@ fn in_words(user: &Process) -> String {
     format!("{name} ({}): {}", user.pid, user.doing.join(", "))
 }
 
-/// Bytes of the files directly in a palace, for one that cannot be opened.
+/// Bytes of the files directly in the directory of a palace that cannot be opened.
 fn bytes_of(path: &Path) -> u64 {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     entries
@@ -318,7 +315,7 @@ fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings
         findings.warn(
             "purge_pending",
             "forgotten text may still be in the files of the palace",
-            "end programs that use it (`used by` names them), make room on the disk; the next command then removes it",
+            "end programs that use it (`used by` lists them) and free disk space; the next command then removes it",
         );
     }
     let damaged = state.damaged_drawers + state.damaged_relations;
@@ -326,7 +323,7 @@ fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings
         findings.note(
             "damaged_kept",
             format!("{damaged} damaged drawers, facts or links were set aside by a repair"),
-            "bring them back from a backup, if you have one; answers leave them out",
+            "restore them from a backup, if you have one; answers leave them out",
         );
     }
     if !state.set_aside.is_empty() {
@@ -344,7 +341,7 @@ fn of_status(status: &status::Answer, place: &PalaceRef, findings: &mut Findings
                 count(state.set_aside.len() as u64, "file"),
                 some.join(", ")
             ),
-            format!("delete them from `{place}` when nothing is missing"),
+            format!("delete them from `{place}` if no data is missing"),
         );
     }
 }
@@ -361,16 +358,16 @@ fn of_surroundings(
         findings.wrong(
             "disk_full",
             format!("only {} are free on the disk of the palace", size(free)),
-            "free some space: nothing can be written soon",
+            "free some space; soon nothing can be written",
         );
     } else if free < bytes {
         findings.warn(
             "disk_low",
             format!(
-                "{} are free on its disk, less than the palace has",
+                "{} are free on its disk, less than the size of the palace",
                 size(free)
             ),
-            "free some space: `forget`, `repair` and `restore` need as much as the palace again",
+            "free some space; `forget`, `repair` and `restore` need room for a second copy of the palace",
         );
     }
     let log = wal_bytes(path);
@@ -379,10 +376,10 @@ fn of_surroundings(
         findings.warn(
             "log_long",
             format!(
-                "the log of the palace is {} long; a reader keeps it so",
+                "the write-ahead log of the palace has {}; a reader keeps it from shrinking",
                 size(log)
             ),
-            format!("end what has read for long: {}", readers.join("; ")),
+            format!("end long-running readers: {}", readers.join("; ")),
         );
     }
     let database = path.join("palace.sqlite3");

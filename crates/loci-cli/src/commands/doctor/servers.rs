@@ -1,5 +1,5 @@
-//! The HTTP servers of the palace: whether each answers a client that sends its token. The token
-//! itself is never shown.
+//! The HTTP servers of the palace, and whether each answers a client that sends its token. The
+//! token is never shown.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::advice::Findings;
 use super::sheet::Section;
 
-/// A server that does not answer by then is reported.
+/// A server that does not answer within this time is reported.
 const LIMIT: Duration = Duration::from_secs(3);
 
 pub(super) fn examine(palace: Option<&PalaceRef>, found: &mut Findings) -> (Value, Section) {
@@ -52,8 +52,8 @@ fn one(server: &RunningServer, section: &mut Section, found: &mut Findings) -> V
         "none"
     };
     let asks = match auth {
-        "token" => format!("asks for the token in {}", server.file.display()),
-        _ => "asks for no token".to_owned(),
+        "token" => format!("requires the token in {}", server.file.display()),
+        _ => "requires no token".to_owned(),
     };
     section.line("listens", format!("{url}, process {pid}; {state}, {asks}"));
     json!({

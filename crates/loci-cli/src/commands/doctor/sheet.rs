@@ -1,4 +1,4 @@
-//! What `loci doctor` shows to people: sections of aligned lines.
+//! The layout of `loci doctor`: sections of aligned lines.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::print::Printer;
 
-/// Labels that are longer stand out of their column.
+/// Width of the label column; longer labels overflow it.
 const LABEL: usize = 14;
 const GAP: usize = 2;
 
@@ -50,7 +50,7 @@ pub(super) fn shown(printer: Printer, sections: &[Section]) -> String {
     text
 }
 
-/// Bytes as people read them.
+/// Bytes in a readable unit.
 pub(super) fn size(bytes: u64) -> String {
     let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     match units.iter().find(|(unit, _)| bytes as f64 >= *unit) {

@@ -1,4 +1,5 @@
-//! A palace of another program: every record with its vector, facts and links, and what did not come along.
+//! Imports a palace of another program: every record with its vector, facts and links. The report
+//! lists everything that was not imported.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -28,7 +29,7 @@ pub(super) fn run(
 ) -> Result<Reply> {
     let spinner = session.printer.spinner();
     spinner.set_message(format!("reading {}", path.display()));
-    // The source is opened first: without it no palace is created.
+    // The source is opened first: if that fails, no palace is created.
     let source = open_foreign(path, Some(kind));
     spinner.finish_and_clear();
     let source = source?;
@@ -51,7 +52,8 @@ pub(super) fn run(
         .exit_if(!report.is_whole(), Exit::Error))
 }
 
-/// Where texts without a certain id go: as asked, else into the state directory. The source is only read.
+/// The file for texts without a certain id: `--candidates`, else one in the state directory. The
+/// source directory is never written to.
 fn candidates_to(
     source: &dyn ForeignPalace,
     arguments: &ImportArguments,
@@ -85,7 +87,7 @@ fn import(
     }
     match session.existing() {
         Ok(palace) => Ok(palace.import_foreign(source, options, &mut progress)?),
-        // A dry run makes no palace: it is as if there were an empty one.
+        // A dry run creates no palace. If there is none yet, it uses an empty temporary one.
         Err(Failure::Palace(error)) if error.kind() == ErrorKind::NotFound => {
             let directory = tempfile::tempdir()
                 .map_err(|source| loci_palace::Error::io("cannot create", "a directory", source))?;
@@ -122,7 +124,11 @@ fn shown(printer: Printer, report: &rescue::Answer) -> String {
         .map(|(field, times)| format!("{} ({times})", printer.name(field)))
         .collect();
     if !left_out.is_empty() {
-        let _ = writeln!(text, "no place here for: {}", left_out.join(", "));
+        let _ = writeln!(
+            text,
+            "not imported, because Loci has no equivalent: {}",
+            left_out.join(", ")
+        );
     }
     if report.added_nothing() {
         text.push_str("nothing new\n");
@@ -151,17 +157,17 @@ fn of_collection(printer: Printer, of: &ImportedCollection, text: &mut String) {
         .vectors
         .iter()
         .map(|(origin, count)| (*count, origin_words(origin)));
-    listed("vectors there", there, text);
+    listed("vectors in the source", there, text);
     let here = [
-        (of.vectors_not_taken, "not taken"),
-        (of.re_embedded, "made anew"),
-        (of.stand_in, "stood in for by the built-in table"),
+        (of.vectors_not_taken, "not imported"),
+        (of.re_embedded, "recomputed"),
+        (of.stand_in, "replaced by the built-in table"),
     ];
-    listed("vectors here", here, text);
+    listed("vectors in the palace", here, text);
     if of.twins + of.renamed > 0 {
         let _ = writeln!(
             text,
-            "  {} with the text and place of another, kept apart by `part`; {} under a new id",
+            "  {} with the text and place of another, distinguished by `part`; {} under a new id",
             of.twins, of.renamed
         );
     }
@@ -171,19 +177,19 @@ fn of_collection(printer: Printer, of: &ImportedCollection, text: &mut String) {
     let _ = match (of.verified, &of.digest_palace) {
         (Some(true), _) => writeln!(
             text,
-            "  proved: what was read is here, both sides have digest {}",
+            "  verified: source and palace have the same digest {}",
             of.digest_source
         ),
         (Some(false), Some(here)) => writeln!(
             text,
-            "  {} differ: digest {} there, {here} here",
+            "  {} differ: digest {} in the source, {here} in the palace",
             of.differing, of.digest_source
         ),
         _ => writeln!(text, "  digest {}", of.digest_source),
     };
 }
 
-/// What was lost, by reason: a line each, with the first ids.
+/// The losses, one line per reason, with the first ids.
 fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
     let mut groups: Vec<(&LostPiece, u64, Vec<String>)> = Vec::new();
     let mut places = HashMap::new();
@@ -231,14 +237,14 @@ fn losses(printer: Printer, lost: &[LostPiece], text: &mut String) {
     }
 }
 
-/// Texts whose id is not certain, and the file that they are in.
+/// The texts whose id is not certain, and the file that contains them.
 fn candidates(printer: Printer, report: &rescue::Answer, text: &mut String) {
     if report.candidates == 0 {
         return;
     }
     let _ = write!(
         text,
-        "{} record(s) lost the row that joins id and text, and which belong together is not certain",
+        "{} record(s) lost the row that joins id and text, so their ids are not certain",
         report.candidates
     );
     let _ = match &report.candidates_file {
@@ -266,7 +272,7 @@ fn listed<'a>(name: &str, counts: impl IntoIterator<Item = (u64, &'a str)>, text
 /// Where vectors come from, in words.
 fn origin_words(origin: &str) -> &str {
     match origin {
-        "exact" => "as they were given",
+        "exact" => "original",
         "scaled" => "from the index, with their length",
         "direction" => "from the index, their length lost",
         "set_aside" => "from an index that was set aside",
@@ -274,13 +280,13 @@ fn origin_words(origin: &str) -> &str {
     }
 }
 
-/// How to search what has not gone where `search` looks by itself.
+/// How to search a collection that is not the default one.
 fn where_to_search(printer: Printer, report: &rescue::Answer, text: &mut String) {
     let found_at_once = report
         .collections
         .iter()
         .any(|of| of.target == DEFAULT_COLLECTION);
-    // Of equals, the first.
+    // If several are equal, the first one is taken.
     let largest = report.collections.iter().rev().max_by_key(|of| of.records);
     if let (false, Some(largest)) = (found_at_once, largest) {
         let name = printer.name(&shell_quoted(Path::new(&largest.target)));

@@ -1,4 +1,4 @@
-//! JSON lines, with a report of everything that was not taken.
+//! Imports JSON lines, and reports every record that was not imported.
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Read};
@@ -19,7 +19,7 @@ pub(super) fn run(
     arguments: &ImportArguments,
     session: &Session<'_>,
 ) -> Result<Reply> {
-    // The input is opened first: without it no palace is created.
+    // The input is opened first: if that fails, no palace is created.
     let input = open(file)?;
     let request = import::Request {
         collection: arguments.collection.clone(),
@@ -56,7 +56,7 @@ pub(super) fn run(
 const BUFFER: usize = 256 << 10;
 
 enum Input {
-    /// It can be read twice. With its length.
+    /// The input, which can be read twice, and its length.
     File(ForeignFile, u64),
     Stream(Box<dyn Read>),
 }
@@ -115,7 +115,7 @@ fn shown(printer: Printer, report: &import::Answer) -> String {
     if report.incomplete_sources > 0 {
         let _ = writeln!(
             text,
-            "{} of them did not bring all their drawers; the next mine reads them again",
+            "{} of them lack drawers in the import; the next mine reads them again",
             report.incomplete_sources
         );
     }

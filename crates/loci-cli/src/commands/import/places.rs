@@ -1,4 +1,4 @@
-//! Palaces of other programs in the usual places, and how to bring each home.
+//! Lists palaces of other programs in the usual places, with the command that imports each.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::failure::{Exit, Result};
 use crate::reply::Reply;
 use crate::session::Session;
 
-/// Lists them. Nothing is imported that was not named.
+/// Lists the palaces. Nothing is imported unless the user names it.
 pub(super) fn run(session: &Session<'_>) -> Result<Reply> {
     let (mut found, mut text) = (Vec::new(), String::new());
     for one in usual_places()? {
@@ -18,7 +18,7 @@ pub(super) fn run(session: &Session<'_>) -> Result<Reply> {
         let quoted = session.printer.name(&shell_quoted(&one.path));
         let _ = writeln!(
             text,
-            "{}: {}\n  look:   loci doctor {quoted}\n  import: loci import {quoted}",
+            "{}: {}\n  check:  loci doctor {quoted}\n  import: loci import {quoted}",
             session.printer.strong(&place),
             session.printer.name(&one.words),
         );
@@ -27,10 +27,10 @@ pub(super) fn run(session: &Session<'_>) -> Result<Reply> {
     if found.is_empty() {
         let _ = writeln!(
             text,
-            "no palace of another program is in the usual places ({PLACES}); name one: `loci import PATH`"
+            "found no palace of another program in the usual places ({PLACES}); name one: `loci import PATH`"
         );
     } else {
-        text.push_str("nothing was imported: name one of them\n");
+        text.push_str("nothing was imported; name one of them\n");
     }
     Ok(Reply::new(&json!({ "found": found }), text)?.exit_if(found.is_empty(), Exit::Nothing))
 }

@@ -30,7 +30,7 @@ pub(super) fn run(
     let copied = arguments.output.is_some() && !arguments.dry_run;
     let path = chroma_directory(path);
     if !path.join(DATABASE).is_file() {
-        let problem = format!("no `{DATABASE}` is there; name the ChromaDB directory");
+        let problem = format!("no `{DATABASE}` in it; name the ChromaDB directory");
         return Err(Error::invalid(format!("`{}`", path.display()), problem).into());
     }
     let spinner = session.printer.spinner();
@@ -49,7 +49,8 @@ pub(super) fn run(
     Ok(Reply::new(&json, text)?.exit_if(!answer.ok(), Exit::Nothing))
 }
 
-/// Repairs with the models that were added on this machine. That needs the settings of a palace, and no palace.
+/// Repairs with the models that are installed on this machine. This needs the settings of a palace,
+/// but no palace.
 fn with_models(
     path: &Path,
     options: &RepairOptions,
@@ -79,7 +80,7 @@ fn lines(printer: Printer, answer: &RepairAnswer, copied: bool) -> String {
         format!("`{path}`{copied}: nothing to repair\n")
     };
     if !remaining.is_empty() {
-        text.push_str("still wrong, and not to be repaired from these files:\n");
+        text.push_str("problems that cannot be repaired from these files:\n");
     }
     for finding in remaining {
         let place = finding.collection.as_ref().or(finding.file.as_ref());
@@ -93,7 +94,7 @@ fn lines(printer: Printer, answer: &RepairAnswer, copied: bool) -> String {
     text
 }
 
-/// What can be done beyond a repair.
+/// The next steps after a repair.
 fn advice(printer: Printer, report: &RepairReport, text: &mut String) {
     let moved: u64 = report.collections.iter().map(|of| of.moved).sum();
     if moved > 0 {
@@ -103,7 +104,7 @@ fn advice(printer: Printer, report: &RepairReport, text: &mut String) {
         };
         let _ = writeln!(
             text,
-            "{moved} record(s) whose vector is nowhere {into}; `loci import jsonl` reads it, and `--embed` would have given them \
+            "{moved} record(s) whose vector is lost {into}; `loci import jsonl` reads it, and `--embed` would have given them \
              new vectors"
         );
     }
@@ -114,12 +115,15 @@ fn advice(printer: Printer, report: &RepairReport, text: &mut String) {
         };
         let _ = writeln!(
             text,
-            "{} record(s) lost the row that joins id and text, and which belong together is not certain; they {into}",
+            "{} record(s) lost the row that joins id and text, so their ids are not certain; they {into}",
             report.candidates
         );
     }
     let path = printer.name(&shell_quoted(&report.path));
-    let _ = writeln!(text, "`loci import {path}` imports what can be read");
+    let _ = writeln!(
+        text,
+        "`loci import {path}` imports everything that is readable"
+    );
 }
 
 fn done(printer: Printer, report: &RepairReport) -> String {
@@ -152,7 +156,7 @@ fn done(printer: Printer, report: &RepairReport) -> String {
     }
     if let Some(backup) = &report.backup {
         let backup = path_text(backup);
-        let _ = writeln!(text, "the database as it was: `{}`", printer.name(&backup));
+        let _ = writeln!(text, "backup of the database: `{}`", printer.name(&backup));
     }
     text
 }
@@ -160,7 +164,7 @@ fn done(printer: Printer, report: &RepairReport) -> String {
 fn of_collection(printer: Printer, of: &CollectionRepair, text: &mut String) {
     let _ = writeln!(
         text,
-        "collection `{}`: {} record(s); vectors: {} from the index, {} from the queue, {} from files set aside, {} made from \
+        "collection `{}`: {} record(s); vectors: {} from the index, {} from the queue, {} from files set aside, {} computed from \
          text; {} moved into a file, {} lost",
         printer.name(&of.name),
         of.records,

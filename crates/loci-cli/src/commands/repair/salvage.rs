@@ -1,4 +1,4 @@
-//! What a salvage saved and lost, for people.
+//! The report of a salvage for people: what was saved and what is lost.
 
 use std::fmt::Write as _;
 
@@ -44,7 +44,7 @@ pub(super) fn text(printer: Printer, salvage: &SalvageReport) -> String {
     if salvage.lost_without_a_trace > 0 {
         let _ = writeln!(
             text,
-            "lost: {} drawer(s) of which nothing is left but the count",
+            "lost: {} drawer(s) of which only the count is known",
             counted(salvage.lost_without_a_trace)
         );
     }

@@ -96,7 +96,7 @@ fn no_auth_serves_loopback_and_is_refused_for_other_addresses_and_beside_a_token
     let dir = Dir::new();
     let mut server = Server::start(&dir, &["--no-auth"]);
     assert_eq!(server.token, None);
-    assert!(server.notes.contains("no token is asked for"));
+    assert!(server.notes.contains("no token is required"));
     assert_eq!(server.greet(&[]).status, 200);
     let servers = listed(&dir);
     assert_eq!(servers[0]["auth"], "none", "{servers:?}");

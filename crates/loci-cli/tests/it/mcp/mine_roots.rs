@@ -106,7 +106,7 @@ fn roots_in_the_users_configuration_are_allowed_and_wrong_ones_are_reported() {
     let ran = dir.run(&["mcp"]);
     assert!(
         ran.stderr
-            .contains("home/nothing` may be mined and does not exist"),
+            .contains("home/nothing` is allowed to be mined, but does not exist"),
         "{ran:?}"
     );
     // A palace may come from elsewhere: it opens nothing.

@@ -32,7 +32,7 @@ fn a_memory_that_holds_nothing_says_so_and_is_not_made_by_reading() {
     ] {
         let said = client.refusal(tool, &arguments);
         assert!(said.contains("no palace at"), "{tool}: {said}");
-        assert!(said.contains("`loci_add` makes it"), "{tool}: {said}");
+        assert!(said.contains("`loci_add` creates it"), "{tool}: {said}");
     }
     client.close();
     assert!(!dir.palace().exists());

@@ -1,4 +1,5 @@
-//! What is known of an entity: facts in both directions, those that hold apart from those that have ended or not begun.
+//! Facts about an entity in both directions. Valid facts are separated from those that have ended
+//! or not begun.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,12 @@ use crate::mempalace::given;
 use crate::mempalace::outcome::{Outcome, refuse, warn};
 use crate::tool::Call;
 
-/// Names that are told when none fits.
+/// Maximum number of names that are suggested.
 const MOST_CANDIDATES: usize = 5;
-/// Characters below which no similar name is looked for.
+/// Shorter names get no suggestions.
 const LEAST_NAME: usize = 3;
 
-/// Entities whose name holds this one as a word, by key.
+/// Entities whose name contains this one as a word, by key.
 fn candidates(palace: &Palace, name: &str) -> Outcome<BTreeMap<String, String>> {
     let key = entity_key(name);
     let mut named = BTreeMap::new();
@@ -75,7 +76,7 @@ pub(in crate::mempalace) fn kg_query(call: &Call<'_>) -> Outcome<Value> {
     Ok(answer)
 }
 
-/// A fact as `kg_query` shows it, with whether it holds, has ended or has not begun.
+/// A fact as `kg_query` shows it, and whether it is valid, has ended or has not begun.
 struct Shown {
     row: Value,
     bucket: Bucket,
@@ -85,7 +86,7 @@ fn rows(facts: &[Fact], name: &str, direction: &str, as_of: Option<&str>) -> Vec
     let key = entity_key(name);
     let now = now();
     let shown = |fact: &Fact, direction: &str| Shown {
-        // What held at the date asked for counts as active.
+        // A fact that was valid at the requested date counts as active.
         bucket: as_of.map_or_else(|| bucket(fact, &now), |_| Bucket::Active),
         row: shown(fact, direction, name),
     };
@@ -102,7 +103,7 @@ fn rows(facts: &[Fact], name: &str, direction: &str, as_of: Option<&str>) -> Vec
     rows
 }
 
-/// The side that was asked for bears the name it was asked by.
+/// A fact as JSON. The requested side has the name from the request.
 fn shown(fact: &Fact, direction: &str, name: &str) -> Value {
     let outgoing = direction == "outgoing";
     let shown = json!({

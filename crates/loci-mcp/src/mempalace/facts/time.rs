@@ -1,11 +1,11 @@
-//! When a fact holds, by MemPalace's rule: texts of dates are compared, a day begins at its first second and ends at its last.
-//! Loci's facts may also bear a year or a month.
+//! When a fact is valid, by MemPalace's rule: dates are compared as texts, and a day begins at its
+//! first second and ends at its last. Loci's facts may also have a year or a month.
 
 use std::cmp::Ordering;
 
 use loci_palace::{Fact, clock};
 
-/// Whether a fact holds now.
+/// Whether a fact is valid now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bucket {
     Active,
@@ -25,7 +25,7 @@ pub(super) fn bucket(fact: &Fact, now: &str) -> Bucket {
     }
 }
 
-/// Whether a fact held at a date or moment; at its very end it no longer does.
+/// Whether a fact was valid at a date or moment. It is not valid at its end.
 pub(super) fn held(fact: &Fact, as_of: &str) -> bool {
     let at = start(as_of);
     let begun = fact
@@ -35,12 +35,12 @@ pub(super) fn held(fact: &Fact, as_of: &str) -> bool {
     begun && fact.valid_to.as_deref().is_none_or(|to| end(to) > at)
 }
 
-/// Whether an end lies before a beginning.
+/// Whether an end is before a beginning.
 pub(super) fn inverted(from: &str, to: &str) -> bool {
     end(to) < start(from)
 }
 
-/// The order of a timeline: by beginning, those without one last, then by id.
+/// The order of a timeline: by beginning (facts without one last), then by id.
 pub(super) fn begun_first(one: &Fact, other: &Fact) -> Ordering {
     let key = |fact: &Fact| (fact.valid_from.is_none(), fact.valid_from.clone());
     key(one)
