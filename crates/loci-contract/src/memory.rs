@@ -1,4 +1,4 @@
-//! The reference backend: maps in memory, brute force, [`Filter::matches`] and no optimization.
+//! The reference backend: maps in memory, brute force, [`Filter::matches`] and no optimisation.
 //!
 //! It is the shortest implementation of the contract, and property tests compare real backends with
 //! it. Palaces are entries of a map, so it touches no files and detects no palaces. Every write

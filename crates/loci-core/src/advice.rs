@@ -31,7 +31,7 @@ pub enum Advice {
     ListDrawers,
     /// List the recorded runs.
     ListRuns,
-    /// List the drawers of a wing that are not split yet.
+    /// Show what is left to split in a wing.
     ShowSplit,
     /// Add the first drawers.
     AddDrawers,

@@ -68,7 +68,7 @@ pub fn file_stamp() -> String {
 pub fn new_id() -> String {
     static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
     let now = now();
-    // The context does not randomize its counter at the very first moment of 1970.
+    // The context does not randomise its counter at the very first moment of 1970.
     let milliseconds = now.as_millisecond().max(1) as u64;
     let nanoseconds = (now.subsec_nanosecond().unsigned_abs()) % 1_000_000;
     let time = uuid::Timestamp::from_unix(

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_scripts_and_emoji_need_stays() {
+    fn characters_that_scripts_and_emoji_need_stay() {
         let text = "می\u{200c}خواهم 👨\u{200d}👩 ❤\u{fe0f} Straße";
         assert_eq!(single_line(text), text);
     }

@@ -215,11 +215,11 @@ pub trait SearchView {
     /// Drawers of the selection per value of each of these metadata keys, counted like
     /// [`crate::Collection::facet_counts`]. Called only if a search found too little.
     fn facets(&mut self, keys: &[&str], limit: usize) -> Result<Vec<FacetCounts>>;
-    /// Counts outside of the selection. Called only if the selection is empty.
+    /// Counts outside of the selection. Called only if the selection matches no drawer.
     fn outside(&mut self, query: &OutsideQuery<'_>) -> Result<Outside>;
 }
 
-/// The counts to compute for a collection whose selection is empty.
+/// The counts to compute if the selection matches no drawer.
 #[derive(Debug, Clone, Copy)]
 pub struct OutsideQuery<'a> {
     /// Metadata keys whose values are counted over the whole collection.

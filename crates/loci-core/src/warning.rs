@@ -764,7 +764,7 @@ impl Warning {
                 fact,
                 ended,
             } => format!(
-                "{statement} exists as fact {} and ended {ended}; it was not changed. Give another valid_from if it holds again",
+                "{statement} exists as fact {} and ended {ended}; it was not changed; give another valid_from if it holds again",
                 quoted(fact)
             ),
             Self::NoneHolds { facts, as_of, last } => {

@@ -127,7 +127,7 @@ impl MiniLm {
         Ok(rows.to_vec())
     }
 
-    /// Vectors of tokenized texts.
+    /// Vectors of tokenised texts.
     fn embed_tokens(&self, texts: &[Vec<TokenId>]) -> Result<Vec<Vec<f32>>> {
         let batches = batches(texts, self.threads);
         let mut vectors = vec![Vec::new(); texts.len()];

@@ -86,7 +86,7 @@ impl StaticEmbedder {
         self.average(&self.tokens(text), false)
     }
 
-    /// The vector of a tokenized text.
+    /// The vector of a tokenised text.
     pub fn embed_tokens(&self, tokens: &[TokenId]) -> Vec<f32> {
         self.average(tokens, true)
     }

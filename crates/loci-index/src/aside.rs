@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_not_set_aside() {
+    fn a_missing_file_is_not_quarantined() {
         for rename in RENAMES {
             let dir = tempfile::tempdir().unwrap();
             assert_eq!(

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_a_top_zero() {
+    fn a_top_zero_keeps_nothing() {
         let mut top = TopK::new(0);
         top.offer(1.0, 1);
         assert_eq!(top.worst(), None);

@@ -106,9 +106,9 @@ impl Palace {
     }
 
     /// Removes the links that start or end at removed drawers.
-    pub(super) fn unlink(&mut self, went: impl Fn(&DrawerRef) -> bool) {
+    pub(super) fn unlink(&mut self, is_removed: impl Fn(&DrawerRef) -> bool) {
         let is_there = |end: &LinkEnd| match end {
-            LinkEnd::Drawer(drawer) => !went(drawer),
+            LinkEnd::Drawer(drawer) => !is_removed(drawer),
             LinkEnd::Room { .. } => true,
         };
         self.links

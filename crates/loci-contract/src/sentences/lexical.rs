@@ -168,11 +168,11 @@ pub fn s10_11_a_filter_that_excludes_everything_warns_with_the_number_of_drawers
     let selection = matching(&json!({"wing": "none"}));
     let found = search_words(&*collection, "quagga", 10, &selection).unwrap();
     assert!(found.hits.is_empty());
-    let said = found
+    let warning = found
         .warnings
         .iter()
         .find(|warning| warning.code() == "filter_excludes_all");
-    assert!(said.unwrap().message().contains('7'), "{said:?}");
+    assert!(warning.unwrap().message().contains('7'), "{warning:?}");
 }
 
 pub fn s10_12_at_most_k_hits_come_back_and_k_if_there_are(fixture: &dyn Fixture) {

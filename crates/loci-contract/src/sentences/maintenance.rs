@@ -197,9 +197,9 @@ pub fn s20_6_a_backup_restores_what_it_was_made_of(fixture: &dyn Fixture) {
 }
 
 /// Fails from its second call on.
-struct Tired(WordEmbedder, AtomicUsize);
+struct FailingEmbedder(WordEmbedder, AtomicUsize);
 
-impl Embedder for Tired {
+impl Embedder for FailingEmbedder {
     fn identity(&self) -> EmbedderIdentity {
         self.0.identity()
     }
@@ -207,7 +207,7 @@ impl Embedder for Tired {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         match self.1.fetch_add(1, Ordering::Relaxed) {
             0 => self.0.embed(texts),
-            _ => Err(Error::invalid("embedder", "is tired")),
+            _ => Err(Error::invalid("embedder", "fails on purpose")),
         }
     }
 }
@@ -223,10 +223,10 @@ pub fn s20_7_old_vectors_serve_until_all_new_ones_exist(fixture: &dyn Fixture) {
     let texts: Vec<String> = (0..200).map(|n| format!("word{n} of the list")).collect();
     collection.add(&Batch::new(names).documents(texts)).unwrap();
     let new = WordEmbedder::new("new", 8);
-    let tired = Tired(new.clone(), AtomicUsize::new(0));
+    let failing = FailingEmbedder(new.clone(), AtomicUsize::new(0));
     assert!(
         backend
-            .reembed(&palace, DRAWERS, &tired, &mut |_| ())
+            .reembed(&palace, DRAWERS, &failing, &mut |_| ())
             .is_err()
     );
     let plain_handle = open(fixture, &palace, DRAWERS, &plain()).unwrap();

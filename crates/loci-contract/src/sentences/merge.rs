@@ -10,11 +10,11 @@ use crate::scene::{
 use crate::{Fixture, WordEmbedder};
 
 /// Runs both calls that merge, each on a new collection with a drawer `a` that has this metadata.
-fn merging(fixture: &dyn Fixture, stored: &Value, given: &Value) -> [loci_core::Metadata; 2] {
+fn merging(fixture: &dyn Fixture, stored: &Value, change: &Value) -> [loci_core::Metadata; 2] {
     [Collection::upsert, Collection::update].map(|call| {
         let collection = empty(fixture);
         collection.add(&drawer("a", "text", stored)).unwrap();
-        let batch = Batch::new(["a"]).metadatas([patch(given)]);
+        let batch = Batch::new(["a"]).metadatas([patch(change)]);
         call(&*collection, &batch).unwrap();
         one(&*collection, "a").1
     })

@@ -314,14 +314,18 @@ pub fn s18_12_projects_that_share_a_wing_can_leave_it(fixture: &dyn Fixture) {
         );
         claimed(&drawers, &repository(owner));
     }
-    let twin = Project {
+    let namesake = Project {
         remote: Some("elsewhere/other/api".into()),
         path: "/elsewhere/api".into(),
         ..repository("other")
     };
     let (keeps, leaves) = (repository("acme"), repository("other"));
-    let claims = [(&keeps, None), (&leaves, Some("api")), (&twin, Some("api"))]
-        .map(|(project, from)| Leaving { project, from });
+    let claims = [
+        (&keeps, None),
+        (&leaves, Some("api")),
+        (&namesake, Some("api")),
+    ]
+    .map(|(project, from)| Leaving { project, from });
     let before = of(&drawers).projects().unwrap();
     let seen = of(&drawers).claim_wings(&claims, false).unwrap();
     assert_eq!(of(&drawers).projects().unwrap(), before);

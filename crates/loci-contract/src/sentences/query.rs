@@ -234,11 +234,11 @@ pub fn s7_19_a_filter_that_excludes_everything_warns_with_the_number_of_drawers(
     let query = vectors(&[[1.0, 0.0]]).selection(matching(&json!({"wing": "none"})));
     let found = collection.query(&query).unwrap();
     assert_eq!(found.ids, [[""; 0]]);
-    let said = found
+    let warning = found
         .warnings
         .iter()
         .find(|warning| warning.code() == "filter_excludes_all");
-    assert!(said.unwrap().message().contains('7'), "{said:?}");
+    assert!(warning.unwrap().message().contains('7'), "{warning:?}");
 }
 
 fn one_of_two(fixture: &dyn Fixture) -> std::sync::Arc<dyn Collection> {

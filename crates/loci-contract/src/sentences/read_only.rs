@@ -40,15 +40,15 @@ fn errors_of_every_write(
     let collection = opened(backend, palace);
     let batch = Batch::new(["a"]).documents(["text"]);
     let some = Selection::ids(["a"]);
-    let care = |kind| collection.run_maintenance(kind).err();
+    let maintain = |kind| collection.run_maintenance(kind).err();
     vec![
         ("add", collection.add(&batch).err()),
         ("upsert", collection.upsert(&batch).err()),
         ("update", collection.update(&batch).err()),
         ("delete", collection.delete(&some).err()),
-        ("analyze", care(MaintenanceKind::Analyze)),
-        ("compact", care(MaintenanceKind::Compact)),
-        ("reindex", care(MaintenanceKind::Reindex)),
+        ("analyze", maintain(MaintenanceKind::Analyze)),
+        ("compact", maintain(MaintenanceKind::Compact)),
+        ("reindex", maintain(MaintenanceKind::Reindex)),
         (
             "create_collection",
             backend.create_collection(palace, "new", &plain()).err(),

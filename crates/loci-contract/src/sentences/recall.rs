@@ -72,7 +72,7 @@ fn able(fixture: &dyn Fixture) -> Option<Arc<dyn Collection>> {
     (!lacks(fixture, Capability::Recall)).then(|| empty(fixture))
 }
 
-fn said(id: &str, text: &str, line: i64) -> Batch {
+fn mined(id: &str, text: &str, line: i64) -> Batch {
     drawer(
         id,
         text,
@@ -113,7 +113,7 @@ pub fn s16_2_neighbours_in_the_source_come_along_in_order(fixture: &dyn Fixture)
         ("one", "hello there", 10),
         ("two", "which quagga", 20),
     ] {
-        collection.add(&said(id, text, line)).unwrap();
+        collection.add(&mined(id, text, line)).unwrap();
     }
     let (result, findings) = ask(&*collection, "quagga", None, &Selection::all());
     assert_eq!(found(&result), ["one", "three", "two"]);
@@ -140,8 +140,8 @@ pub fn s16_3_what_the_selection_excludes_is_never_admitted(fixture: &dyn Fixture
     let Some(collection) = able(fixture) else {
         return;
     };
-    collection.add(&said("in", "which quagga", 1)).unwrap();
-    collection.add(&said("out", "an answer", 2)).unwrap();
+    collection.add(&mined("in", "which quagga", 1)).unwrap();
+    collection.add(&mined("out", "an answer", 2)).unwrap();
     let (result, _) = ask(&*collection, "quagga answer", None, &Selection::ids(["in"]));
     assert_eq!(found(&result), ["in"]);
 }

@@ -12,7 +12,7 @@ pub(super) struct Scribe {
     pub(super) memory: MemoryBackend,
     write_out: fn(&Written, &Path),
     /// Where replaced directories are kept, so that no inode number is reused.
-    aside: PathBuf,
+    away: PathBuf,
     laid: Mutex<Laid>,
 }
 
@@ -23,11 +23,11 @@ struct Laid {
 }
 
 impl Scribe {
-    pub(super) fn new(write_out: fn(&Written, &Path), aside: PathBuf) -> Self {
+    pub(super) fn new(write_out: fn(&Written, &Path), away: PathBuf) -> Self {
         Self {
             memory: MemoryBackend::new(),
             write_out,
-            aside,
+            away,
             laid: Mutex::default(),
         }
     }
@@ -42,8 +42,8 @@ impl Scribe {
             return;
         }
         laid.number += 1;
-        let fresh = self.aside.join(format!("fresh-{}", laid.number));
-        let replaced = self.aside.join(format!("replaced-{}", laid.number));
+        let fresh = self.away.join(format!("fresh-{}", laid.number));
+        let replaced = self.away.join(format!("replaced-{}", laid.number));
         std::fs::create_dir_all(&fresh).expect("a directory for the foreign palace");
         (self.write_out)(&written, &fresh);
         let place = palace.directory().expect("a directory");

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_way_is_named() {
+    fn the_error_names_the_obstacle() {
         let possible = Obstacles {
             has_steps: true,
             newer_runs: KEPT_RUNS,

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_on_a_day_does_not_hold_as_of_that_day_and_what_began_on_it_does() {
+    fn a_fact_holds_on_the_day_that_it_begins_and_not_on_the_day_that_it_ends() {
         let day = last("2026-01-01");
         assert!(!fact(Some("2020"), Some("2026-01-01")).holds_at(day));
         assert!(fact(Some("2026-01-01"), None).holds_at(day));

@@ -212,7 +212,7 @@ fn a_removed_model_is_gone() {
 }
 
 #[test]
-fn what_a_killed_add_leaves_is_not_seen_and_goes_with_the_next_one() {
+fn leftovers_of_a_killed_add_are_hidden_and_removed_by_the_next_one() {
     let (_dir, store, file) = store();
     let path = file("a", FULL);
     store.add(&path).unwrap();

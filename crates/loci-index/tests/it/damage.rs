@@ -82,7 +82,7 @@ fn extension_is_noticed() {
 }
 
 #[test]
-fn what_is_not_a_regular_file_is_never_read_nor_waited_for() {
+fn only_regular_files_are_read_and_nothing_blocks() {
     let fixture = Fixture::small();
     let elsewhere = fixture.dir.path().join("elsewhere");
     fs::rename(fixture.path(), &elsewhere).unwrap();
@@ -139,7 +139,7 @@ fn answer(index: &dyn VectorIndex, fixture: &Fixture) -> Vec<u64> {
 }
 
 #[test]
-fn what_happens_to_the_file_after_warming_does_not_matter() {
+fn changes_to_the_file_after_warming_have_no_effect() {
     let fixture = Fixture::small();
     let index = fixture.open_warm();
     let before = answer(&*index, &fixture);

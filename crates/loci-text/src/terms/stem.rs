@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_remembered_never_changes_an_answer(words in prop::collection::vec("[a-z]{1,40}", 1..50)) {
+        fn the_cache_never_changes_a_result(words in prop::collection::vec("[a-z]{1,40}", 1..50)) {
             let mut stems = Stems::borrow();
             let plain = Stemmer::create(Algorithm::English);
             for word in words.iter().chain(&words) {

@@ -228,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_text_asks_for_is_stored_of_it(text in texts()) {
+    fn the_query_terms_of_a_text_are_stored_for_it(text in texts()) {
         let stored = index_terms(&text).joined;
         let stored: HashSet<_> = stored.split(' ').collect();
         for asked in query_terms(&text, usize::MAX).terms {

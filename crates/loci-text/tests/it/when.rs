@@ -230,7 +230,7 @@ fn dates_of_metadata_are_read_in_utc() {
 }
 
 #[test]
-fn what_is_no_date_is_not_read_as_one() {
+fn other_values_are_not_read_as_dates() {
     for value in [
         "",
         "someday",

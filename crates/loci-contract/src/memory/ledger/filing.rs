@@ -156,7 +156,7 @@ impl Filing<'_> {
             let own = matched.map(|at| held[at]);
             let found = match own {
                 Some(record) => Some(record),
-                None => self.lent(source, change, key)?,
+                None => self.take_from_another_section(source, change, key)?,
             };
             match found {
                 Some(record) => self.refresh(source, change, record, piece, counts)?,
@@ -167,7 +167,12 @@ impl Filing<'_> {
     }
 
     /// A drawer of another section of the source that matches this piece.
-    fn lent(&mut self, source: u64, change: &SourceChange, key: &PieceKey) -> Result<Option<u64>> {
+    fn take_from_another_section(
+        &mut self,
+        source: u64,
+        change: &SourceChange,
+        key: &PieceKey,
+    ) -> Result<Option<u64>> {
         let SourceRecord {
             machine,
             name,

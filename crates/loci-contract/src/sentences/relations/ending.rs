@@ -235,12 +235,12 @@ pub fn s17_27_names_are_found_whatever_their_case_if_that_is_asked(fixture: &dyn
         ("alic", "", "", "", ""),
         ("Ali%", "", "", "", ""),
     ] {
-        let given = |text: &str| some(text).filter(|text| !text.is_empty());
+        let unless_empty = |text: &str| some(text).filter(|text| !text.is_empty());
         let query = FactQuery {
-            entity: given(entity),
-            subject: given(subject),
-            predicate: given(predicate),
-            object: given(object),
+            entity: unless_empty(entity),
+            subject: unless_empty(subject),
+            predicate: unless_empty(predicate),
+            object: unless_empty(object),
             ..any_case()
         };
         let found = relations.facts(&query, 10, 0).unwrap();

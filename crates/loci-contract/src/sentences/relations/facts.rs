@@ -24,15 +24,15 @@ pub fn s17_2_a_fact_without_an_id_is_kept_under_its_key(fixture: &dyn Fixture) {
     let Some((_, relations)) = fresh(fixture) else {
         return;
     };
-    let given = Fact {
+    let fact = Fact {
         id: String::new(),
         ..full_fact()
     };
-    relations.add_facts(std::slice::from_ref(&given)).unwrap();
+    relations.add_facts(std::slice::from_ref(&fact)).unwrap();
     let found = all_facts(&*relations);
-    assert_eq!(found[0].id, given.key());
+    assert_eq!(found[0].id, fact.key());
     let query = FactQuery {
-        id: Some(given.key().into_owned()),
+        id: Some(fact.key().into_owned()),
         ..FactQuery::default()
     };
     assert_eq!(relations.facts(&query, 10, 0).unwrap(), found);
