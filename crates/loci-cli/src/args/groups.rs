@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_commands_fits_80_columns() {
+    fn the_list_of_commands_fits_100_columns() {
         let text = command().render_help().to_string();
         for line in text.lines().filter(|line| !line.contains("[default")) {
             assert!(line.chars().count() <= 100, "{line}");
