@@ -176,7 +176,7 @@ pub(crate) fn words(advice: &Advice) -> Option<String> {
         Advice::RebuildIndex => "`loci repair` rebuilds the index".into(),
         Advice::BackUp => "make a copy with `loci backup`".into(),
         Advice::Import { path } => format!(
-            "`loci import {}` copies everything into a writable palace",
+            "`loci import {} --palace OTHER` copies everything into a writable palace",
             path.as_deref().map_or("PATH".into(), shell_quoted)
         ),
         Advice::Diagnose { path } => {

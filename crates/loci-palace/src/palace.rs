@@ -6,8 +6,8 @@ use std::sync::Arc;
 use loci_chroma::ChromaBackend;
 use loci_core::{
     Advice, Backend, BackendChoice, Capabilities, Capability, Collection, CollectionInfo,
-    CollectionOptions, Durability, Embedder, EmbedderIdentity, Error, Machine, MachineSource,
-    Metric, PalaceRef, Registry, Relations, Result, Warning,
+    CollectionOptions, Durability, Embedder, EmbedderIdentity, Error, ErrorKind, Machine,
+    MachineSource, Metric, PalaceRef, Registry, Relations, Result, Warning, path_text,
 };
 use loci_embed::ModelStore;
 use loci_sqlite::SqliteBackend;
@@ -139,9 +139,21 @@ impl Palace {
             }
             self.created = self.backend.create_palace(&self.reference)?;
         } else {
-            self.backend.open_palace(&self.reference)?;
+            let opened = self.backend.open_palace(&self.reference);
+            opened.map_err(|error| self.or_is_a_file(error))?;
         }
         Ok(self)
+    }
+
+    /// The better error for a palace that cannot be found because a file has its name.
+    fn or_is_a_file(&self, error: Error) -> Error {
+        match self.directory().filter(|path| path.is_file()) {
+            Some(path) if error.kind() == ErrorKind::NotFound => Error::invalid(
+                format!("palace `{}`", path_text(path)),
+                "a file, not a directory; name the directory of a palace",
+            ),
+            _ => error,
+        }
     }
 
     /// Locates a palace without checking whether it can be opened, for `verify` and `repair`.

@@ -248,3 +248,23 @@ fn the_first_write_of_an_agent_reports_the_palace_that_it_created() {
         );
     }
 }
+
+#[test]
+fn a_palace_that_is_a_file_is_named_as_one() {
+    let dir = Dir::new();
+    let file = dir.write("notes.txt", "no palace");
+    for command in [&["status"][..], &["search", "x"], &["list"], &["add", "x"]] {
+        let named = [command, &["--palace", file.to_str().unwrap()]].concat();
+        let error = dir.error(2, &named);
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("a file, not a directory"),
+            "{command:?}: {message}"
+        );
+        assert!(
+            !error.to_string().contains("loci init"),
+            "{command:?}: {error}"
+        );
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "no palace");
+}

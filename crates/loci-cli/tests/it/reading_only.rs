@@ -30,7 +30,7 @@ fn init_refuses_the_place_of_a_palace_that_is_only_read_whichever_backend_is_nam
         assert!(message.contains("ChromaDB"), "{message}");
         let help = error["help"].as_str().unwrap();
         assert!(
-            help.contains(&format!("`loci import {}`", old.name())),
+            help.contains(&format!("`loci import {} --palace OTHER`", old.name())),
             "{help}"
         );
     }

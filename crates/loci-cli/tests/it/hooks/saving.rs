@@ -352,12 +352,23 @@ fn what_a_killed_process_left_is_saved_by_the_next_hook() {
         .arg(id.file_name().unwrap())
         .status();
     assert!(killed.unwrap().success());
-    wait_for_savers(&transcript);
+    wait_until("it is dead", || is_dead(&id));
     drop(lock);
     assert_eq!(stored(&scene.dir).len(), 1);
     assert_eq!(silent_stop(&scene, &transcript), None);
     wait_for_savers(&transcript);
     assert_eq!(stored(&scene.dir).len(), 301);
+}
+
+/// Whether a process has ended and dropped its locks. A dying process loses its command line first, its
+/// files later, and becomes a zombie last.
+fn is_dead(process: &Path) -> bool {
+    match std::fs::read_to_string(process.join("stat")) {
+        Ok(stat) => stat
+            .rsplit_once(')')
+            .is_some_and(|(_, rest)| rest.trim_start().starts_with('Z')),
+        Err(_) => true,
+    }
 }
 
 /// Whether somebody has taken the turn to save: the mark that there is more is gone.
