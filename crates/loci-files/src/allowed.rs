@@ -167,6 +167,7 @@ fn resolved(path: &Path) -> Option<(PathBuf, bool)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use super::*;
     use std::io::Read as _;

@@ -107,7 +107,7 @@ fn search_in(entry: &cache::Entry, request: &Request<'_>) -> Result<Answer> {
         ..Manner::default()
     };
     let reading = Reading {
-        rules: rules.clone(),
+        rules,
         manner,
         explicit: true,
         ..Reading::default()

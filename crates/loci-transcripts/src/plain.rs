@@ -129,6 +129,30 @@ impl RecordFormat for Plain {
     }
 }
 
+/// The format.
+pub(super) const SPEC: Spec = Spec {
+    name: "plain",
+    is_export: false,
+    sign: Sign::Text(is_plain),
+    layout: Layout::Lines(|_| Box::new(Plain::default())),
+    companions: Companions::NONE,
+};
+
+fn is_plain(head: &[u8], path: &Path) -> bool {
+    let name = file_name(path);
+    let extension = name
+        .rsplit_once('.')
+        .map_or("", |(_, extension)| extension)
+        .to_ascii_lowercase();
+    let is_markdown = matches!(extension.as_str(), "md" | "markdown");
+    let is_text = is_markdown
+        || matches!(
+            extension.as_str(),
+            "" | "txt" | "text" | "log" | "chat" | "transcript"
+        );
+    is_text && !head.contains(&0) && is_conversation(&String::from_utf8_lossy(head), is_markdown)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,28 +188,4 @@ mod tests {
             true
         ));
     }
-}
-
-/// The format.
-pub(super) const SPEC: Spec = Spec {
-    name: "plain",
-    is_export: false,
-    sign: Sign::Text(is_plain),
-    layout: Layout::Lines(|_| Box::new(Plain::default())),
-    companions: Companions::NONE,
-};
-
-fn is_plain(head: &[u8], path: &Path) -> bool {
-    let name = file_name(path);
-    let extension = name
-        .rsplit_once('.')
-        .map_or("", |(_, extension)| extension)
-        .to_ascii_lowercase();
-    let is_markdown = matches!(extension.as_str(), "md" | "markdown");
-    let is_text = is_markdown
-        || matches!(
-            extension.as_str(),
-            "" | "txt" | "text" | "log" | "chat" | "transcript"
-        );
-    is_text && !head.contains(&0) && is_conversation(&String::from_utf8_lossy(head), is_markdown)
 }

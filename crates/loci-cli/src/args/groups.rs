@@ -76,10 +76,7 @@ mod tests {
     fn every_command_is_in_one_group() {
         let mut built = Arguments::command();
         built.build();
-        let mut commands: Vec<&str> = built
-            .get_subcommands()
-            .map(|command| command.get_name())
-            .collect();
+        let mut commands: Vec<&str> = built.get_subcommands().map(Command::get_name).collect();
         let mut grouped: Vec<&str> = GROUPS
             .iter()
             .flat_map(|(_, names)| *names)
