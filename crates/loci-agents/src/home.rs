@@ -14,7 +14,8 @@ pub struct Home {
     pub config: PathBuf,
     /// `$XDG_STATE_HOME/loci`: what wiring and hooks note of themselves.
     pub state: PathBuf,
-    /// Where desktop programs keep their settings: `~/Library/Application Support`, `%APPDATA%`, or the same as `config`.
+    /// Where desktop programs keep their settings: `~/Library/Application Support`, `%APPDATA%`, or
+    /// the same as `config`.
     pub applications: PathBuf,
     /// `$CLAUDE_CONFIG_DIR`, if it is set.
     pub claude: Option<PathBuf>,
@@ -74,8 +75,8 @@ impl Home {
     }
 }
 
-/// The directory that a variable names. Agents take these variables as they are; a relative one would mean another
-/// directory in every place that an agent is started in.
+/// The directory that a variable names. Agents take these variables as they are; a relative one
+/// would mean another directory in every place that an agent is started in.
 fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable)
         .map(PathBuf::from)

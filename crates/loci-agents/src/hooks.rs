@@ -1,7 +1,8 @@
 //! What Loci does when an agent calls one of its hooks.
 //!
-//! One JSON object comes in, what the harness defines goes out, or nothing. A hook never blocks a turn: it has a time limit, it
-//! answers neutrally whatever goes wrong, and it says what went wrong to `loci doctor` ([`last_runs`]), never to the model.
+//! One JSON object comes in, what the harness defines goes out, or nothing. A hook never blocks a
+//! turn: it has a time limit, it answers neutrally whatever goes wrong, and it says what went wrong
+//! to `loci doctor` ([`last_runs`]), never to the model.
 
 mod answer;
 mod background;
@@ -43,8 +44,8 @@ pub struct HookRun {
     pub ok: bool,
     /// What it did, or why not.
     pub note: String,
-    /// What can be done about it. A program of another version may have written advice that this one
-    /// does not know; that is left out.
+    /// What can be done about it. A program of another version may have written advice that this
+    /// one does not know; that is left out.
     #[serde(
         default,
         deserialize_with = "known_advice",

@@ -1,4 +1,5 @@
-//! The agents that use Loci: how they are wired to it ([`wiring`]), and what their hooks do ([`hooks`]).
+//! The agents that use Loci: how they are wired to it ([`wiring`]), and what their hooks do
+//! ([`hooks`]).
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")

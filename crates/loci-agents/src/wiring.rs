@@ -136,8 +136,8 @@ pub fn survey_for(home: &Home, program: &Path) -> Vec<AgentState> {
     survey::survey(home, program)
 }
 
-/// The running program by a path that stays: the one on `PATH` that leads to it, else its own. Packages put a new version
-/// into another directory and leave the name on `PATH` as it is.
+/// The running program by a path that stays: the one on `PATH` that leads to it, else its own.
+/// Packages put a new version into another directory and leave the name on `PATH` as it is.
 pub fn program(home: &Home) -> Result<PathBuf> {
     let own = std::env::current_exe().map_err(|error| Error::Internal {
         doing: "finding this program".into(),
@@ -152,7 +152,8 @@ pub fn agents() -> Vec<&'static str> {
     agents::AGENTS.iter().map(|agent| agent.id).collect()
 }
 
-/// The agent that is probably meant by a name that is none: the name of its program, or the beginning of its own.
+/// The agent that is probably meant by a name that is none: the name of its program, or the
+/// beginning of its own.
 pub fn similar_agent(name: &str) -> Option<&'static str> {
     let plain = |text: &str| -> String {
         let letters = text.chars().filter(char::is_ascii_alphanumeric);

@@ -1,7 +1,7 @@
 //! From the bytes of a file to text with a format.
 //!
-//! Knows formats by names and first bytes, decodes what is not UTF-8, and extracts the text of HTML, PDF and DOCX. It opens no
-//! files, and no bytes make it panic or use memory without bound.
+//! Knows formats by names and first bytes, decodes what is not UTF-8, and extracts the text of
+//! HTML, PDF and DOCX. It opens no files, and no bytes make it panic or use memory without bound.
 
 mod docx;
 mod encoding;

@@ -1,5 +1,5 @@
-//! What a source gives its sections to. Knows what the ledger has of them, collects small ones into one transaction,
-//! files the sections of large ones one by one.
+//! What a source gives its sections to. Knows what the ledger has of them, collects small ones into
+//! one transaction, files the sections of large ones one by one.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -58,7 +58,8 @@ impl Intake<'_> {
         self.recipe = recipe;
     }
 
-    /// What the file system says of the item as it is read; better than what it said when it was listed.
+    /// What the file system says of the item as it is read; better than what it said when it was
+    /// listed.
     pub fn set_stat(&mut self, stat: Stat) {
         self.stat = stat;
     }
@@ -85,8 +86,8 @@ impl Intake<'_> {
         }
     }
 
-    /// Where the drawers of a source belong. A source that is new goes to the wing of its project, which is claimed if it
-    /// was not.
+    /// Where the drawers of a source belong. A source that is new goes to the wing of its project,
+    /// which is claimed if it was not.
     pub fn settle(&mut self, before: &Before, located: Located) -> Result<Placement> {
         let mut place = located.place;
         if before.head().is_none()
@@ -315,7 +316,8 @@ impl Intake<'_> {
         self.out.push(self.item.clone(), change);
     }
 
-    /// Takes a source of one section that had several: their drawers stay where their text does, the rest goes.
+    /// Takes a source of one section that had several: their drawers stay where their text does,
+    /// the rest goes.
     pub fn whole_again(&mut self, before: &Before, section: &Section) -> Result<()> {
         let begun = self.begin(before, section)?;
         let record = SourceRecord {
@@ -344,7 +346,8 @@ impl Intake<'_> {
         })
     }
 
-    /// Files what was collected so far. False when a source of this item could not be filed: then the item is not done.
+    /// Files what was collected so far. False when a source of this item could not be filed: then
+    /// the item is not done.
     pub fn flush(&mut self) -> bool {
         let failed = self.out.report.files.failed;
         self.out.flush(self.shared);

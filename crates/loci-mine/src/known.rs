@@ -1,4 +1,5 @@
-//! What the ledger knows of all items, small enough for a million of them: read once, looked up by a hash of the name.
+//! What the ledger knows of all items, small enough for a million of them: read once, looked up by
+//! a hash of the name.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +9,8 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::miner::Errand;
 use crate::source::Since;
 
-/// A change of a file so soon after it was read may not show in its time: the clock of a file system ticks slowly.
+/// A change of a file so soon after it was read may not show in its time: the clock of a file
+/// system ticks slowly.
 const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
 struct Entry {

@@ -1,8 +1,9 @@
 //! Sources to drawers: walk, recognise, split, mask, diff, watch.
 //!
 //! Reads projects, notes and agent conversations and files them through the ledger of a collection
-//! ([`loci_core::Ledger`]): what has not changed is not read, text that is still there keeps its drawer, nothing is
-//! dropped without being counted. Never writes to what it reads, and never opens a palace by itself.
+//! ([`loci_core::Ledger`]): what has not changed is not read, text that is still there keeps its
+//! drawer, nothing is dropped without being counted. Never writes to what it reads, and never opens
+//! a palace by itself.
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make and damage files")

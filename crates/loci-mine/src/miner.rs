@@ -1,4 +1,5 @@
-//! One run over one source: list, drop what has not changed, read and split in several threads, file.
+//! One run over one source: list, drop what has not changed, read and split in several threads,
+//! file.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -67,8 +68,8 @@ pub struct Errand<'a> {
 }
 
 impl Errand<'_> {
-    /// Mines. An error means that the palace could not be written to; a source that cannot be read is named in the
-    /// report.
+    /// Mines. An error means that the palace could not be written to; a source that cannot be read
+    /// is named in the report.
     pub fn mine(&self) -> Result<Report> {
         let Description {
             recipe,
@@ -247,7 +248,8 @@ impl Errand<'_> {
         true
     }
 
-    /// Items that another process was quicker with. Mostly it filed the same, and nothing is left to do.
+    /// Items that another process was quicker with. Mostly it filed the same, and nothing is left
+    /// to do.
     fn read_again(&self, shared: &Shared<'_>, out: &mut Outbox) {
         for attempt in 0..ATTEMPTS {
             let again = std::mem::take(&mut out.again);

@@ -1,4 +1,5 @@
-//! What one thread of a run collects, and how it is filed: small sources together, in one transaction.
+//! What one thread of a run collects, and how it is filed: small sources together, in one
+//! transaction.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

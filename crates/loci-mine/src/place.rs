@@ -1,8 +1,8 @@
 //! Where drawers belong: the wing and room of a file or conversation.
 //!
-//! What the user names comes first, then the nearest `.loci.toml`, then the project and the folder. A project has one
-//! name in all its working trees. Its wing is that name, unless the palace has recorded another one with it. Only reads;
-//! the same files give the same places.
+//! What the user names comes first, then the nearest `.loci.toml`, then the project and the folder.
+//! A project has one name in all its working trees. Its wing is that name, unless the palace has
+//! recorded another one with it. Only reads; the same files give the same places.
 
 mod config;
 mod first_commit;
@@ -108,8 +108,9 @@ impl Places {
         Self::within(root, chosen, &EVERYTHING)
     }
 
-    /// The same where only some folders may be looked at. A root in a repository that begins outside of
-    /// them belongs to the repository that is recorded above it, else it is a project of its own.
+    /// The same where only some folders may be looked at. A root in a repository that begins
+    /// outside of them belongs to the repository that is recorded above it, else it is a project of
+    /// its own.
     pub fn within(root: &Path, chosen: Chosen, allowed: &AllowedRoots) -> Self {
         let real = crate::walk::real_path(root)
             .or_else(|_| std::path::absolute(root))
@@ -144,8 +145,8 @@ impl Places {
         Ok(self.locate(file)?.place)
     }
 
-    /// The place of one file, given by its absolute path, and its project. The file need not exist. Fails when a
-    /// chosen name or a `.loci.toml` on the way is not valid; the error names it.
+    /// The place of one file, given by its absolute path, and its project. The file need not exist.
+    /// Fails when a chosen name or a `.loci.toml` on the way is not valid; the error names it.
     pub fn locate(&mut self, file: &Path) -> Result<Located> {
         let chosen = |value: &Option<String>, flag: &str| {
             value
@@ -272,15 +273,17 @@ pub fn of_conversation(folder: Option<&str>) -> Placement {
     locate_conversation(folder).place
 }
 
-/// The place of a conversation that was held in `folder`, the agent's working directory, and its project. A folder that
-/// exists gives what its files have. One that is gone is the project that is recorded there or, for a repository, above
-/// it, and otherwise a project of its own: which one it was is not known, and no project shall show what another has.
-/// Paths of other systems are understood. A broken `.loci.toml` is passed over: a conversation is kept in any case.
+/// The place of a conversation that was held in `folder`, the agent's working directory, and its
+/// project. A folder that exists gives what its files have. One that is gone is the project that is
+/// recorded there or, for a repository, above it, and otherwise a project of its own: which one it
+/// was is not known, and no project shall show what another has. Paths of other systems are
+/// understood. A broken `.loci.toml` is passed over: a conversation is kept in any case.
 pub fn locate_conversation(folder: Option<&str>) -> Located {
     locate_conversation_within(folder, &EVERYTHING)
 }
 
-/// The same where only some folders may be looked at. One outside of them counts as one that is gone.
+/// The same where only some folders may be looked at. One outside of them counts as one that is
+/// gone.
 pub(crate) fn locate_conversation_within(folder: Option<&str>, allowed: &AllowedRoots) -> Located {
     let named = folder.map(str::trim).filter(|folder| !folder.is_empty());
     let (wing, project) = match named {
@@ -304,8 +307,8 @@ pub(crate) fn locate_conversation_within(folder: Option<&str>, allowed: &Allowed
     }
 }
 
-/// Agents keep working trees below the project, in `.worktrees` or `.agent/worktrees`, and delete them when
-/// they are done. The project is what lies before.
+/// Agents keep working trees below the project, in `.worktrees` or `.agent/worktrees`, and delete
+/// them when they are done. The project is what lies before.
 fn before_worktrees(folder: &str) -> &str {
     let mut end = 0;
     let mut before: Option<(usize, &str)> = None;
@@ -322,7 +325,8 @@ fn before_worktrees(folder: &str) -> &str {
     folder
 }
 
-/// The wing that a `.loci.toml` names for a folder, or the project of the folder; nothing if it does not exist.
+/// The wing that a `.loci.toml` names for a folder, or the project of the folder; nothing if it
+/// does not exist.
 fn located_folder(
     folder: &Path,
     allowed: &AllowedRoots,

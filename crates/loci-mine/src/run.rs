@@ -1,4 +1,5 @@
-//! One recorded run. It is recorded when it first changes something, so that a look at an unchanged tree writes nothing.
+//! One recorded run. It is recorded when it first changes something, so that a look at an unchanged
+//! tree writes nothing.
 
 use std::sync::{Mutex, PoisonError};
 

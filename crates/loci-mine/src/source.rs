@@ -1,5 +1,5 @@
-//! What can be mined: the trait, and what goes over its border. The built-in [`crate::Tree`] stands on it; another crate
-//! may bring its own.
+//! What can be mined: the trait, and what goes over its border. The built-in [`crate::Tree`] stands
+//! on it; another crate may bring its own.
 
 use std::ops::ControlFlow;
 
@@ -86,8 +86,8 @@ pub trait Source: Send + Sync {
         since: &dyn Since,
         each: &mut dyn FnMut(Listed) -> ControlFlow<()>,
     ) -> Result<()>;
-    /// Reads one item and gives its sections to the intake. May be called again for the same item when another process
-    /// was quicker.
+    /// Reads one item and gives its sections to the intake. May be called again for the same item
+    /// when another process was quicker.
     fn read(&self, item: &Item, intake: &mut Intake<'_>) -> Result<Read>;
     /// What the user should know after the items were read.
     fn warnings(&self) -> Vec<Warning> {

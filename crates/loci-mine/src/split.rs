@@ -1,7 +1,8 @@
 //! Cuts a text into chunks with exact line spans, along its own structure.
 //!
-//! Each format has a reader that finds sections, paragraphs and things that stay whole; one packer makes chunks of them. A
-//! chunk is always a stretch of the given text: nothing is added, left out inside of it, or changed.
+//! Each format has a reader that finds sections, paragraphs and things that stay whole; one packer
+//! makes chunks of them. A chunk is always a stretch of the given text: nothing is added, left out
+//! inside of it, or changed.
 
 mod code;
 mod data;
@@ -58,11 +59,14 @@ pub struct Chunk {
     pub start_line: u32,
     /// Last line, inclusive.
     pub end_line: u32,
-    /// Place in the given text; the drawer's text is exactly that slice, without the terminator of its last line.
+    /// Place in the given text; the drawer's text is exactly that slice, without the terminator of
+    /// its last line.
     pub bytes: Range<usize>,
-    /// `(i, n)` if this is the i-th of n parts of one line longer than `Size::max`; the parts join to the line.
+    /// `(i, n)` if this is the i-th of n parts of one line longer than `Size::max`; the parts join
+    /// to the line.
     pub part: Option<(u32, u32)>,
-    /// Path of the headings or definitions that all of the chunk stands under, such as `Guide > Install`; may be empty.
+    /// Path of the headings or definitions that all of the chunk stands under, such as `Guide >
+    /// Install`; may be empty.
     pub heading: String,
 }
 
@@ -71,9 +75,10 @@ pub struct Chunk {
 pub struct Split {
     /// In order of the text. Every line that is not blank is in at least one.
     pub chunks: Vec<Chunk>,
-    /// In force at the start of the last chunk, before its first line is read. Who splits a long text in windows drops the
-    /// last chunk of each window and goes on from its start with this trail. If the last chunk is a part of a line, it is in
-    /// force at the start of that line, and all parts of the line are to be dropped.
+    /// In force at the start of the last chunk, before its first line is read. Who splits a long
+    /// text in windows drops the last chunk of each window and goes on from its start with this
+    /// trail. If the last chunk is a part of a line, it is in force at the start of that line, and
+    /// all parts of the line are to be dropped.
     pub last_trail: Trail,
 }
 
@@ -96,10 +101,11 @@ impl Split {
     }
 }
 
-/// Cuts `text` into chunks. `first_line` is the number of its first line, and `trail` what is in force before it: the default
-/// for a whole text.
+/// Cuts `text` into chunks. `first_line` is the number of its first line, and `trail` what is in
+/// force before it: the default for a whole text.
 ///
-/// Never fails, gives the same chunks for the same input, and takes time in proportion to the length of the text.
+/// Never fails, gives the same chunks for the same input, and takes time in proportion to the
+/// length of the text.
 ///
 /// ```
 /// use loci_mine::document::Format;

@@ -1,5 +1,5 @@
-//! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a whole
-//! tree is missing.
+//! sync: sources whose file is gone. Looks first; removes only when asked to, and never because a
+//! whole tree is missing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -15,8 +15,8 @@ use crate::run::Run;
 use crate::tree::{CONVERSATION, EXPORT, FILE, is_gone};
 use crate::walk::{self, Met, Rules};
 
-/// More than this share of a root's files, in percent, and more than [`BRAKE_FILES`]: that is no clean-up but a disk that
-/// is not there.
+/// More than this share of a root's files, in percent, and more than [`BRAKE_FILES`]: that is no
+/// clean-up but a disk that is not there.
 const BRAKE_PERCENT: u64 = 50;
 /// So few files are removed without a look at the whole.
 pub const BRAKE_FILES: u64 = 10;
@@ -61,7 +61,8 @@ pub struct Swept {
     pub sources: u64,
     /// Those whose file is gone.
     pub gone: Vec<Gone>,
-    /// Conversations whose file is gone. They stay: agents delete their transcripts after some weeks.
+    /// Conversations whose file is gone. They stay: agents delete their transcripts after some
+    /// weeks.
     pub kept_conversations: u64,
     /// Drawers removed.
     pub removed: u64,
@@ -238,7 +239,8 @@ struct MetFiles {
 }
 
 impl MetFiles {
-    /// Whether the file is there and was not met. If something could not be looked at, nobody knows.
+    /// Whether the file is there and was not met. If something could not be looked at, nobody
+    /// knows.
     fn leaves_out(&self, name: &str) -> bool {
         self.complete
             && !self.files.contains(&xxh3_128(name.as_bytes()))
@@ -254,8 +256,8 @@ pub fn remove_source(
     name: &str,
 ) -> Result<Counts> {
     let mut counts = Counts::default();
-    // The head goes last, and counts as incomplete from the start: a removal that is killed is finished, or the source is
-    // read again if its file came back.
+    // The head goes last, and counts as incomplete from the start: a removal that is killed is
+    // finished, or the source is read again if its file came back.
     let mut rows = ledger.source(machine, name)?;
     if let Some(head) = rows.first().filter(|_| rows.len() > 1) {
         let change = SourceChange {

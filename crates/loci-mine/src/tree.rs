@@ -1,7 +1,8 @@
 //! The built-in source: files below some roots, conversations among them.
 //!
-//! A small file is read whole and filed in one transaction. A large one is read and filed in sections, each a range of
-//! its bytes with a hash of its own, so that memory stays small and a file that only grew is read from where it grew.
+//! A small file is read whole and filed in one transaction. A large one is read and filed in
+//! sections, each a range of its bytes with a hash of its own, so that memory stays small and a
+//! file that only grew is read from where it grew.
 
 mod conversation;
 mod document;

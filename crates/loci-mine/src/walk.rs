@@ -84,7 +84,8 @@ pub struct FoundFile {
     pub size: u64,
     /// When its content changed last, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// When its content or its inode changed last; as `modified_ns` where the system has no such time.
+    /// When its content or its inode changed last; as `modified_ns` where the system has no such
+    /// time.
     pub changed_ns: i64,
     /// Device and inode, where the system has them. Two paths with one id are hard links.
     pub file_id: Option<(u64, u64)>,
@@ -116,8 +117,8 @@ pub enum Met {
 pub struct Walked {
     /// Files met.
     pub files: u64,
-    /// Was everything looked at? False when `each` stopped the walk, and when a folder or file could
-    /// not be looked at: then "not met" does not mean "not there".
+    /// Was everything looked at? False when `each` stopped the walk, and when a folder or file
+    /// could not be looked at: then "not met" does not mean "not there".
     pub complete: bool,
     /// Folders that the rules left out: hidden, ignored, vendored.
     pub ignored_directories: u64,
@@ -125,9 +126,10 @@ pub struct Walked {
     pub empty_roots: Vec<PathBuf>,
 }
 
-/// Walks the roots in the order given, sorted by name within a folder, and calls `each` with what it
-/// comes to until that says `Break`. A root that is a file is that file, even if hidden or ignored.
-/// A file is met once, whatever roots and links lead to it. Fails, before anything is met, when a root is missing.
+/// Walks the roots in the order given, sorted by name within a folder, and calls `each` with what
+/// it comes to until that says `Break`. A root that is a file is that file, even if hidden or
+/// ignored. A file is met once, whatever roots and links lead to it. Fails, before anything is met,
+/// when a root is missing.
 ///
 /// ```
 /// use std::ops::ControlFlow::Continue;
@@ -155,9 +157,9 @@ pub fn walk(
     Ok(walk_roots(&Roots::open(roots)?, rules, each))
 }
 
-/// [`walk`] for roots that are real paths: one that became a link since is an error. Lists of patterns that
-/// lie in the roots are read as far as they are allowed; those above the roots only leave files out, and
-/// are read in any case.
+/// [`walk`] for roots that are real paths: one that became a link since is an error. Lists of
+/// patterns that lie in the roots are read as far as they are allowed; those above the roots only
+/// leave files out, and are read in any case.
 pub(crate) fn walk_real(
     roots: &[PathBuf],
     rules: &Rules,

@@ -1,7 +1,8 @@
 //! What changes below some roots, told as it happens and not too often.
 //!
-//! The system's events only say where to look; what is told follows from what is on disk and from the rules
-//! of the walk. Whenever events may be missing, that is told too. Never reads or writes a file's content.
+//! The system's events only say where to look; what is told follows from what is on disk and from
+//! the rules of the walk. Whenever events may be missing, that is told too. Never reads or writes a
+//! file's content.
 
 mod debounce;
 mod inbox;
@@ -50,8 +51,9 @@ impl Default for Pace {
 /// What a watch tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stir {
-    /// These paths came, changed or went, at most [`MAX_PATHS`] of them. Real paths, as the walk gives them. Where there
-    /// is nothing, or no longer a folder, all that was below the path is gone too.
+    /// These paths came, changed or went, at most [`MAX_PATHS`] of them. Real paths, as the walk
+    /// gives them. Where there is nothing, or no longer a folder, all that was below the path is
+    /// gone too.
     Changed(BTreeSet<PathBuf>),
     /// Look at everything again.
     Rescan {
@@ -60,14 +62,15 @@ pub enum Stir {
     },
 }
 
-/// Calls `each`, from this thread, with what changes in the roots, until `stop` is set or `each` says
-/// `Break`. The flag is looked at ten times a second.
+/// Calls `each`, from this thread, with what changes in the roots, until `stop` is set or `each`
+/// says `Break`. The flag is looked at ten times a second.
 ///
-/// The first call is a rescan with the reason `start`, when all folders are watched already: nothing that
-/// happens between it and the walk is lost. What happens while `each` runs is told afterwards. A change of the rules'
-/// own files or of `.loci.toml`, a root that goes or comes back, and lost events are told as a rescan. When the system
-/// can watch no more folders, that is told once as a rescan, and from then on all files are looked at every few seconds.
-/// Fails when a root is missing at the start.
+/// The first call is a rescan with the reason `start`, when all folders are watched already:
+/// nothing that happens between it and the walk is lost. What happens while `each` runs is told
+/// afterwards. A change of the rules' own files or of `.loci.toml`, a root that goes or comes back,
+/// and lost events are told as a rescan. When the system can watch no more folders, that is told
+/// once as a rescan, and from then on all files are looked at every few seconds. Fails when a root
+/// is missing at the start.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow::Continue;

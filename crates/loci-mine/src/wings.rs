@@ -1,4 +1,5 @@
-//! The wings of the projects that a run meets. Each is claimed once per run, when its first new source is filed.
+//! The wings of the projects that a run meets. Each is claimed once per run, when its first new
+//! source is filed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -81,8 +82,9 @@ impl Wings {
     }
 }
 
-/// Claims the wing of a project. Git is asked only where its answer can matter: for a project that is new in this
-/// folder, and for one without a remote, whose folder may hold another repository by now.
+/// Claims the wing of a project. Git is asked only where its answer can matter: for a project that
+/// is new in this folder, and for one without a remote, whose folder may hold another repository by
+/// now.
 pub fn claim(projects: &dyn Projects, found: &FoundProject) -> Result<WingClaim> {
     let seen = projects.wing_of(&found.project)?;
     let is_certain = found.project.remote.is_some() || seen.recorded_commit.is_none();

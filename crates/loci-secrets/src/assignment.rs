@@ -162,7 +162,8 @@ fn items(scan: &mut Scan<'_>, sort: Sort, mut at: usize) {
 }
 
 /// The kind of secret that a value is under this name, if it is one. The value is whole, as in a
-/// JSON object, so it counts as quoted. A name in the plural is that of a list with the value in it.
+/// JSON object, so it counts as quoted. A name in the plural is that of a list with the value in
+/// it.
 pub(super) fn kind_of_value(name: &str, value: &str) -> Option<&'static str> {
     let sort = name::sort_of_list(name)?;
     let scan = Scan::new(value, Setting::Plain);

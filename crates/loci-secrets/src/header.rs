@@ -1,5 +1,5 @@
-//! What is sent to be let in: `Authorization: Bearer …`, `Basic …`, a bearer token on its own, cookies,
-//! and the account that `curl -u` takes.
+//! What is sent to be let in: `Authorization: Bearer …`, `Basic …`, a bearer token on its own,
+//! cookies, and the account that `curl -u` takes.
 
 use super::base64;
 use super::scan::Scan;

@@ -64,8 +64,8 @@ pub fn mask(text: &str, setting: Setting) -> Masked<'_> {
         text: Cow::Borrowed(text),
         found: BTreeMap::new(),
     };
-    // A mark is a boundary where its secret was none, so it can expose what stood beside it. That is
-    // masked in another pass. Texts without secrets, nearly all, take one.
+    // A mark is a boundary where its secret was none, so it can expose what stood beside it. That
+    // is masked in another pass. Texts without secrets, nearly all, take one.
     for _ in 0..MAX_PASSES {
         let spans = find(&masked.text, setting);
         if spans.is_empty() {

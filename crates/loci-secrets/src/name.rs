@@ -1,4 +1,5 @@
-//! Names that sound secret, and the many that only hold such a word: `max_tokens`, `password_hash`, `nextPageToken`.
+//! Names that sound secret, and the many that only hold such a word: `max_tokens`, `password_hash`,
+//! `nextPageToken`.
 
 /// What a name says its value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +135,8 @@ pub(super) fn sort_of(name: &str) -> Option<Sort> {
     }
 }
 
-/// What a name in a file of settings says its value is. Here `STRIPE_KEY` and `SMTP_AUTH` are enough.
+/// What a name in a file of settings says its value is. Here `STRIPE_KEY` and `SMTP_AUTH` are
+/// enough.
 pub(super) fn sort_in_settings(name: &str) -> Option<Sort> {
     const OPEN: [&str; 41] = [
         "id",

@@ -29,7 +29,8 @@ pub(super) struct Span {
     pub(super) bare: bool,
 }
 
-/// The text and the spans found in it. Spans begin and end beside ASCII, so at boundaries of characters.
+/// The text and the spans found in it. Spans begin and end beside ASCII, so at boundaries of
+/// characters.
 pub(super) struct Scan<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
@@ -135,8 +136,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Whether the letter at `letter` ends a control sequence of a terminal: `[31m`, or `[K` after an
-    /// escape character. Logs lose that character, so numbers are enough.
+    /// Whether the letter at `letter` ends a control sequence of a terminal: `[31m`, or `[K` after
+    /// an escape character. Logs lose that character, so numbers are enough.
     fn ends_colour(&self, letter: usize) -> bool {
         const ESCAPES: [&[u8]; 6] = [b"\x1b", b"001b", b"001B", b"x1b", b"x1B", b"033"];
         let numbers = self.run_back(letter, MAX_NUMBERS, |byte| {
@@ -181,8 +182,8 @@ impl<'a> Scan<'a> {
         });
     }
 
-    /// The spans in order. Those that overlap are one, of the kind of the first and longest: so nothing of either is left
-    /// to be found in the masked text.
+    /// The spans in order. Those that overlap are one, of the kind of the first and longest: so
+    /// nothing of either is left to be found in the masked text.
     pub(super) fn into_spans(self) -> Vec<Span> {
         let mut spans = self.certain;
         spans.extend(self.named);

@@ -1,4 +1,5 @@
-//! The lines of a file of settings: `NAME=value`, `name: value`, `machine … password value`, `host:port:db:user:password`.
+//! The lines of a file of settings: `NAME=value`, `name: value`, `machine … password value`,
+//! `host:port:db:user:password`.
 
 use super::assignment::is_switch;
 use super::name::{self, Sort};

@@ -1,8 +1,8 @@
 //! Keys that their issuer gave a prefix and a length, as a table.
 //!
-//! A distinctive prefix is enough: its key is masked whatever stands beside it, up to the end of the
-//! run of its characters. The key of any other prefix needs a length in the table and a boundary
-//! behind it, and what stands before it counts.
+//! A distinctive prefix is enough: its key is masked whatever stands beside it, up to the end of
+//! the run of its characters. The key of any other prefix needs a length in the table and a
+//! boundary behind it, and what stands before it counts.
 
 use super::scan::{Edge, Scan};
 use super::value::{self, AWS_SECRET};
@@ -176,8 +176,8 @@ const SHAPES: [Shape; 63] = [
     shape("Google access token", "ya29.", Body::Url, 40, 2048),
 ];
 
-/// The prefixes to look for. `SK` alone would be in half of all words, so it comes with the digit after
-/// it.
+/// The prefixes to look for. `SK` alone would be in half of all words, so it comes with the digit
+/// after it.
 pub(super) fn prefixes() -> impl Iterator<Item = String> {
     let twilio = "0123456789abcdef".chars().map(|digit| format!("SK{digit}"));
     SHAPES
@@ -231,8 +231,8 @@ fn shapes_at(bytes: &[u8], at: usize) -> impl Iterator<Item = &'static Shape> {
         .filter(move |shape| rest.starts_with(shape.prefix.as_bytes()))
 }
 
-/// Examines what stands beside an AWS id at `start..end`: a run of 40 characters is its secret. A hash
-/// has no capitals, so it is none.
+/// Examines what stands beside an AWS id at `start..end`: a run of 40 characters is its secret. A
+/// hash has no capitals, so it is none.
 fn examine_aws_secret(scan: &mut Scan<'_>, start: usize, end: usize) {
     let line = scan.run_back(start, AWS_REACH, |byte| byte != b'\n');
     let this = scan.run(end, AWS_REACH, |byte| byte != b'\n');

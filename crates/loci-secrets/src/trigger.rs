@@ -1,4 +1,5 @@
-//! The literals that a secret cannot do without. One automaton finds them all; text without any is read once.
+//! The literals that a secret cannot do without. One automaton finds them all; text without any is
+//! read once.
 
 use std::sync::LazyLock;
 

@@ -47,7 +47,8 @@ fn is_usual(user: &str, password: &str) -> bool {
     user == password || USUAL.contains(&password.to_ascii_lowercase().as_str())
 }
 
-/// Examines the path of a Slack or Discord webhook from `start`, the first byte after its fixed part.
+/// Examines the path of a Slack or Discord webhook from `start`, the first byte after its fixed
+/// part.
 pub(super) fn examine_webhook(scan: &mut Scan<'_>, kind: &'static str, start: usize) {
     let end = scan.run(start, MAX_PATH, |byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-')

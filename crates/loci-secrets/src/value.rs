@@ -53,7 +53,8 @@ pub(super) fn is_stand_in(value: &str) -> bool {
         || lower.starts_with("my_")
 }
 
-/// Whether it is empty, masked, names where the value is, or opens a block that is masked by its lines.
+/// Whether it is empty, masked, names where the value is, or opens a block that is masked by its
+/// lines.
 pub(super) fn is_reference(value: &str) -> bool {
     const TEMPLATES: [&str; 8] = ["${", "$(", "{{", "<%", "#{", "%(", "{%", "..."];
     let wrapped = |open: char, close: char| value.starts_with(open) && value.ends_with(close);
@@ -108,7 +109,8 @@ pub(super) fn is_sample_key(body: &str) -> bool {
     sample_word(body).is_some()
 }
 
-/// Where the first word begins that only bodies hold which are written to be shown. Zeros count too.
+/// Where the first word begins that only bodies hold which are written to be shown. Zeros count
+/// too.
 pub(super) fn sample_word(body: &str) -> Option<usize> {
     const SHOWN: [&str; 5] = ["example", "xxxx", "placeholder", "your", "redacted"];
     if body.bytes().all(|byte| byte == b'0') {
@@ -129,7 +131,8 @@ pub(super) fn is_aws_secret(key: &str) -> bool {
         && !is_sample_key(key)
 }
 
-/// Whether it is words and numbers joined by marks: `scram-sha-256`, `claude-3-opus`, `user.password`.
+/// Whether it is words and numbers joined by marks: `scram-sha-256`, `claude-3-opus`,
+/// `user.password`.
 pub(super) fn is_words(value: &str) -> bool {
     let parts = value.split(|mark: char| !mark.is_ascii_alphanumeric());
     parts.filter(|part| !part.is_empty()).all(|part| {
@@ -156,8 +159,8 @@ pub(super) fn is_varied(value: &str) -> bool {
     bits_per_byte(value) >= 2.8
 }
 
-/// Whether it looks drawn by lot: at least `min` characters, a digit, many different characters, and letters
-/// and digits that change places more often than in a name.
+/// Whether it looks drawn by lot: at least `min` characters, a digit, many different characters,
+/// and letters and digits that change places more often than in a name.
 pub(super) fn is_random(value: &str, min: usize) -> bool {
     if value.len() < min || !value.bytes().any(|byte| byte.is_ascii_digit()) || is_date(value) {
         return false;
@@ -177,7 +180,8 @@ fn is_date(value: &str) -> bool {
     number(4) && number(2)
 }
 
-/// How often a letter meets a digit, or a small letter a capital that opens no word of a name like `userName`.
+/// How often a letter meets a digit, or a small letter a capital that opens no word of a name like
+/// `userName`.
 fn changes(value: &str) -> usize {
     let bytes = value.as_bytes();
     let after = bytes.iter().skip(2).chain([&b' ']);
@@ -279,8 +283,8 @@ pub(super) fn is_wild(value: &str, min: usize) -> bool {
     value.len() >= min && plain && all && turns * 2 >= value.len() && runs.all(|run| run.len() < 4)
 }
 
-/// Whether a part between marks is no name: letters and digits that change places, `Fd7X` or `i9pz4`,
-/// which `Uint8Array` and `user1` do not.
+/// Whether a part between marks is no name: letters and digits that change places, `Fd7X` or
+/// `i9pz4`, which `Uint8Array` and `user1` do not.
 fn has_odd_part(value: &str) -> bool {
     let mut parts = value.split(|mark: char| !mark.is_ascii_alphanumeric());
     parts.any(|part| {

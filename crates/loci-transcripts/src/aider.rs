@@ -1,4 +1,5 @@
-//! Aider: Markdown in which prompts are headings of level four and what Aider itself says is quoted.
+//! Aider: Markdown in which prompts are headings of level four and what Aider itself says is
+//! quoted.
 
 use super::clock;
 use super::format::{Companions, Layout, Spec};

@@ -1,5 +1,5 @@
-//! The content of a message in the shape of Anthropic's API, which several formats share: a string, or blocks of text,
-//! thinking, tool calls and tool results.
+//! The content of a message in the shape of Anthropic's API, which several formats share: a string,
+//! or blocks of text, thinking, tool calls and tool results.
 
 use super::input;
 use super::record_tally::RecordTally;
@@ -45,7 +45,8 @@ pub(super) struct Block<'a> {
     url: Scalar<'a>,
 }
 
-/// Finds the JSON of a block again: of the block at the first number, or of the one inside it at the second.
+/// Finds the JSON of a block again: of the block at the first number, or of the one inside it at
+/// the second.
 pub(super) type Source<'s> = &'s dyn Fn(usize, Option<usize>) -> Option<String>;
 
 impl Content<'_> {

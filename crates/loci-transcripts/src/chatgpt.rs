@@ -1,7 +1,7 @@
 //! ChatGPT export: an array of conversations, each a tree of messages.
 //!
-//! The path to the current message comes first. What lies beside it (edited prompts, answers that were asked for again)
-//! follows, each branch as an exchange of its own and marked as a branch.
+//! The path to the current message comes first. What lies beside it (edited prompts, answers that
+//! were asked for again) follows, each branch as an exchange of its own and marked as a branch.
 
 use super::blocks::unknown;
 use super::clock;
@@ -123,7 +123,8 @@ impl RecordFormat for ChatGpt {
     }
 }
 
-/// Every node once: the path to the current one, then the branches from the root on, then what hangs on nothing.
+/// Every node once: the path to the current one, then the branches from the root on, then what
+/// hangs on nothing.
 fn order<'c>(chat: &'c Chat<'_>) -> Vec<Turn<'c>> {
     let mut seen = HashSet::new();
     let mut path = Vec::new();

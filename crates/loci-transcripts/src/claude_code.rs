@@ -1,7 +1,8 @@
-//! Claude Code: JSON lines, one record each for a prompt, a block of an answer, a tool result, and much that is not said.
+//! Claude Code: JSON lines, one record each for a prompt, a block of an answer, a tool result, and
+//! much that is not said.
 //!
-//! A session that was resumed may repeat earlier records; a record counts as repeated when its id was seen before and
-//! its time is not later than all seen before.
+//! A session that was resumed may repeat earlier records; a record counts as repeated when its id
+//! was seen before and its time is not later than all seen before.
 
 use super::blocks::{Content, Source};
 use super::clock;
@@ -110,7 +111,8 @@ impl ClaudeCode {
         }
     }
 
-    /// The file is named after its session; a subagent's file after the agent, and the record tells the session.
+    /// The file is named after its session; a subagent's file after the agent, and the record tells
+    /// the session.
     fn id(&self, record: &Record<'_>) -> String {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let session = record.session_id.str();
@@ -348,7 +350,8 @@ fn is_record(keys: &Keys) -> bool {
         "ai-title" => keys.has("aiTitle") && keys.has("sessionId"),
         _ => false,
     };
-    // The id comes after the message, which may be longer than the part of the file that is examined.
+    // The id comes after the message, which may be longer than the part of the file that is
+    // examined.
     let is_linked = keys.has("uuid") || keys.has("parentUuid") && keys.has("isSidechain");
     is_message && keys.has("sessionId") && is_linked || is_aside
 }

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// The time that a field holds: RFC 3339, a date and time without zone (taken as UTC), or seconds, milliseconds or
-/// microseconds since 1970.
+/// The time that a field holds: RFC 3339, a date and time without zone (taken as UTC), or seconds,
+/// milliseconds or microseconds since 1970.
 pub(super) fn time(field: &Scalar<'_>) -> Option<String> {
     match field {
         Scalar::Text(text) => from_text(text),
@@ -48,7 +48,8 @@ pub(super) fn from_number(number: f64) -> Option<String> {
         .map(|time| time.to_string())
 }
 
-/// `2025-01-02T03:04:05Z`, with or without a fraction: most records bear such times, and they need no parsing.
+/// `2025-01-02T03:04:05Z`, with or without a fraction: most records bear such times, and they need
+/// no parsing.
 fn is_normal(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);

@@ -1,6 +1,8 @@
-//! Codex: JSON lines, in the newer shape each with a type and a payload, in the older one the payload alone.
+//! Codex: JSON lines, in the newer shape each with a type and a payload, in the older one the
+//! payload alone.
 //!
-//! The same words often stand twice, as an event and as an item of the model's conversation; the first is filed.
+//! The same words often stand twice, as an event and as an item of the model's conversation; the
+//! first is filed.
 
 use super::blocks::{Block, Content};
 use super::clock;

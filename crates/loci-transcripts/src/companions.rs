@@ -6,8 +6,8 @@ use loci_files::allowed::{AllowedRoots, EVERYTHING};
 
 use super::format::Format;
 
-/// The files whose change means that the conversation at `path` changed, without `path` itself. They may
-/// not exist yet.
+/// The files whose change means that the conversation at `path` changed, without `path` itself.
+/// They may not exist yet.
 pub fn companions(format: Format, path: &Path) -> Vec<PathBuf> {
     companions_within(format, path, &EVERYTHING)
 }
@@ -17,7 +17,8 @@ pub fn companions_within(format: Format, path: &Path, allowed: &AllowedRoots) ->
     (format.spec().companions.files)(path, allowed)
 }
 
-/// Where the other files of the conversation at `path` lie: folders and files, whether they exist or not.
+/// Where the other files of the conversation at `path` lie: folders and files, whether they exist
+/// or not.
 pub fn companion_places(format: Format, path: &Path) -> Vec<PathBuf> {
     (format.spec().companions.places)(path)
 }

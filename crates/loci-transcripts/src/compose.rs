@@ -1,7 +1,8 @@
 //! From messages to pieces.
 //!
-//! One piece is open at a time and closed when the next words do not fit, so that what a piece holds depends only on
-//! what was said before. Closed pieces wait until their first message can no longer repeat one of them.
+//! One piece is open at a time and closed when the next words do not fit, so that what a piece
+//! holds depends only on what was said before. Closed pieces wait until their first message can no
+//! longer repeat one of them.
 
 use super::cut::first_part;
 use super::event::Piece;

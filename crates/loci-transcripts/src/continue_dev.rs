@@ -1,4 +1,5 @@
-//! Continue: a session as one object; each entry of its history holds a message and what was attached to it.
+//! Continue: a session as one object; each entry of its history holds a message and what was
+//! attached to it.
 
 use super::blocks::unknown;
 use super::clock;

@@ -1,5 +1,5 @@
-//! Cursor: a table of keys and JSON values. `composerData:<id>` is a conversation that lists its messages, or holds them
-//! in older versions; `bubbleId:<conversation>:<id>` is a message.
+//! Cursor: a table of keys and JSON values. `composerData:<id>` is a conversation that lists its
+//! messages, or holds them in older versions; `bubbleId:<conversation>:<id>` is a message.
 
 use super::clock;
 use super::database::RowFormat;

@@ -1,7 +1,8 @@
-//! Where to cut a long text: between paragraphs, else lines, else sentences, else words, else characters.
+//! Where to cut a long text: between paragraphs, else lines, else sentences, else words, else
+//! characters.
 
-/// The length of the first part of `text` that is at most `limit` bytes long, but at least one character. The whole
-/// length if it fits.
+/// The length of the first part of `text` that is at most `limit` bytes long, but at least one
+/// character. The whole length if it fits.
 pub(super) fn first_part(text: &str, limit: usize) -> usize {
     if text.len() <= limit {
         return text.len();
@@ -14,7 +15,8 @@ pub(super) fn first_part(text: &str, limit: usize) -> usize {
         let at = window.rfind(mark)? + mark.len();
         (at >= least).then_some(at)
     };
-    // A cut far from the limit makes many small parts, so each weaker place is only looked for near the end.
+    // A cut far from the limit makes many small parts, so each weaker place is only looked for near
+    // the end.
     let half = limit / 2;
     after("\n\n", half)
         .or_else(|| after("\n", half))

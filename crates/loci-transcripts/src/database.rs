@@ -1,7 +1,7 @@
 //! Conversations that are rows of an SQLite database, read without SQLite and never written.
 //!
-//! Rows come in no useful order, so the database is scanned once to list its conversations and then once for each
-//! batch of them that fits into memory.
+//! Rows come in no useful order, so the database is scanned once to list its conversations and then
+//! once for each batch of them that fits into memory.
 
 use super::clock;
 use super::error::Error;

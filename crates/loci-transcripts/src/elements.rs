@@ -1,7 +1,8 @@
 //! The elements of one JSON array, one at a time, found by their byte bounds.
 //!
-//! The array is the whole document, or the value of one key of the document's object; the other fields of that object
-//! are its frame. Only one element is held. What an element means is not judged here.
+//! The array is the whole document, or the value of one key of the document's object; the other
+//! fields of that object are its frame. Only one element is held. What an element means is not
+//! judged here.
 
 use super::records::Next;
 use super::utterance::{Point, RecordSpan};
@@ -54,7 +55,8 @@ impl<R: BufRead> Elements<R> {
         &self.element
     }
 
-    /// The fields that were found beside the array so far, as an object in which the array is `null`.
+    /// The fields that were found beside the array so far, as an object in which the array is
+    /// `null`.
     pub(super) fn frame(&self) -> &[u8] {
         &self.frame
     }

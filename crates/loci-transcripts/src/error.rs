@@ -1,4 +1,5 @@
-//! Why a conversation cannot be read on. What is wrong inside a record is never an error; it is counted in the tally.
+//! Why a conversation cannot be read on. What is wrong inside a record is never an error; it is
+//! counted in the tally.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ pub enum Error {
         /// What is wrong with it.
         source: loci_salvage::SalvageError,
     },
-    /// The file ends inside its JSON, or is not the JSON that its format promises. What was read before holds.
+    /// The file ends inside its JSON, or is not the JSON that its format promises. What was read
+    /// before holds.
     #[error("`{}` is not whole: {detail}", path.display())]
     Broken {
         /// The file.

@@ -27,11 +27,13 @@ pub struct Conversation {
 pub struct Piece {
     /// The text. Two pieces of one exchange with the same `start_line` never have the same text.
     pub text: String,
-    /// The line that the first message in it begins on; in formats that are no lines, the 1-based number of that message.
+    /// The line that the first message in it begins on; in formats that are no lines, the 1-based
+    /// number of that message.
     pub start_line: u32,
     /// The same for the end of the last message.
     pub end_line: u32,
-    /// Which exchange of the conversation, from 1. What is said before the first prompt is an exchange of its own.
+    /// Which exchange of the conversation, from 1. What is said before the first prompt is an
+    /// exchange of its own.
     pub exchange: u32,
     /// Which part of the exchange, from 1.
     pub part: u32,

@@ -1,7 +1,7 @@
 //! The formats that conversations come in: one table.
 //!
-//! A format is one file with a [`Spec`] and one line of the table. The order matters only among formats
-//! that are recognised in the same way: the first one that accepts a file has it.
+//! A format is one file with a [`Spec`] and one line of the table. The order matters only among
+//! formats that are recognised in the same way: the first one that accepts a file has it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ pub(super) struct Spec {
 pub(super) enum Layout {
     /// A record per line.
     Lines(NewReader),
-    /// The elements of a JSON array: the whole file, or the value of `key` in it. A longer element than
-    /// `limit` bytes is skipped and counted.
+    /// The elements of a JSON array: the whole file, or the value of `key` in it. A longer element
+    /// than `limit` bytes is skipped and counted.
     Elements {
         key: Option<&'static str>,
         limit: usize,
@@ -146,8 +146,8 @@ impl Format {
         self.spec().name
     }
 
-    /// Whether one file holds many conversations, each known by its own id, so that a conversation in a
-    /// later export is the same source although it comes from another file.
+    /// Whether one file holds many conversations, each known by its own id, so that a conversation
+    /// in a later export is the same source although it comes from another file.
     pub fn is_export(self) -> bool {
         self.spec().is_export
     }

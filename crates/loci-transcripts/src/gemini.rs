@@ -1,4 +1,5 @@
-//! Gemini CLI: a session as one object with a list of messages, and `logs.json`, a list of the prompts of many sessions.
+//! Gemini CLI: a session as one object with a list of messages, and `logs.json`, a list of the
+//! prompts of many sessions.
 
 use super::blocks::unknown;
 use super::clock;

@@ -1,7 +1,8 @@
-//! Gemini CLI: a session as JSON lines. A message is written anew, under its id, whenever it changes.
+//! Gemini CLI: a session as JSON lines. A message is written anew, under its id, whenever it
+//! changes.
 //!
-//! The messages of an exchange are held until the next prompt, so that each is filed once in its last form. What a
-//! rewind takes back was still said, and stays.
+//! The messages of an exchange are held until the next prompt, so that each is filed once in its
+//! last form. What a rewind takes back was still said, and stays.
 
 use super::field::{list, word};
 use super::format::{Companions, Layout, Spec};
@@ -28,7 +29,8 @@ impl GeminiLog {
         let mut utterance = utterance_of(message, RecordSpan { to: None, ..place }, sink);
         if let Some((_, known)) = self.held.iter_mut().find(|(known, _)| known == id) {
             sink.record_tally.skip("rewritten record");
-            // What began an exchange goes on to do so, and nothing else does: a mark may stand before it.
+            // What began an exchange goes on to do so, and nothing else does: a mark may stand
+            // before it.
             if utterance.has_words() || !known.prompt {
                 utterance.prompt = known.prompt;
                 utterance.end = Some(place.number);
@@ -71,7 +73,8 @@ impl RecordFormat for GeminiLog {
             self.hold(&record, place, sink);
         } else if let Some(set) = record.get("$set") {
             learn(set, sink);
-            // The context of the model is set anew. Only what is said nowhere else is taken from it.
+            // The context of the model is set anew. Only what is said nowhere else is taken from
+            // it.
             for message in list(set, "messages") {
                 if is_context(message) {
                     sink.record_tally.read();

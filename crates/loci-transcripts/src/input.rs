@@ -1,5 +1,5 @@
-//! What a tool was called with, as text: a string as it is, an object as `key: value` lines with its strings as they
-//! are, anything else as JSON.
+//! What a tool was called with, as text: a string as it is, an object as `key: value` lines with
+//! its strings as they are, anything else as JSON.
 
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::Value;

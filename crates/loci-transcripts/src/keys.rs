@@ -1,4 +1,5 @@
-//! The keys of a JSON object that may be cut off anywhere, with those of their values that are short strings.
+//! The keys of a JSON object that may be cut off anywhere, with those of their values that are
+//! short strings.
 
 /// Longer values are not told.
 const MAX_VALUE_BYTES: usize = 120;

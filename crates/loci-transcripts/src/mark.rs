@@ -5,13 +5,14 @@ use super::record_tally::clip;
 use super::utterance::Point;
 use serde::{Deserialize, Serialize};
 
-/// Facts that take more as JSON are left out of a mark, so that it stays small; most files tell them again.
+/// Facts that take more as JSON are left out of a mark, so that it stays small; most files tell
+/// them again.
 const MAX_ID_BYTES: usize = 120;
 const MAX_FOLDER_BYTES: usize = 200;
 const MAX_FACT_BYTES: usize = 60;
 
-/// A point of rest: everything needed to go on from a byte offset. Small, and stable across versions. The file must
-/// still begin with the same `offset` bytes; the caller sees to that.
+/// A point of rest: everything needed to go on from a byte offset. Small, and stable across
+/// versions. The file must still begin with the same `offset` bytes; the caller sees to that.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The byte that reading goes on from.

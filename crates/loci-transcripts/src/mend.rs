@@ -1,4 +1,5 @@
-//! JSON that JavaScript writes and Rust refuses: escapes of half a UTF-16 pair. Each becomes U+FFFD.
+//! JSON that JavaScript writes and Rust refuses: escapes of half a UTF-16 pair. Each becomes
+//! U+FFFD.
 
 /// The text with lone surrogate escapes replaced; `None` if it has none.
 pub(super) fn mend(json: &str) -> Option<String> {

@@ -1,6 +1,6 @@
-//! OpenCode: a session has messages, a message has parts. Older versions keep each as a file of its own, under
-//! `storage/session`, `storage/message` and `storage/part`; the session's file stands for the conversation. Newer
-//! versions keep the same JSON in the rows of a database.
+//! OpenCode: a session has messages, a message has parts. Older versions keep each as a file of its
+//! own, under `storage/session`, `storage/message` and `storage/part`; the session's file stands
+//! for the conversation. Newer versions keep the same JSON in the rows of a database.
 
 use super::blocks::unknown;
 use super::database::RowFormat;

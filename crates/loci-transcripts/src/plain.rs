@@ -1,4 +1,5 @@
-//! Plain text in which each turn begins with the speaker: `User:` and `Assistant:`, or `> ` before a prompt.
+//! Plain text in which each turn begins with the speaker: `User:` and `Assistant:`, or `> ` before
+//! a prompt.
 
 use super::format::{Companions, Layout, Spec};
 use super::recognise::{Sign, file_name};
@@ -41,8 +42,9 @@ fn quoted(line: &str) -> Option<&str> {
         .or(if line == ">" { Some("") } else { None })
 }
 
-/// Whether the text is a conversation: at least two turns each of two speakers, in turn, near its start. A text that
-/// has headings must show twice as many, and quoted prompts count only if the text begins with one.
+/// Whether the text is a conversation: at least two turns each of two speakers, in turn, near its
+/// start. A text that has headings must show twice as many, and quoted prompts count only if the
+/// text begins with one.
 pub(super) fn is_conversation(head: &str, is_markdown: bool) -> bool {
     let head = super::record_tally::clip(head, HEAD_BYTES);
     let mut turns: Vec<&str> = Vec::new();

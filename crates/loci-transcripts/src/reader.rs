@@ -16,8 +16,9 @@ use std::path::Path;
 
 /// Reads a file of conversations as a stream of events.
 ///
-/// A conversation is announced before its first piece, and again after a resume. The last exchange of a file that may
-/// grow comes behind the last [`Event::Rest`], so that a later read from that mark gives it again, grown.
+/// A conversation is announced before its first piece, and again after a resume. The last exchange
+/// of a file that may grow comes behind the last [`Event::Rest`], so that a later read from that
+/// mark gives it again, grown.
 ///
 /// ```
 /// use loci_transcripts::{Event, Format, Reader};
@@ -59,8 +60,9 @@ enum Stage {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads from the start. `path` tells what the content does not: names, and where files lie that belong to this
-    /// one. OpenCode's sessions and databases are read from `path`, not from `input`.
+    /// Reads from the start. `path` tells what the content does not: names, and where files lie
+    /// that belong to this one. OpenCode's sessions and databases are read from `path`, not from
+    /// `input`.
     pub fn new(format: Format, input: R, path: &Path) -> Self {
         Self::resume(format, input, path, &Mark::default())
     }
@@ -100,8 +102,8 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The next event; `None` at the end. Memory is bounded by the longest message, in an export by the longest
-    /// conversation. After an error the reader is at its end.
+    /// The next event; `None` at the end. Memory is bounded by the longest message, in an export by
+    /// the longest conversation. After an error the reader is at its end.
     #[expect(
         clippy::should_implement_trait,
         reason = "it can fail, and events are not items of equal kind"

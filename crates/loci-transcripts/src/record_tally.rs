@@ -1,7 +1,7 @@
 //! The count of what was read and what became of it.
 //!
-//! Two books are kept apart: records are counted where they are read, filed messages where a piece is handed out. A
-//! message that gets lost in between shows as a difference.
+//! Two books are kept apart: records are counted where they are read, filed messages where a piece
+//! is handed out. A message that gets lost in between shows as a difference.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 const MAX_REASONS: usize = 100;
 const MAX_REASON_BYTES: usize = 120;
 
-/// What was read and what became of it. `messages == filed + skipped.values().sum()`, always; what waits to be handed
-/// out is in neither. A picture or file inside a message counts as a message of its own.
+/// What was read and what became of it. `messages == filed + skipped.values().sum()`, always; what
+/// waits to be handed out is in neither. A picture or file inside a message counts as a message of
+/// its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages and other records that were read.

@@ -64,7 +64,8 @@ pub(super) type Misread = serde_json::Error;
 
 /// A format whose file is a row of records.
 pub(super) trait RecordFormat: std::fmt::Debug {
-    /// Reads one record: lays down what it says, or counts why not. After an error nothing was laid down or counted.
+    /// Reads one record: lays down what it says, or counts why not. After an error nothing was laid
+    /// down or counted.
     fn record(
         &mut self,
         text: &str,
@@ -72,8 +73,8 @@ pub(super) trait RecordFormat: std::fmt::Debug {
         sink: &mut ParseSink,
     ) -> Result<(), Misread>;
 
-    /// Reads the fields that stand beside the records. They come before the first record, and again with those that
-    /// stand behind the last.
+    /// Reads the fields that stand beside the records. They come before the first record, and again
+    /// with those that stand behind the last.
     fn frame(&mut self, _json: &str, _desk: &mut ParseSink) {}
 
     /// Lays down what was held back, at the end of the file.

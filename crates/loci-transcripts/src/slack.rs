@@ -1,4 +1,5 @@
-//! Slack export: the messages of one channel on one day. `users.json`, beside the channels, tells the names.
+//! Slack export: the messages of one channel on one day. `users.json`, beside the channels, tells
+//! the names.
 //!
 //! Nobody prompts anybody here: an exchange ends when nothing is said for a while.
 

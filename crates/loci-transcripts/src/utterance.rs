@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use loci_core::RECALLED;
 
-/// Where reading can go on: a byte offset, and what was counted before it (lines, or messages of a conversation).
+/// Where reading can go on: a byte offset, and what was counted before it (lines, or messages of a
+/// conversation).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Point {
     pub(super) offset: u64,
@@ -23,7 +24,8 @@ pub(super) struct RecordSpan {
 }
 
 impl RecordSpan {
-    /// The place of a message inside a record that holds a whole conversation; `before` messages come before it.
+    /// The place of a message inside a record that holds a whole conversation; `before` messages
+    /// come before it.
     pub(super) fn message(self, before: u64) -> Self {
         let line = |line| self.from.map(|from| Point { line, ..from });
         Self {

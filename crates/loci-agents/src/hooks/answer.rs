@@ -1,4 +1,5 @@
-//! What a hook answers, in the JSON of each harness. There is no way to say that a turn is to be blocked or stopped.
+//! What a hook answers, in the JSON of each harness. There is no way to say that a turn is to be
+//! blocked or stopped.
 
 use loci_palace::printable_json;
 use serde_json::{Value, json};

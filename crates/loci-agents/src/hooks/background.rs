@@ -1,4 +1,5 @@
-//! A process that saves a transcript and ends: in a session of its own, without anybody's handles, for minutes at most.
+//! A process that saves a transcript and ends: in a session of its own, without anybody's handles,
+//! for minutes at most.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! A tool has failed: one line about the same error from memory, if it was clearly seen before. Once per error and session.
+//! A tool has failed: one line about the same error from memory, if it was clearly seen before.
+//! Once per error and session.
 
 use loci_palace::query::Hit;
 use loci_palace::{Result, printable_json, quoted_unless_plain};
@@ -73,7 +74,8 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     ))
 }
 
-/// One line. What is recalled stands in it as a JSON string: no letter of it can end the quotation or begin a line.
+/// One line. What is recalled stands in it as a JSON string: no letter of it can end the quotation
+/// or begin a line.
 fn line(hit: &Hit, signature: &Signature) -> String {
     let day = day_of(hit).map_or_else(String::new, |day| format!(" on {day}"));
     let quoted = printable_json(Value::from(around(&hit.text, signature)).to_string());
@@ -181,7 +183,8 @@ fn has_failed(response: &Value) -> bool {
         || response.get("metadata").is_some_and(code)
 }
 
-/// Whether an output says that the process ended with another code than 0, as shells of agents do in a line of their own.
+/// Whether an output says that the process ended with another code than 0, as shells of agents do
+/// in a line of their own.
 fn ends_in_failure(output: &str) -> bool {
     let lines: Vec<&str> = output.lines().map(str::trim).collect();
     let first = lines.iter().take(5);

@@ -1,4 +1,5 @@
-//! Which program calls, and what for. Names are understood in any case, with or without `-` and `_`.
+//! Which program calls, and what for. Names are understood in any case, with or without `-` and
+//! `_`.
 
 /// A program that calls hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

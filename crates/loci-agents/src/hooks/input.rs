@@ -1,4 +1,5 @@
-//! What a harness sends: one JSON object. Fields that are missing or of another kind are taken as absent.
+//! What a harness sends: one JSON object. Fields that are missing or of another kind are taken as
+//! absent.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Reads to the end, so that whoever writes is not cut off. Says why there is nothing to work with.
+    /// Reads to the end, so that whoever writes is not cut off. Says why there is nothing to work
+    /// with.
     pub(super) fn read(input: &mut dyn Read) -> Result<Self, String> {
         let mut bytes = Vec::new();
         input
@@ -71,8 +73,8 @@ impl Input {
         Some(Path::new(self.text("cwd")?).join(path)).filter(|path| path.is_absolute())
     }
 
-    /// The folder that the session is about. An agent may go into other folders; the one that it was started in counts, since
-    /// that is where its transcript says it was held.
+    /// The folder that the session is about. An agent may go into other folders; the one that it
+    /// was started in counts, since that is where its transcript says it was held.
     pub(super) fn folder(&self, harness: Harness) -> Option<String> {
         let here = self.text("cwd").map(str::to_owned).or_else(|| {
             let roots = self.value.get("workspace_roots")?.as_array()?;

@@ -1,5 +1,6 @@
-//! One saver per transcript. The lock is the kernel's: it goes with the process that holds it, however that ends. Who comes
-//! later leaves a mark and goes; who holds the lock looks for the mark after it let go.
+//! One saver per transcript. The lock is the kernel's: it goes with the process that holds it,
+//! however that ends. Who comes later leaves a mark and goes; who holds the lock looks for the mark
+//! after it let go.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,8 @@ impl Turn {
         try_lock(self.shelf.open(&format!("save-{}.lock", self.key))?)
     }
 
-    /// Says that there is more to save. Comes before [`Turn::take`]: whoever has the turn then finds the mark.
+    /// Says that there is more to save. Comes before [`Turn::take`]: whoever has the turn then
+    /// finds the mark.
     pub(super) fn mark(&self) -> std::io::Result<()> {
         self.shelf.ensure()?;
         self.shelf.open(&self.mark_name()).map(drop)

@@ -1,5 +1,5 @@
-//! Notes of hooks for `loci doctor`: one small file per harness and event, with the last call and the
-//! last that failed.
+//! Notes of hooks for `loci doctor`: one small file per harness and event, with the last call and
+//! the last that failed.
 
 use std::time::Duration;
 

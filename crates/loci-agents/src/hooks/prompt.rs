@@ -1,5 +1,6 @@
-//! A prompt brings back what was said about it before, or nothing. Too little is better than noise: only what holds most of the
-//! words that say something is told, once per session, under a budget of tokens.
+//! A prompt brings back what was said about it before, or nothing. Too little is better than noise:
+//! only what holds most of the words that say something is told, once per session, under a budget
+//! of tokens.
 
 use std::collections::HashSet;
 
@@ -22,10 +23,12 @@ const PASSAGE_TOKENS: usize = 160;
 const TOLD: usize = 3;
 /// Bytes of a prompt that are searched for: what somebody pastes is not what they ask.
 const QUERY_BYTES: usize = 600;
-/// Words that say something, without which a prompt asks for nothing, and after which more say no more.
+/// Words that say something, without which a prompt asks for nothing, and after which more say no
+/// more.
 const LEAST_WORDS: usize = 2;
 const MOST_WORDS: usize = 10;
-/// Words by which drawers are looked for. A word that stands in most drawers costs 4 ms per 100,000 of them.
+/// Words by which drawers are looked for. A word that stands in most drawers costs 4 ms per 100,000
+/// of them.
 const SEARCHED_WORDS: usize = 5;
 /// Share of the best score that the others must have.
 const NEAR_BEST: f64 = 0.6;
@@ -73,7 +76,8 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
     Ok((HookOutput::Context(text), Outcome::done(note)))
 }
 
-/// Words of a prompt that say something, in lower case, each once. Of many, names and long words are kept.
+/// Words of a prompt that say something, in lower case, each once. Of many, names and long words
+/// are kept.
 fn content_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
@@ -154,7 +158,8 @@ fn needed(words: usize) -> usize {
     share.max(LEAST_WORDS.min(words))
 }
 
-/// The hits that are worth telling: those that hold the words, and not much less fitting than the best of them.
+/// The hits that are worth telling: those that hold the words, and not much less fitting than the
+/// best of them.
 fn relevant<'a>(hits: &'a [Hit], words: &[String], remembered: &SessionMemory) -> Vec<&'a Hit> {
     let needed = needed(words.len());
     let mut worth: Vec<&Hit> = Vec::new();

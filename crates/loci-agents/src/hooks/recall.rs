@@ -1,8 +1,9 @@
-//! What memory holds of some words, for one session: drawers of the project and drawers that belong nowhere, but not what was
-//! just said in the session itself. What another project's sessions said stays there.
+//! What memory holds of some words, for one session: drawers of the project and drawers that belong
+//! nowhere, but not what was just said in the session itself. What another project's sessions said
+//! stays there.
 //!
-//! By words alone: opening the vectors would cost more than a hook may. A filter would, too; so all drawers are asked for the
-//! best, and those that do not belong here are passed over.
+//! By words alone: opening the vectors would cost more than a hook may. A filter would, too; so all
+//! drawers are asked for the best, and those that do not belong here are passed over.
 
 use loci_palace::query::{self, Hit, Input as Question};
 use loci_palace::{
@@ -14,8 +15,8 @@ use super::run::Call;
 
 /// Drawers that are looked at, of all projects.
 const CROWD: usize = 40;
-/// Drawers of the project that are looked at where others have all of those: the newest. A word search among them would
-/// cost as much as one of everything.
+/// Drawers of the project that are looked at where others have all of those: the newest. A word
+/// search among them would cost as much as one of everything.
 const NEWEST: usize = 100;
 
 /// The best drawers for some words, the best first.

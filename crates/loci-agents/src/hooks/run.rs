@@ -1,4 +1,5 @@
-//! One call of a hook: switched off or not, a time limit around the work, a note of what became of it.
+//! One call of a hook: switched off or not, a time limit around the work, a note of what became of
+//! it.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -38,7 +39,8 @@ pub struct Call {
     pub options: OpenOptions,
     /// What the user wants.
     pub config: HooksConfig,
-    /// This program, and the arguments that name the palace: for a process that saves in the background.
+    /// This program, and the arguments that name the palace: for a process that saves in the
+    /// background.
     pub program: PathBuf,
     /// See `program`.
     pub arguments: Vec<OsString>,
@@ -76,8 +78,9 @@ pub fn refuse(home: &Home, harness: Harness, event: Event, why: &str) -> String 
     HookOutput::Nothing.render(harness, event)
 }
 
-/// Does what the event asks for and gives what is to be printed: JSON, or nothing. Takes the time limit at most, whatever
-/// the palace, the input or another process does. What is still under way then ends with this process.
+/// Does what the event asks for and gives what is to be printed: JSON, or nothing. Takes the time
+/// limit at most, whatever the palace, the input or another process does. What is still under way
+/// then ends with this process.
 pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let since = Instant::now();
     let (sender, receiver) = mpsc::sync_channel(1);

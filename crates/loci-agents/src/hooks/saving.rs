@@ -1,5 +1,6 @@
-//! Saving what is new in a transcript, exactly as `loci mine` of that file would. What is small is saved at once; for the
-//! rest, and whenever others hold the palace, a process in the background does it.
+//! Saving what is new in a transcript, exactly as `loci mine` of that file would. What is small is
+//! saved at once; for the rest, and whenever others hold the palace, a process in the background
+//! does it.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,8 @@ use super::transcript::Transcript;
 
 /// Transcripts up to this size are saved at once.
 const SMALL_BYTES: u64 = 96 << 10;
-/// How long a hook waits for that; half of its time at most, so that it can still start somebody else.
+/// How long a hook waits for that; half of its time at most, so that it can still start somebody
+/// else.
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Bytes that tell whether a file is a conversation.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -63,7 +65,8 @@ pub(super) fn run(call: &Call, input: &Input) -> Result<(HookOutput, Outcome)> {
             return nothing(Outcome::failed(note).advise(Advice::MineAgents));
         }
     };
-    // Gemini's transcripts do not name the folder. A conversation that is filed already stays where it is.
+    // Gemini's transcripts do not name the folder. A conversation that is filed already stays where
+    // it is.
     let folder = match call.harness {
         Harness::Gemini => input.folder(call.harness),
         _ => None,
@@ -206,7 +209,8 @@ impl Job {
         }
     }
 
-    /// Transcripts grow. One that became shorter was cut or replaced, and mining it would remove what was saved of it.
+    /// Transcripts grow. One that became shorter was cut or replaced, and mining it would remove
+    /// what was saved of it.
     fn became_shorter(&self) -> Error {
         let path = self.path.display();
         Error::invalid(

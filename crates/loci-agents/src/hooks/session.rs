@@ -1,4 +1,5 @@
-//! What a session was told already, so that nothing is said twice. Bounded: the oldest is forgotten first.
+//! What a session was told already, so that nothing is said twice. Bounded: the oldest is forgotten
+//! first.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +43,8 @@ impl Session {
         let _ = std::fs::remove_file(self.shelf.path(&self.name));
     }
 
-    /// Notes what is about to be told; false if that cannot be noted, and then it should not be told.
+    /// Notes what is about to be told; false if that cannot be noted, and then it should not be
+    /// told.
     pub(super) fn tell(&self, drawers: &[String], failure: Option<&str>) -> bool {
         let Some(_held) = lock::moment(&self.shelf) else {
             return false;

@@ -1,4 +1,5 @@
-//! The folder in which hooks keep what they must know of each other: small files, each written whole or not at all.
+//! The folder in which hooks keep what they must know of each other: small files, each written
+//! whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -78,8 +79,8 @@ impl Shelf {
         written
     }
 
-    /// Removes what nobody has touched for a month, if there are many files. Old locks are nobody's: whoever holds one has it
-    /// open for minutes.
+    /// Removes what nobody has touched for a month, if there are many files. Old locks are
+    /// nobody's: whoever holds one has it open for minutes.
     pub(super) fn tidy(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;

@@ -1,9 +1,10 @@
-//! What an error is called: the words of its message that would be the same next time. Paths become file names; numbers,
-//! addresses and times go.
+//! What an error is called: the words of its message that would be the same next time. Paths become
+//! file names; numbers, addresses and times go.
 
 use super::excerpt::{beginning, ending};
 
-/// Bytes at the end of an output that are looked at, lines that are told apart in them, and bytes of one line.
+/// Bytes at the end of an output that are looked at, lines that are told apart in them, and bytes
+/// of one line.
 const TAIL_BYTES: usize = 16 << 10;
 const MAX_LINES: usize = 60;
 const LINE_BYTES: usize = 400;
@@ -64,7 +65,8 @@ impl Signature {
             .rev()
             .take(MAX_LINES)
             .collect();
-        // The last line that says which error it was; what only counts errors or repeats the command does not.
+        // The last line that says which error it was; what only counts errors or repeats the
+        // command does not.
         lines
             .iter()
             .filter(|line| is_error(line))

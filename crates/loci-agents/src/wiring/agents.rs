@@ -1,4 +1,5 @@
-//! The agents that can be wired: where their configuration is and what it looks like. One more agent is one more entry.
+//! The agents that can be wired: where their configuration is and what it looks like. One more
+//! agent is one more entry.
 
 use std::path::{Path, PathBuf};
 

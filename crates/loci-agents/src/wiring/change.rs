@@ -105,7 +105,8 @@ pub(super) fn mempalace_servers(document: &Document, within: &[&str]) -> Vec<Str
         .collect()
 }
 
-/// The servers of MemPalace that Claude Code has for single directories, under `projects`; no other agent has such a key.
+/// The servers of MemPalace that Claude Code has for single directories, under `projects`; no other
+/// agent has such a key.
 pub(super) fn local_mempalace(document: &Document) -> Vec<mempalace::Local> {
     let Document::Json(json) = document else {
         return Vec::new();
@@ -250,7 +251,8 @@ fn raw_server(document: &Document, within: &[&str], name: &str) -> Option<String
     document.clone().remove_server(within, name).ok()
 }
 
-/// Makes the file list Loci's hooks, if they are asked for, there already, or take the place of MemPalace's.
+/// Makes the file list Loci's hooks, if they are asked for, there already, or take the place of
+/// MemPalace's.
 pub(super) fn wire_hooks(
     document: &mut Document,
     agent: &Agent,
@@ -368,8 +370,8 @@ fn is_local(keys: &[String]) -> bool {
     keys.first().is_some_and(|key| key == "projects")
 }
 
-/// Takes Loci's entries out of a file that was changed since, and puts back what they replaced. Without traces only what
-/// certainly is Loci's goes.
+/// Takes Loci's entries out of a file that was changed since, and puts back what they replaced.
+/// Without traces only what certainly is Loci's goes.
 pub(super) fn unwire(
     document: &mut Document,
     agent: &Agent,

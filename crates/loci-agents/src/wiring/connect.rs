@@ -52,7 +52,8 @@ pub struct Plan {
     /// The palaces that entries of MemPalace name.
     #[serde(serialize_with = "serialize_paths")]
     pub palaces: Vec<PathBuf>,
-    /// Directories for which Claude Code has a server of MemPalace besides, each with the name of it.
+    /// Directories for which Claude Code has a server of MemPalace besides, each with the name of
+    /// it.
     pub local: Vec<(PathBuf, String)>,
     /// What the user has to do besides.
     pub hints: Vec<&'static str>,
@@ -68,7 +69,8 @@ struct Work {
     edits: Vec<Edit>,
 }
 
-/// Says what connecting would do. Reads only. An agent that was not named and cannot be wired does not stop the others.
+/// Says what connecting would do. Reads only. An agent that was not named and cannot be wired does
+/// not stop the others.
 pub fn plan(home: &Home, connect: &Connect) -> Result<Plan> {
     let wish = wish(home, connect)?;
     let mut plan = Plan::default();
@@ -319,7 +321,8 @@ fn look_for_mempalace(home: &Home, agent: &Agent, plan: &mut Plan) -> Result<()>
     Ok(())
 }
 
-/// What the journal is to say of a file once it is written. Keeps the bytes that disconnecting gives back.
+/// What the journal is to say of a file once it is written. Keeps the bytes that disconnecting
+/// gives back.
 fn record(journal: &Journal, work: &Work) -> Result<Record> {
     let known = journal.record(&work.path);
     let now = work.before.as_deref().map(files::hash);
@@ -345,7 +348,8 @@ fn record(journal: &Journal, work: &Work) -> Result<Record> {
             record.before.clone_from(&known.before);
             record.after.splice(..0, known.after.iter().cloned());
         }
-        // Connected, and then changed by another: without our entries it is what disconnecting gives back.
+        // Connected, and then changed by another: without our entries it is what disconnecting
+        // gives back.
         (None, Some(known), Some(before)) if now != known.before => {
             let base = undone(work, before, known)?;
             record.before = Some(journal.back_up(base.as_bytes())?);

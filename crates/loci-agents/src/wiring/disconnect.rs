@@ -1,5 +1,5 @@
-//! Disconnecting: a file that is as connecting left it goes back to its bytes; of one that was changed since, only Loci's
-//! entries go.
+//! Disconnecting: a file that is as connecting left it goes back to its bytes; of one that was
+//! changed since, only Loci's entries go.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ struct Sorted {
     failed: Vec<Failed>,
 }
 
-/// Undoes what connecting did to these agents, or to all. With `dry_run` it only says what it would do. A file that cannot be
-/// read or written does not stop the others.
+/// Undoes what connecting did to these agents, or to all. With `dry_run` it only says what it would
+/// do. A file that cannot be read or written does not stop the others.
 pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outcome> {
     let agents: Vec<&'static Agent> = if agents.is_empty() {
         AGENTS.iter().collect()
@@ -202,7 +202,8 @@ fn put_back(undo: &Undo) -> Result<()> {
     }
 }
 
-/// Removes what a killed run left half written, and the directories that were made for a file that is no more.
+/// Removes what a killed run left half written, and the directories that were made for a file that
+/// is no more.
 fn tidy_up(path: &Path, record: Option<&Record>) {
     let Ok(target) = files::target(path) else {
         return;

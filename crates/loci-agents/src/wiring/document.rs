@@ -44,7 +44,8 @@ impl Document {
         }
     }
 
-    /// The keys above the servers. OpenCode's second version has one more, and still reads files of the first.
+    /// The keys above the servers. OpenCode's second version has one more, and still reads files of
+    /// the first.
     pub(super) fn within(&self, servers: &Servers) -> Vec<&'static str> {
         let mut within = servers.within.to_vec();
         if let (Self::Json(json), Shape::Local) = (self, servers.shape) {
@@ -204,7 +205,8 @@ impl Document {
         handlers
     }
 
-    /// Removes a handler, with its group if nothing else is in it. Gives the text that puts it back.
+    /// Removes a handler, with its group if nothing else is in it. Gives the text that puts it
+    /// back.
     pub(super) fn remove_handler(&mut self, handler: &Handler) -> String {
         let Self::Json(json) = self else {
             return String::new();

@@ -44,7 +44,8 @@ impl Run {
         format!("{program} hook {event} --harness {harness}{palace}")
     }
 
-    /// What an entry of Loci runs: of a server by `mcp`, of a hook by `hook`. `None` if it is another's.
+    /// What an entry of Loci runs: of a server by `mcp`, of a hook by `hook`. `None` if it is
+    /// another's.
     pub(super) fn of(words: &[String], command: &str) -> Option<Self> {
         let (program, arguments) = words.split_first()?;
         let stem = Path::new(program).file_stem()?.to_str()?;

@@ -1,4 +1,5 @@
-//! Reading and writing configuration files of others: through links, with their permissions, whole or not at all.
+//! Reading and writing configuration files of others: through links, with their permissions, whole
+//! or not at all.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -78,7 +79,8 @@ pub(super) fn missing_directories(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Where the new bytes stand before they take the name. One name for all runs, so that a killed one leaves at most one file.
+/// Where the new bytes stand before they take the name. One name for all runs, so that a killed one
+/// leaves at most one file.
 pub(super) fn unfinished(target: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -86,9 +88,9 @@ pub(super) fn unfinished(target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// Puts `bytes` in place of the file that holds `expected`. The new file has the owner, the group and
-/// the mode of the old one; where they cannot be kept, nothing changes. After a crash the file holds
-/// the old bytes or the new ones.
+/// Puts `bytes` in place of the file that holds `expected`. The new file has the owner, the group
+/// and the mode of the old one; where they cannot be kept, nothing changes. After a crash the file
+/// holds the old bytes or the new ones.
 pub(super) fn replace(target: &Path, bytes: &[u8], expected: Option<&[u8]>) -> Result<()> {
     let temporary = unfinished(target);
     let failed = |source| Error::Io {

@@ -1,4 +1,5 @@
-//! What connecting did, file by file, with the bytes that were there before. It is written before anything is changed.
+//! What connecting did, file by file, with the bytes that were there before. It is written before
+//! anything is changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

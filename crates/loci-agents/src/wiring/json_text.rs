@@ -1,5 +1,6 @@
-//! A JSON file with comments, changed in place. The parser only says where things stand; the text is changed by splices,
-//! so that comments, order, indentation and line ends of everything else stay as they are.
+//! A JSON file with comments, changed in place. The parser only says where things stand; the text
+//! is changed by splices, so that comments, order, indentation and line ends of everything else
+//! stay as they are.
 
 mod layout;
 
@@ -78,7 +79,8 @@ impl JsonText {
         Some(within(&self.text, &place.range).to_owned())
     }
 
-    /// Makes `value` stand at `path`, with the objects around it. Gives the paths of objects that it made.
+    /// Makes `value` stand at `path`, with the objects around it. Gives the paths of objects that
+    /// it made.
     pub(super) fn set(
         &mut self,
         path: &[&str],
@@ -224,7 +226,8 @@ impl JsonText {
         Ok(())
     }
 
-    /// Whether the file is written without lines, as programs write it. A bare `{}` is not: people begin with it.
+    /// Whether the file is written without lines, as programs write it. A bare `{}` is not: people
+    /// begin with it.
     fn is_one_line(&self) -> bool {
         let body = self.text.trim_start_matches(BYTE_ORDER_MARK).trim();
         let empty = body

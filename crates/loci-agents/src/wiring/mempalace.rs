@@ -28,7 +28,8 @@ pub(super) fn palace_of(entry: &Value) -> Option<PathBuf> {
     Some(PathBuf::from(palace)).filter(|palace| palace.is_absolute())
 }
 
-/// The names of MemPalace's servers in the `.mcp.json` of a project, which belongs to all who work on it.
+/// The names of MemPalace's servers in the `.mcp.json` of a project, which belongs to all who work
+/// on it.
 pub fn in_project(directory: &Path) -> Vec<String> {
     let bytes = files::read(&directory.join(".mcp.json")).ok().flatten();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());

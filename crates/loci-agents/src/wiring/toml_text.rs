@@ -1,5 +1,5 @@
-//! A TOML file in which tables below one key are set and removed in place. As with JSON, the parser only says where things
-//! stand, so that everything else stays byte for byte.
+//! A TOML file in which tables below one key are set and removed in place. As with JSON, the parser
+//! only says where things stand, so that everything else stays byte for byte.
 
 use std::ops::Range;
 
@@ -232,7 +232,8 @@ fn gather(text: &str, parent: &dyn TableLike, name: &str, regions: &mut Vec<Rang
                 if item.as_table().is_some() || item.is_array_of_tables() {
                     let mut inner = Vec::new();
                     gather(text, table, name, &mut inner);
-                    // Dotted keys stand in lines of this table, other tables have regions of their own.
+                    // Dotted keys stand in lines of this table, other tables have regions of their
+                    // own.
                     for region in inner {
                         if from(text, region.start).trim_start().starts_with('[') {
                             regions.push(region);

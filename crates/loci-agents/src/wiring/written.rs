@@ -14,7 +14,8 @@ pub(super) enum Written {
     Raw(String),
 }
 
-/// How a value is laid out: the text between lines, and the indentation of the line that it begins in.
+/// How a value is laid out: the text between lines, and the indentation of the line that it begins
+/// in.
 pub(super) struct Layout<'a> {
     pub(super) newline: &'a str,
     pub(super) unit: &'a str,

@@ -1,6 +1,8 @@
-//! The text of a word processor's document: paragraphs, headings by their styles, list items, rows of tables.
+//! The text of a word processor's document: paragraphs, headings by their styles, list items, rows
+//! of tables.
 //!
-//! Headers, footers, notes and comments are left out. What is unpacked is bounded, whatever the archive says of its sizes.
+//! Headers, footers, notes and comments are left out. What is unpacked is bounded, whatever the
+//! archive says of its sizes.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -29,7 +31,8 @@ pub(super) fn extract(bytes: &[u8]) -> Result<(String, Option<String>), Skip> {
     Ok((text, title(&properties)))
 }
 
-/// A member of the archive as text; `None` if there is none of this name. Takes its size off `left`.
+/// A member of the archive as text; `None` if there is none of this name. Takes its size off
+/// `left`.
 fn member(archive: &mut Archive<'_>, name: &str, left: &mut u64) -> Result<Option<String>, Skip> {
     let mut bytes = Vec::new();
     match archive.by_name(name) {
@@ -67,7 +70,8 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     found.map(|attribute| attribute.value.into_owned())
 }
 
-/// Level of each style that is a heading. Names of built-in styles are English in every language; their ids are not.
+/// Level of each style that is a heading. Names of built-in styles are English in every language;
+/// their ids are not.
 fn headings(styles: &str) -> HashMap<String, u8> {
     let mut headings = HashMap::new();
     let mut reader = reader(styles);

@@ -11,8 +11,8 @@ use super::{HEAD, Skip};
 const SAMPLE: usize = 256 * 1024;
 const DAMAGED: &str = "utf-8, with damaged bytes";
 
-/// The encoding of a file that begins with `head`; `None` if it is binary. A character that is cut at the end of `head` is no
-/// damage.
+/// The encoding of a file that begins with `head`; `None` if it is binary. A character that is cut
+/// at the end of `head` is no damage.
 pub fn encoding_of(head: &[u8]) -> Option<&'static Encoding> {
     if head.starts_with(b"\xff\xfe\0\0") {
         return None;

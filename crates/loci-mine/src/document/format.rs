@@ -23,7 +23,8 @@ pub enum Format {
     Html,
     /// PDF; its text is extracted, as paragraphs.
     Pdf,
-    /// A document of a word processor; its text is extracted, with headings and lists as in Markdown.
+    /// A document of a word processor; its text is extracted, with headings and lists as in
+    /// Markdown.
     Docx,
 }
 

@@ -15,8 +15,9 @@ const LOCKS: &[&str] = &[
     "gradle.lockfile",
 ];
 
-/// The file is a lock file, minified, a source map, or says near its top that it was generated. Only 8 KiB of `head` are
-/// looked at. It is text all the same; whether to keep it is for the caller to say.
+/// The file is a lock file, minified, a source map, or says near its top that it was generated.
+/// Only 8 KiB of `head` are looked at. It is text all the same; whether to keep it is for the
+/// caller to say.
 pub fn is_generated(path: &Path, head: &[u8]) -> bool {
     let name = path
         .file_name()

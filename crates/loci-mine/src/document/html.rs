@@ -1,6 +1,7 @@
 //! The text of HTML, with headings, lists and code as Markdown writes them.
 //!
-//! It reads the stream of tags and builds no tree, so that no nesting is too deep. Scripts and styles are left out.
+//! It reads the stream of tags and builds no tree, so that no nesting is too deep. Scripts and
+//! styles are left out.
 
 mod attributes;
 

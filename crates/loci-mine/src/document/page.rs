@@ -1,6 +1,8 @@
-//! Text under way while it is taken out of another format: paragraphs, headings, list items and code as Markdown writes them.
+//! Text under way while it is taken out of another format: paragraphs, headings, list items and
+//! code as Markdown writes them.
 //!
-//! White space is collapsed as a browser does. It stops growing at a bound and says nothing of what came after.
+//! White space is collapsed as a browser does. It stops growing at a bound and says nothing of what
+//! came after.
 
 use super::MOST_TEXT;
 

@@ -1,7 +1,8 @@
 //! The text of PDF, page by page in the order in which it was drawn.
 //!
-//! Lines and paragraphs are told by where the text stands. What streams unpack to is bounded, forms inside of forms are
-//! followed a few steps only, and a failure of the library that parses the file ends in a [`Skip`].
+//! Lines and paragraphs are told by where the text stands. What streams unpack to is bounded, forms
+//! inside of forms are followed a few steps only, and a failure of the library that parses the file
+//! ends in a [`Skip`].
 
 mod font;
 mod layout;

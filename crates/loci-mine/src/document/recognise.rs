@@ -12,8 +12,8 @@ const PDF_WITHIN: usize = 1024;
 /// The container of older office formats, and of encrypted newer ones.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// What the file at `path` is, by its name first, then by its first bytes, of which 8 KiB are looked at. A name that is known
-/// to be of a binary format needs no bytes.
+/// What the file at `path` is, by its name first, then by its first bytes, of which 8 KiB are
+/// looked at. A name that is known to be of a binary format needs no bytes.
 pub fn recognise(path: &Path, head: &[u8]) -> Result<Format, Skip> {
     let named = named(path);
     if named == Named::Binary {

@@ -1,6 +1,7 @@
-//! Reads the remotes of a repository from git's `config` file. A small part of git's syntax is enough: sections, quoted
-//! subsections, `key = value` with quotes, escapes, comments and lines that go on. `include` is not followed: the file
-//! comes with a project and may name any path. A line that cannot be read is passed over.
+//! Reads the remotes of a repository from git's `config` file. A small part of git's syntax is
+//! enough: sections, quoted subsections, `key = value` with quotes, escapes, comments and lines
+//! that go on. `include` is not followed: the file comes with a project and may name any path. A
+//! line that cannot be read is passed over.
 
 use std::io::Read;
 use std::path::Path;
@@ -91,7 +92,8 @@ fn section(line: &str) -> Option<(Option<String>, &str)> {
     None
 }
 
-/// A value without quotes, escapes and comment. One that ends with a backslash goes on with the next line.
+/// A value without quotes, escapes and comment. One that ends with a backslash goes on with the
+/// next line.
 fn value_of<'a>(first: &'a str, lines: &mut impl Iterator<Item = &'a str>) -> String {
     let mut value = String::new();
     // Length without white space at the end that no quotes protect.

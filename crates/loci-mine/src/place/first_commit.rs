@@ -1,6 +1,7 @@
-//! The first commit of a repository, from git itself: the only thing about a project that files do not tell in a few
-//! reads. Asked when a project is recorded, never by a hook that recalls. Where git is missing, refuses the repository or
-//! takes too long, nothing is known, and the folder counts.
+//! The first commit of a repository, from git itself: the only thing about a project that files do
+//! not tell in a few reads. Asked when a project is recorded, never by a hook that recalls. Where
+//! git is missing, refuses the repository or takes too long, nothing is known, and the folder
+//! counts.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +14,8 @@ use loci_files::allowed::EVERYTHING;
 const LIMIT: Duration = Duration::from_millis(1_500);
 const STEP: Duration = Duration::from_millis(2);
 
-/// The first commit of the repository whose working tree begins at `top`. The recorded one, if the repository has it.
+/// The first commit of the repository whose working tree begins at `top`. The recorded one, if the
+/// repository has it.
 pub(super) fn first_commit(top: &Path, recorded: Option<&str>) -> Option<String> {
     let recorded = recorded.filter(|commit| is_commit(commit));
     if let Some(commit) = recorded {
@@ -35,8 +37,9 @@ fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// What git prints, if it ends well and in time. It runs no program that the repository's configuration names, fetches
-/// nothing, asks nobody, writes nothing, and still refuses a repository that belongs to somebody else.
+/// What git prints, if it ends well and in time. It runs no program that the repository's
+/// configuration names, fetches nothing, asks nobody, writes nothing, and still refuses a
+/// repository that belongs to somebody else.
 fn git(top: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
@@ -71,7 +74,8 @@ fn git(top: &Path, arguments: &[&str]) -> Option<String> {
             }
         }
     }
-    // A few lines fit into the pipe; a repository with a thousand first commits blocks git until its time is up.
+    // A few lines fit into the pipe; a repository with a thousand first commits blocks git until
+    // its time is up.
     let output = child.wait_with_output().ok()?;
     String::from_utf8(output.stdout).ok()
 }

@@ -1,5 +1,6 @@
-//! Which project a folder belongs to: its remote, else its first commit, else its path. Reads a few small files of
-//! git's; git itself is run only to find the first commit of a project that is to be recorded.
+//! Which project a folder belongs to: its remote, else its first commit, else its path. Reads a few
+//! small files of git's; git itself is run only to find the first commit of a project that is to be
+//! recorded.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,8 @@ impl FoundProject {
         Self::new(project, allowed.is_everything().then(|| top.to_path_buf()))
     }
 
-    /// A folder outside of every repository, or one that is gone. Paths of other systems are understood.
+    /// A folder outside of every repository, or one that is gone. Paths of other systems are
+    /// understood.
     pub(super) fn folder(path: &str) -> Self {
         let trimmed = path.trim_end_matches(['/', '\\']);
         let path = if trimmed.is_empty() { path } else { trimmed };
@@ -87,7 +89,8 @@ impl FoundProject {
         Self { project, top }
     }
 
-    /// The project with its first commit, as far as git tells it. Runs git, for two seconds at most.
+    /// The project with its first commit, as far as git tells it. Runs git, for two seconds at
+    /// most.
     pub fn with_first_commit(&self, recorded: Option<&str>) -> Project {
         let find = |top: &PathBuf| first_commit::first_commit(top, recorded);
         Project {
@@ -97,7 +100,8 @@ impl FoundProject {
     }
 }
 
-/// The owner of a project that is recorded, as it would be found: of its remote, else the folder above its own.
+/// The owner of a project that is recorded, as it would be found: of its remote, else the folder
+/// above its own.
 pub fn owner_of(record: &ProjectRecord) -> Option<String> {
     let named = match &record.remote {
         Some(remote) => owner(remote),
@@ -125,8 +129,9 @@ fn shortened(name: &str) -> String {
     name.get(..end).unwrap_or_default().trim_end().to_owned()
 }
 
-/// The folder that stands for a repository: the one with `.git` in it, or the bare repository itself. A submodule and a
-/// repository whose `.git` lies elsewhere are the folder they are checked out in.
+/// The folder that stands for a repository: the one with `.git` in it, or the bare repository
+/// itself. A submodule and a repository whose `.git` lies elsewhere are the folder they are checked
+/// out in.
 fn main_folder(top: &Path, common: &Path, allowed: &AllowedRoots) -> PathBuf {
     let is_git = common.file_name().is_some_and(|name| name == ".git");
     match common.parent() {
@@ -140,8 +145,8 @@ fn main_folder(top: &Path, common: &Path, allowed: &AllowedRoots) -> PathBuf {
     }
 }
 
-/// The remote of a repository. One that is a path stands for the repository there, which is the same project: it is added
-/// to `folders`, and its remote counts.
+/// The remote of a repository. One that is a path stands for the repository there, which is the
+/// same project: it is added to `folders`, and its remote counts.
 fn follow(
     main: &Path,
     top: &Path,

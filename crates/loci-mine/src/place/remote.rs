@@ -1,5 +1,6 @@
-//! What a remote's URL says: another repository on this machine, or host and path of one elsewhere. The forms that git
-//! takes for one repository give one answer, and user and password are never part of it.
+//! What a remote's URL says: another repository on this machine, or host and path of one elsewhere.
+//! The forms that git takes for one repository give one answer, and user and password are never
+//! part of it.
 
 use loci_core::MAX_REMOTE_BYTES;
 

@@ -52,8 +52,8 @@ pub(crate) fn is_added_working_tree(top: &Path, allowed: &AllowedRoots) -> bool 
             .is_some_and(|target| main_of_worktree(&normal(&top.join(target)), allowed).is_some())
 }
 
-/// The common directory when `own` is the private directory of an added working tree. A broken
-/// or pruned one has no `commondir` file any more, and one outside of the allowed roots is not read;
+/// The common directory when `own` is the private directory of an added working tree. A broken or
+/// pruned one has no `commondir` file any more, and one outside of the allowed roots is not read;
 /// its place still tells.
 fn main_of_worktree(own: &Path, allowed: &AllowedRoots) -> Option<PathBuf> {
     if let Some(target) = pointer(&own.join("commondir"), "", allowed) {

@@ -45,7 +45,8 @@ struct WrittenRoom {
 }
 
 impl Settings {
-    /// The settings in this folder, or `None` when it has no such file or one to ignore (see [`Self::ignored`]).
+    /// The settings in this folder, or `None` when it has no such file or one to ignore (see
+    /// [`Self::ignored`]).
     pub(super) fn of(folder: &Path, top: &Path, allowed: &AllowedRoots) -> Result<Option<Self>> {
         if Self::ignored(folder, top).is_some() {
             return Ok(None);
@@ -65,8 +66,9 @@ impl Settings {
         }
     }
 
-    /// The settings file of this folder if it is a link that leads out of `top`, the project or the mined folder. It
-    /// may lead to any file of the user, and a wing or room named in it would show its content.
+    /// The settings file of this folder if it is a link that leads out of `top`, the project or the
+    /// mined folder. It may lead to any file of the user, and a wing or room named in it would show
+    /// its content.
     pub(super) fn ignored(folder: &Path, top: &Path) -> Option<PathBuf> {
         let path = folder.join(SETTINGS_FILE);
         (path.is_symlink() && !leads_into(&path, top)).then_some(path)

@@ -1,7 +1,9 @@
-//! Reads the structure of code in any language from its lines: definitions, what encloses them, and what belongs to them.
+//! Reads the structure of code in any language from its lines: definitions, what encloses them, and
+//! what belongs to them.
 //!
-//! A definition reaches as far as the lines after it are indented deeper, or close it. Lines of strings and comments that
-//! span lines are not read. It works on broken code as on sound code, and its time is in proportion to the text.
+//! A definition reaches as far as the lines after it are indented deeper, or close it. Lines of
+//! strings and comments that span lines are not read. It works on broken code as on sound code, and
+//! its time is in proportion to the text.
 
 use crate::document::Language;
 

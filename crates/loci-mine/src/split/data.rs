@@ -1,4 +1,5 @@
-//! Reads the structure of JSON, YAML and TOML that is laid out in lines: keys that hold other keys are sections.
+//! Reads the structure of JSON, YAML and TOML that is laid out in lines: keys that hold other keys
+//! are sections.
 //!
 //! It goes by lines and indentation alone and never parses, so damaged data has chunks as well.
 

@@ -1,6 +1,8 @@
-//! Tells from one line of code whether it begins a definition, and what kind of line it is otherwise.
+//! Tells from one line of code whether it begins a definition, and what kind of line it is
+//! otherwise.
 //!
-//! It knows words, not grammars: one table serves all languages, and a language that is not known still has its blocks.
+//! It knows words, not grammars: one table serves all languages, and a language that is not known
+//! still has its blocks.
 
 use crate::document::Language;
 

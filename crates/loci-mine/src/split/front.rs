@@ -1,7 +1,8 @@
 //! Frontmatter of Markdown: what a text says about itself before it begins.
 //!
-//! Of YAML only what frontmatter is made of is read: scalars and lists of scalars at the top level. Anything else is left out,
-//! and nothing here is ever an error, since the text keeps its frontmatter word for word.
+//! Of YAML only what frontmatter is made of is read: scalars and lists of scalars at the top level.
+//! Anything else is left out, and nothing here is ever an error, since the text keeps its
+//! frontmatter word for word.
 
 use std::ops::Range;
 
@@ -23,8 +24,9 @@ pub enum FrontValue {
     List(Vec<String>),
 }
 
-/// The frontmatter of a Markdown text as flat pairs: YAML between `---` lines, or TOML between `+++` lines, at its very start.
-/// Scalars and lists of scalars are kept; nested values, and whatever cannot be read, are left out.
+/// The frontmatter of a Markdown text as flat pairs: YAML between `---` lines, or TOML between
+/// `+++` lines, at its very start. Scalars and lists of scalars are kept; nested values, and
+/// whatever cannot be read, are left out.
 pub fn frontmatter(text: &str) -> Vec<(String, FrontValue)> {
     let Some(block) = block(text).and_then(|block| text.get(block)) else {
         return Vec::new();

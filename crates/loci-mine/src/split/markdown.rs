@@ -1,7 +1,9 @@
-//! Reads the structure of Markdown: sections by headings, and fences, tables and frontmatter that stay whole.
+//! Reads the structure of Markdown: sections by headings, and fences, tables and frontmatter that
+//! stay whole.
 //!
-//! Follows CommonMark where that is a matter of single lines. It builds no tree and never looks back by more than a
-//! paragraph's title, so its time is in proportion to the text whatever is nested in it.
+//! Follows CommonMark where that is a matter of single lines. It builds no tree and never looks
+//! back by more than a paragraph's title, so its time is in proportion to the text whatever is
+//! nested in it.
 
 use super::ends_sentence;
 use super::front;
@@ -161,7 +163,8 @@ impl<'a> Reader<'a, '_> {
         true
     }
 
-    /// Reads the fence that was opened `opened` rows after `row`, and says where the next thing starts.
+    /// Reads the fence that was opened `opened` rows after `row`, and says where the next thing
+    /// starts.
     fn fence(&mut self, row: usize, open: Open, opened: usize) -> usize {
         let mut end = row + opened;
         while let Some(here) = self.row(end) {

@@ -112,7 +112,8 @@ impl Outline {
         });
     }
 
-    /// Text of the heading in force goes on at `row` after a section inside of it, and is cut off there as at `level`.
+    /// Text of the heading in force goes on at `row` after a section inside of it, and is cut off
+    /// there as at `level`.
     pub(super) fn resume(&mut self, row: usize, level: u8) {
         if self.sections.last().map(|last| last.node) != Some(self.now) {
             self.start(Section {
@@ -129,7 +130,8 @@ impl Outline {
         self.top().map_or(0, |step| step.level).saturating_add(1)
     }
 
-    /// Leaves all that is indented at least to `column`, where `row` stands; if that is anything, the text around it resumes.
+    /// Leaves all that is indented at least to `column`, where `row` stands; if that is anything,
+    /// the text around it resumes.
     pub(super) fn fall_back(&mut self, row: usize, column: u16) {
         let before = self.now;
         self.leave(|step| step.column >= column);
@@ -170,7 +172,8 @@ impl Outline {
         }
     }
 
-    /// Marks `rows` as one thing that stays whole, but for its first row; past `most` bytes it is left as it was.
+    /// Marks `rows` as one thing that stays whole, but for its first row; past `most` bytes it is
+    /// left as it was.
     pub(super) fn keep_whole(&mut self, from: usize, to: usize, most: usize) {
         let whole = self.bytes(from, to) <= most;
         for row in self.rows.get_mut(from + 1..to).unwrap_or_default() {
@@ -216,7 +219,8 @@ impl Outline {
         one
     }
 
-    /// Titles from the outermost inwards; the outermost are left out first when the path grows too long.
+    /// Titles from the outermost inwards; the outermost are left out first when the path grows too
+    /// long.
     fn path(&self, mut node: Node) -> String {
         let mut titles: Vec<&str> = Vec::new();
         let mut bytes = 0;

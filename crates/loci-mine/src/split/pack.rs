@@ -1,7 +1,8 @@
 //! Packs the rows of an outline into chunks.
 //!
-//! Packing starts anew at every section that is long enough to stand alone, and among places that are equally good it takes
-//! the one whose line has the smallest hash. An edit therefore moves the chunks around it and no others.
+//! Packing starts anew at every section that is long enough to stand alone, and among places that
+//! are equally good it takes the one whose line has the smallest hash. An edit therefore moves the
+//! chunks around it and no others.
 
 use super::outline::Outline;
 use super::pieces::pieces;
@@ -109,10 +110,12 @@ impl Packer<'_> {
         self.outline.bytes(start, self.outline.section_end(end - 1))
     }
 
-    /// The first section after those that are packed together with `first`, and the one that gives them their heading.
+    /// The first section after those that are packed together with `first`, and the one that gives
+    /// them their heading.
     ///
-    /// A long section takes in short ones below it. Short sections are packed together up to the next long one. Of these, the
-    /// last ones go with the long one if they are above it and no more than titles.
+    /// A long section takes in short ones below it. Short sections are packed together up to the
+    /// next long one. Of these, the last ones go with the long one if they are above it and no more
+    /// than titles.
     fn run(&self, first: usize) -> (usize, usize) {
         let is_long = |section| self.section_bytes(section, section + 1) >= self.limits.min;
         let mut long = is_long(first).then(|| self.level(first));
@@ -136,7 +139,8 @@ impl Packer<'_> {
         (next, heading)
     }
 
-    /// The first of the sections before `long` that are no more than titles above it, looking no further back than `first`.
+    /// The first of the sections before `long` that are no more than titles above it, looking no
+    /// further back than `first`.
     fn titles_above(&self, first: usize, long: usize) -> usize {
         let mut titles = long;
         while titles > first
@@ -186,7 +190,8 @@ impl Packer<'_> {
         let mut section = self.section;
         let mut size = 0;
         let mut row = unit;
-        // Ends when all fits, or at a section that is not below the first one, or when no more fits.
+        // Ends when all fits, or at a section that is not below the first one, or when no more
+        // fits.
         let all = loop {
             size = self.row(row - 1).map_or(size, |row| row.end - start);
             if size > max {
@@ -262,8 +267,8 @@ impl Packer<'_> {
         }
     }
 
-    /// End of the section that starts at `from`, or of the one below it if this is a mere title, if all of it fits in one
-    /// chunk.
+    /// End of the section that starts at `from`, or of the one below it if this is a mere title, if
+    /// all of it fits in one chunk.
     fn section_within(&self, from: usize, end: usize) -> Option<usize> {
         let mut section = self.section;
         let mut to = self.outline.section_end(section);
@@ -363,7 +368,8 @@ impl Packer<'_> {
     }
 }
 
-/// A hash of the beginning of a line. Which chunks a text has depends on it, so it must never change.
+/// A hash of the beginning of a line. Which chunks a text has depends on it, so it must never
+/// change.
 fn hash(line: &str) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for word in line.as_bytes().chunks(8).take(8) {

@@ -1,14 +1,15 @@
 //! Cuts one long text into pieces that join to it exactly.
 //!
-//! Nothing is left out or changed. Two pieces of one text are never equal, so that each can have an id made of its text.
+//! Nothing is left out or changed. Two pieces of one text are never equal, so that each can have an
+//! id made of its text.
 
 use std::collections::HashMap;
 
-/// Cuts `text` into pieces of at most `max` bytes, at the end of a paragraph, a line, a sentence or a word, or else between
-/// two characters. The pieces join to `text`; empty text has no pieces.
+/// Cuts `text` into pieces of at most `max` bytes, at the end of a paragraph, a line, a sentence or
+/// a word, or else between two characters. The pieces join to `text`; empty text has no pieces.
 ///
-/// A piece grows past `max` in two cases: by the few characters that make it differ from every earlier piece, and by white
-/// space, since no piece is blank unless all of `text` is.
+/// A piece grows past `max` in two cases: by the few characters that make it differ from every
+/// earlier piece, and by white space, since no piece is blank unless all of `text` is.
 pub fn pieces(text: &str, max: usize) -> Vec<&str> {
     if text.len() <= max || text.trim().is_empty() {
         return if text.is_empty() { vec![] } else { vec![text] };
@@ -43,8 +44,8 @@ impl<'a> Pieces<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Adds the piece that begins at `start` and says where it ends. What is left there differs from all pieces so far, so
-    /// that the last piece does too.
+    /// Adds the piece that begins at `start` and says where it ends. What is left there differs
+    /// from all pieces so far, so that the last piece does too.
     fn take(&mut self, start: usize, max: usize) -> usize {
         let rest = self.slice(start, self.text.len());
         let mut end = start + cut(rest, max);

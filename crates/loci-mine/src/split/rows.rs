@@ -1,8 +1,10 @@
-//! The lines of a text that are not blank, each with its place and with how willingly the text is cut before it.
+//! The lines of a text that are not blank, each with its place and with how willingly the text is
+//! cut before it.
 //!
 //! Every later stage works on rows, so a chunk begins and ends at lines that carry something.
 
-/// How willingly a text is cut before a row: the smaller, the better. Values below [`Cut::PARAGRAPH`] begin a section.
+/// How willingly a text is cut before a row: the smaller, the better. Values below
+/// [`Cut::PARAGRAPH`] begin a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cut(pub(super) u8);
 
@@ -59,7 +61,8 @@ impl Row {
     }
 }
 
-/// The rows of `text`; line numbers begin at `first_line`. All cuts are set by indentation and gaps alone.
+/// The rows of `text`; line numbers begin at `first_line`. All cuts are set by indentation and gaps
+/// alone.
 pub(super) fn rows(text: &str, first_line: u32) -> Vec<Row> {
     let bytes = text.as_bytes();
     let mut rows = Vec::with_capacity(bytes.len() / 32);

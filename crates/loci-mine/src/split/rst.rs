@@ -1,7 +1,8 @@
-//! Reads the structure of reStructuredText: titles with an underline, and perhaps a line above, in whatever order of styles
-//! the text itself sets.
+//! Reads the structure of reStructuredText: titles with an underline, and perhaps a line above, in
+//! whatever order of styles the text itself sets.
 //!
-//! Blocks that are indented under a paragraph are cut off from it only after better places, by their indentation alone.
+//! Blocks that are indented under a paragraph are cut off from it only after better places, by
+//! their indentation alone.
 
 use super::outline::{DEEPEST, Outline, bounded};
 use super::rows::{Cut, Row};

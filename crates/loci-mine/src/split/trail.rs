@@ -1,6 +1,7 @@
 //! What is in force at a point of a text: headings, and a block that was open there.
 //!
-//! A trail lets a long text be split window by window. It never holds the text itself, only titles of bounded length.
+//! A trail lets a long text be split window by window. It never holds the text itself, only titles
+//! of bounded length.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Trail {
     pub(super) steps: Vec<TrailHeading>,
     pub(super) open: Option<Open>,
-    /// Characters of the title styles of reStructuredText in order of first use; a style with an overline has the character twice.
+    /// Characters of the title styles of reStructuredText in order of first use; a style with an
+    /// overline has the character twice.
     pub(super) styles: Vec<String>,
     /// The text has begun before this point, so there is no frontmatter here.
     pub(super) begun: bool,
@@ -30,7 +32,8 @@ pub(super) struct TrailHeading {
 /// A block whose lines are not read as structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Open {
-    /// A fence of Markdown: its character, its length, whether it stands in a quote, and how far its closing line may be indented.
+    /// A fence of Markdown: its character, its length, whether it stands in a quote, and how far
+    /// its closing line may be indented.
     Fence {
         mark: char,
         length: u32,

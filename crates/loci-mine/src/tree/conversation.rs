@@ -1,5 +1,6 @@
-//! Conversations: one drawer per exchange. A transcript that grew is read from its last section on; an export gives one
-//! source per conversation, known by its id, so that the same conversation in a later export is the same source.
+//! Conversations: one drawer per exchange. A transcript that grew is read from its last section on;
+//! an export gives one source per conversation, known by its id, so that the same conversation in a
+//! later export is the same source.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -45,7 +46,8 @@ struct Exported {
 }
 
 impl Exported {
-    /// Whether what is filed is a later state of the conversation, out of another export: an old export takes nothing back.
+    /// Whether what is filed is a later state of the conversation, out of another export: an old
+    /// export takes nothing back.
     fn is_older_than(&self, filed: &str) -> bool {
         serde_json::from_str::<Self>(filed).is_ok_and(|filed| {
             filed.file != self.file
@@ -287,7 +289,8 @@ impl Talk<'_> {
         intake: &mut Intake<'_>,
     ) -> Result<Read> {
         let fail = |error| Error::io("cannot read", self.path(), error);
-        // A position of its own. If the path is another file by now, its hashes do not fit and the next run reads it.
+        // A position of its own. If the path is another file by now, its hashes do not fit and the
+        // next run reads it.
         let mut again = self
             .tree
             .reading
@@ -366,7 +369,8 @@ impl Talk<'_> {
         Ok(Read::Filed)
     }
 
-    /// The mark as the ledger keeps it: its titles are text of the conversation, and masked as such.
+    /// The mark as the ledger keeps it: its titles are text of the conversation, and masked as
+    /// such.
     fn kept(&self, mark: &Mark) -> Mark {
         let mut mark = mark.clone();
         if self.manner.keep_secrets {

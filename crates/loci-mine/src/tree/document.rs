@@ -148,7 +148,8 @@ fn read_settled(
     ))
 }
 
-/// Keys that drawers lose unless they are given again: the miner's own and those of the old frontmatter.
+/// Keys that drawers lose unless they are given again: the miner's own and those of the old
+/// frontmatter.
 pub(super) fn drops(before: &Before) -> Vec<String> {
     let mut keys = own_keys();
     if let Some(mark) = before
@@ -207,8 +208,8 @@ impl Text<'_> {
         }
     }
 
-    /// Masks, splits, leaves out what was forgotten. Gives the trail at the start of the last chunk and that chunk's
-    /// line, too.
+    /// Masks, splits, leaves out what was forgotten. Gives the trail at the start of the last chunk
+    /// and that chunk's line, too.
     pub(super) fn pieces(
         &self,
         text: &str,

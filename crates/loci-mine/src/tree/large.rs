@@ -184,7 +184,8 @@ fn fill(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> std::io::Result<bool>
     Ok(reader.fill_buf()?.is_empty())
 }
 
-/// Numbers the parts of a line that goes on from the section before. Gives the last part of the last line.
+/// Numbers the parts of a line that goes on from the section before. Gives the last part of the
+/// last line.
 fn go_on(pieces: &mut [loci_core::Piece], mark: &Mark) -> u32 {
     let mut last = (mark.line, mark.parts);
     for piece in pieces {

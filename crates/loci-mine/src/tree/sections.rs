@@ -1,4 +1,5 @@
-//! Sections of a large source: ranges of its bytes, each with a hash, by which what did not change is passed over.
+//! Sections of a large source: ranges of its bytes, each with a hash, by which what did not change
+//! is passed over.
 
 use std::io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
@@ -67,8 +68,8 @@ pub(super) fn survey(opened: &mut Opened, known: &[(u64, u64, SourceHash)]) -> i
     }
 }
 
-/// The sections of an earlier run with their hashes, as long as they follow each other from the start of the file.
-/// `range` tells where a mark says that its section begins and ends.
+/// The sections of an earlier run with their hashes, as long as they follow each other from the
+/// start of the file. `range` tells where a mark says that its section begins and ends.
 pub(super) fn known<M: DeserializeOwned>(
     before: &Before,
     recipe: &str,

@@ -69,7 +69,8 @@ pub(super) fn of_found(found: &FoundFile, allowed: &AllowedRoots) -> Stat {
     with_companions(&found.path, stat, allowed)
 }
 
-/// Some sources lie in several files, and the figures of the one that stands for them do not tell all.
+/// Some sources lie in several files, and the figures of the one that stands for them do not tell
+/// all.
 pub(super) fn with_companions(path: &Path, mut stat: Stat, allowed: &AllowedRoots) -> Stat {
     for companion in companions(path, allowed) {
         if let Ok(metadata) = allowed.metadata(&companion) {

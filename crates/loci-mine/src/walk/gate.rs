@@ -76,8 +76,8 @@ impl Gate {
         gate
     }
 
-    /// What the files of a folder may lead to. Above the allowed roots the owner's lists count: they
-    /// only leave files out.
+    /// What the files of a folder may lead to. Above the allowed roots the owner's lists count:
+    /// they only leave files out.
     fn limit(&self, folder: &Path) -> &AllowedRoots {
         if self.allowed.contains(folder) {
             &self.allowed

@@ -1,5 +1,5 @@
-//! What a walk would come to, asked about one path at a time and without walking. Keeps the lists of the folders
-//! that it was asked about last, so neighbours are cheap.
+//! What a walk would come to, asked about one path at a time and without walking. Keeps the lists
+//! of the folders that it was asked about last, so neighbours are cheap.
 
 use std::collections::HashMap;
 use std::fs::{self, FileType};
@@ -15,8 +15,8 @@ use super::tour::{failed, skipped};
 use super::{FollowLinks, Met, Rules, is_too_large, reason, single};
 use loci_files::allowed::AllowedRoots;
 
-/// What is within the reach of a walk of some roots. The lists of a folder are read when it is first asked
-/// about: for rules that may have changed since, make a new one.
+/// What is within the reach of a walk of some roots. The lists of a folder are read when it is
+/// first asked about: for rules that may have changed since, make a new one.
 #[derive(Debug)]
 pub struct Reach {
     roots: Roots,
@@ -74,8 +74,8 @@ impl Reach {
             .admits(path, is_folder)
     }
 
-    /// Would the walk meet this path? Where there is nothing, its name decides: so "deleted" can be told from
-    /// "left out". A link to a file counts, and a folder that the walk would enter.
+    /// Would the walk meet this path? Where there is nothing, its name decides: so "deleted" can be
+    /// told from "left out". A link to a file counts, and a folder that the walk would enter.
     pub fn would_meet(&mut self, path: &Path) -> bool {
         let path = self.roots.moved(path);
         let found = fs::symlink_metadata(&path);
@@ -90,8 +90,9 @@ impl Reach {
         fits && self.admits(&path, found.is_ok_and(|found| found.is_dir()))
     }
 
-    /// What the walk would say of this path: for a caller that was told of a change. `None` when the walk would not come
-    /// to it, when nothing is there, and for a folder. A link to a file gives that file.
+    /// What the walk would say of this path: for a caller that was told of a change. `None` when
+    /// the walk would not come to it, when nothing is there, and for a folder. A link to a file
+    /// gives that file.
     pub fn meet(&mut self, path: &Path) -> Option<Met> {
         let path = self.roots.moved(path);
         let (number, _) = self.roots.around(&path)?;
@@ -125,7 +126,8 @@ impl Reach {
     }
 }
 
-/// Would the walk of `root` meet `path`? As [`Reach::would_meet`], for a single question. False when the root is missing.
+/// Would the walk of `root` meet `path`? As [`Reach::would_meet`], for a single question. False
+/// when the root is missing.
 pub fn would_meet(root: &Path, path: &Path, rules: &Rules) -> bool {
     Reach::of(&[root.to_path_buf()], rules).is_ok_and(|mut reach| reach.would_meet(path))
 }

@@ -23,8 +23,8 @@ pub const MET_ELSEWHERE: &str = "link to what is met elsewhere";
 pub const TOO_LARGE: &str = "larger than the limit";
 /// A palace of Loci: it is never mined.
 pub const PALACE: &str = "a palace of Loci";
-/// A file that belongs to what is mined and lies outside of the roots that the owner allowed. It is not
-/// opened.
+/// A file that belongs to what is mined and lies outside of the roots that the owner allowed. It is
+/// not opened.
 pub const NOT_ALLOWED: &str = "outside the allowed roots";
 /// A conversation whose other files lie outside of the roots that the owner allowed.
 pub const PARTS_NOT_ALLOWED: &str = "parts of it lie outside the allowed roots";

@@ -1,5 +1,5 @@
-//! When to speak: gathers changes until they pause, and no longer than a bound. A pure state machine; time
-//! comes from outside.
+//! When to speak: gathers changes until they pause, and no longer than a bound. A pure state
+//! machine; time comes from outside.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

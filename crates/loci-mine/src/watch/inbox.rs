@@ -1,5 +1,5 @@
-//! Between the system's thread and ours: what it told and we have not yet read. Each path is kept once, so a
-//! file that is written all the time takes no room; the number of paths is bounded.
+//! Between the system's thread and ours: what it told and we have not yet read. Each path is kept
+//! once, so a file that is written all the time takes no room; the number of paths is bounded.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

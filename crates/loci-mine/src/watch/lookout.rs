@@ -1,5 +1,6 @@
-//! The watch at work: turns what the system tells into what is told, under the rules, and keeps the watched folders in step
-//! with the tree. Judges by what is on disk at the time, never by what an event claims.
+//! The watch at work: turns what the system tells into what is told, under the rules, and keeps the
+//! watched folders in step with the tree. Judges by what is on disk at the time, never by what an
+//! event claims.
 
 use std::fs;
 use std::ops::ControlFlow::{Break, Continue};

@@ -1,5 +1,6 @@
-//! The folders that the system watches for us, one by one: a folder that the rules leave out costs nothing. Where
-//! the system can only watch whole trees cheaply, it watches the roots and the rules sift what it tells.
+//! The folders that the system watches for us, one by one: a folder that the rules leave out costs
+//! nothing. Where the system can only watch whole trees cheaply, it watches the roots and the rules
+//! sift what it tells.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,5 +1,5 @@
-//! Looking at everything from time to time, for systems that cannot watch as many folders as there are. Keeps
-//! one stamp per file; looks less often the longer a look takes.
+//! Looking at everything from time to time, for systems that cannot watch as many folders as there
+//! are. Keeps one stamp per file; looks less often the longer a look takes.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow::{Break, Continue};
@@ -34,8 +34,8 @@ impl Poll {
         least.max(self.took * SHARE)
     }
 
-    /// Looks and tells each path that came, changed or went since the last look. Does nothing when a
-    /// root is missing or the look is stopped. What cannot be looked at is not taken to be gone.
+    /// Looks and tells each path that came, changed or went since the last look. Does nothing when
+    /// a root is missing or the look is stopped. What cannot be looked at is not taken to be gone.
     pub(super) fn look(
         &mut self,
         roots: &[PathBuf],

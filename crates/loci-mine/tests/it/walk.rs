@@ -246,7 +246,8 @@ fn the_exclude_list_of_a_worktree_is_that_of_its_repository() {
     assert_eq!(relative(&tree, &seen.files), ["work/a.md"]);
 }
 
-/// The list of the user who runs the tests cannot be changed from here, so the test runs itself as another.
+/// The list of the user who runs the tests cannot be changed from here, so the test runs itself as
+/// another.
 #[test]
 fn the_users_own_list_is_respected() {
     const ROOT: &str = "LOCI_TEST_ROOT";

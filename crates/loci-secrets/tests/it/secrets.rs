@@ -1,4 +1,5 @@
-//! What is masked, what is not, and what stays as it is. Keys are put together from parts, so that none is in this file.
+//! What is masked, what is not, and what stays as it is. Keys are put together from parts, so that
+//! none is in this file.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -25,7 +25,8 @@ fn pieces_of_one_message_never_have_the_same_text() {
 
 #[test]
 fn a_last_part_that_would_repeat_another_joins_the_one_before() {
-    // The parts after the first hold as much as a part can, so a text of just so many is all equal parts.
+    // The parts after the first hold as much as a part can, so a text of just so many is all equal
+    // parts.
     for extra in 0..3 {
         let part = 4_000 - "User (continued):\n".len();
         let length = 4_000 - "User:\n".len() + part * 2 + extra;

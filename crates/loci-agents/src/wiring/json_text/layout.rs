@@ -13,7 +13,8 @@ pub(super) fn indent_of(text: &str, at: usize) -> (String, bool) {
     (indent.to_owned(), rest.is_empty() && !begins_file)
 }
 
-/// How to put an item behind the last of `children`. `item` renders it, with an indentation if it gets lines of its own.
+/// How to put an item behind the last of `children`. `item` renders it, with an indentation if it
+/// gets lines of its own.
 pub(super) fn insertion(
     text: &str,
     container: &Range<usize>,
@@ -81,7 +82,8 @@ fn first(
     }
 }
 
-/// How to remove the child of this number, so that what was put there by [`insertion`] leaves no trace.
+/// How to remove the child of this number, so that what was put there by [`insertion`] leaves no
+/// trace.
 pub(super) fn removal(
     text: &str,
     container: &Range<usize>,
@@ -139,8 +141,8 @@ fn only(text: &str, container: &Range<usize>, child: &Range<usize>) -> Vec<Splic
     }
 }
 
-/// Where the white space before `item` begins, with the end of the line before it: unless that ends a comment which would
-/// swallow what follows.
+/// Where the white space before `item` begins, with the end of the line before it: unless that ends
+/// a comment which would swallow what follows.
 fn lead(text: &str, item: &Range<usize>) -> usize {
     let head = before(text, item.start).trim_end_matches([' ', '\t']);
     let Some(line) = head.strip_suffix('\n') else {

@@ -50,8 +50,8 @@ fn begins_tag(bytes: &[u8]) -> bool {
 
 /// What follows the `<` of a tag.
 struct Tag {
-    /// Bytes up to the `>`. In a script or a comment, where no tag is, there may be none: then up to
-    /// the next end tag.
+    /// Bytes up to the `>`. In a script or a comment, where no tag is, there may be none: then up
+    /// to the next end tag.
     length: usize,
     /// Where the first attribute begins that is too many.
     full: Option<usize>,

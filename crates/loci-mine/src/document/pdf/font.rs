@@ -20,7 +20,8 @@ const WORK_OF_CODE: usize = 512;
 pub(super) struct Font {
     /// Codes have two bytes.
     wide: bool,
-    /// Text of each code that was ever asked for; by single codes, since strings repeat less than codes do.
+    /// Text of each code that was ever asked for; by single codes, since strings repeat less than
+    /// codes do.
     characters: HashMap<u16, String>,
     widths: HashMap<u16, f64>,
     default_width: f64,
@@ -104,7 +105,8 @@ fn known_characters(
     characters
 }
 
-/// Text of all codes. What the font says of Unicode goes before names of glyphs, which may be arbitrary.
+/// Text of all codes. What the font says of Unicode goes before names of glyphs, which may be
+/// arbitrary.
 fn characters(
     document: &Document,
     font: &Dictionary,
@@ -163,7 +165,8 @@ fn simple_widths(document: &Document, font: &Dictionary, widths: &mut HashMap<u1
             widths.insert(code, f64::from(width));
         }
     }
-    // Of the fonts that need no widths, those of fixed width have 600; the others have this on average.
+    // Of the fonts that need no widths, those of fixed width have 600; the others have this on
+    // average.
     500.0
 }
 

@@ -1,6 +1,7 @@
 //! Lines and paragraphs from pieces of text with their places on a page.
 //!
-//! Pieces come in the order in which they are drawn, and that order is kept: it is nearly always that of reading.
+//! Pieces come in the order in which they are drawn, and that order is kept: it is nearly always
+//! that of reading.
 
 use super::matrix::Matrix;
 
@@ -43,7 +44,8 @@ impl Layout {
         let direction = place.direction();
         let along = place.x * direction.0 + place.y * direction.1;
         let across = place.y * direction.0 - place.x * direction.1;
-        // Signs without a known character are no place to measure from, or a bullet would hide that a line began.
+        // Signs without a known character are no place to measure from, or a bullet would hide that
+        // a line began.
         if piece.is_empty() {
             return;
         }
