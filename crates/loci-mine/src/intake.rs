@@ -31,7 +31,7 @@ pub struct Intake<'a> {
     pub(crate) item: &'a Item,
     /// Whether another process filed the item first, so that the state from the start of the run is
     /// outdated.
-    pub(crate) afresh: bool,
+    pub(crate) is_retry: bool,
     /// Whether another process filed a section while this one was being read.
     pub(crate) stale: bool,
     /// The stat of the item when it was read.
@@ -43,7 +43,7 @@ pub struct Intake<'a> {
 impl Intake<'_> {
     /// Returns the ledger's rows of a source.
     pub fn before(&self, name: &str) -> Result<Before> {
-        if !self.afresh && !self.shared.known.contains(name) {
+        if !self.is_retry && !self.shared.known.contains(name) {
             return Ok(Before::default());
         }
         self.filed(name)
@@ -105,7 +105,7 @@ impl Intake<'_> {
 
     /// Whether everything is filed again, whatever the ledger says.
     pub fn reads_all(&self) -> bool {
-        self.shared.reads_all && !self.afresh
+        self.shared.reads_all && !self.is_retry
     }
 
     /// Whether a source is already filed with this content, at this place.
@@ -163,7 +163,7 @@ impl Intake<'_> {
             return Ok(false);
         }
         // Another process may have forgotten something since the run began.
-        Ok(self.shared.has_forgotten || (self.afresh && self.shared.ledger.has_forgotten()?))
+        Ok(self.shared.has_forgotten || (self.is_retry && self.shared.ledger.has_forgotten()?))
     }
 
     /// Whether the complete text was forgotten, from any source.
@@ -438,7 +438,10 @@ impl Intake<'_> {
                 Filed::Stale => {
                     self.stale = true;
                     return Err(Error::Busy {
-                        what: format!("filing `{}`: another process files it", change.record.name),
+                        what: format!(
+                            "filing `{}`: another process is filing it",
+                            change.record.name
+                        ),
                         waited: Duration::ZERO,
                     });
                 }

@@ -217,13 +217,13 @@ impl Errand<'_> {
         out.report
     }
 
-    fn read(&self, shared: &Shared<'_>, out: &mut Outbox, item: &Item, afresh: bool) -> bool {
+    fn read(&self, shared: &Shared<'_>, out: &mut Outbox, item: &Item, is_retry: bool) -> bool {
         shared.meter.reading(&item.name);
         let mut intake = Intake {
             shared,
             out,
             item,
-            afresh,
+            is_retry,
             stale: false,
             stat: item.stat,
             recipe: shared.recipe.clone(),

@@ -181,14 +181,14 @@ pub(crate) fn file(shared: &Shared<'_>, changes: &[SourceChange]) -> Result<Vec<
     if shared.options.dry_run {
         return changes
             .iter()
-            .map(|change| foresee(shared, change).map(Filed::Done))
+            .map(|change| preview(shared, change).map(Filed::Done))
             .collect();
     }
     shared.ledger.file(shared.run.ensure()?, changes)
 }
 
 /// Computes what filing would do, without writing.
-fn foresee(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
+fn preview(shared: &Shared<'_>, change: &SourceChange) -> Result<Counts> {
     let mut held: HashMap<SourceHash, u64> = HashMap::new();
     let whole = change.record.section == 0;
     if shared.known.contains(&change.record.name) {

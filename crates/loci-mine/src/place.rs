@@ -173,20 +173,20 @@ impl Places {
             .project
             .as_ref()
             .map_or(&self.root, |project| &project.top);
-        let said = wing.or_else(|| folder.wing());
-        let project = match (&said, &folder.project) {
+        let set_wing = wing.or_else(|| folder.wing());
+        let project = match (&set_wing, &folder.project) {
             (Some(_), _) => None,
             (None, Some(found)) => Some(Arc::clone(&found.project)),
             (None, None) => Some(Arc::clone(&self.plain)),
         };
         let name = |found: &Arc<FoundProject>| found.project.name.clone();
-        let wing = said
+        let wing = set_wing
             .or_else(|| project.as_ref().map(name))
             .unwrap_or_else(|| GENERAL.to_owned());
         let room = room
             .or_else(|| {
-                let said = |settings: &Arc<Settings>| settings.room_of(file).map(str::to_owned);
-                folder.settings.iter().find_map(said)
+                let room = |settings: &Arc<Settings>| settings.room_of(file).map(str::to_owned);
+                folder.settings.iter().find_map(room)
             })
             .unwrap_or_else(|| room_below(top, file));
         Ok(Located {
@@ -340,7 +340,7 @@ fn located_folder(
     }
     let real = crate::walk::real_path(folder).unwrap_or_else(|_| normal(folder));
     let top = real.ancestors().find(|each| is_top(each, allowed));
-    let said = real
+    let set_wing = real
         .ancestors()
         .take_while(|each| each.starts_with(top.unwrap_or(&real)))
         .find_map(|each| {
@@ -349,8 +349,8 @@ fn located_folder(
                 .flatten()?
                 .wing
         });
-    if said.is_some() {
-        return Some((said, None));
+    if set_wing.is_some() {
+        return Some((set_wing, None));
     }
     Some((
         None,

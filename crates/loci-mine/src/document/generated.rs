@@ -27,11 +27,11 @@ pub fn is_generated(path: &Path, head: &[u8]) -> bool {
     let is_lock = extension == "lock" || LOCKS.contains(&name.as_str());
     let is_map = extension == "map" && stem.contains('.');
     let is_minified = stem.split('.').skip(1).any(|part| part == "min");
-    is_lock || is_map || is_minified || says_so(head.get(..HEAD).unwrap_or(head))
+    is_lock || is_map || is_minified || has_generated_comment(head.get(..HEAD).unwrap_or(head))
 }
 
 /// Whether a comment in `head` says that the file was generated.
-fn says_so(head: &[u8]) -> bool {
+fn has_generated_comment(head: &[u8]) -> bool {
     let head = String::from_utf8_lossy(head);
     head.lines().any(|line| {
         let line = line.trim_start();

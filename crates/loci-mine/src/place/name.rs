@@ -12,12 +12,12 @@ pub const GENERAL: &str = "general";
 pub(super) fn checked(name: &str, what: impl FnOnce() -> String) -> Result<String> {
     let problem = if name.is_empty() || name.len() > MAX_NAME_BYTES {
         format!(
-            "a name has 1 to {MAX_NAME_BYTES} bytes, this one {}",
+            "a name must have 1 to {MAX_NAME_BYTES} bytes, but this one has {}",
             name.len()
         )
     } else if name.trim() != name || name.chars().any(char::is_control) {
         format!(
-            "`{}` holds control characters or begins or ends with a space",
+            "`{}` contains control characters, or begins or ends with a space",
             name.escape_debug()
         )
     } else {

@@ -59,7 +59,7 @@ impl Settings {
                 // it.
                 Err(_) if path.is_symlink() => Err(Error::invalid(
                     format!("`{}`", path.display()),
-                    "is a link to a file that is no valid `.loci.toml`",
+                    "is a link to a file that is not a valid `.loci.toml`",
                 )),
                 settings => settings.map(Some),
             },
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_file_and_known_keys() {
-        let said = problem("wing = \"a\"\nwong = \"b\"\n");
+        let message = problem("wing = \"a\"\nwong = \"b\"\n");
         for part in [
             "/p/.loci.toml",
             "line 2",
@@ -203,11 +203,11 @@ mod tests {
             "`room`",
             "`rooms`",
         ] {
-            assert!(said.contains(part), "{part} missing in {said}");
+            assert!(message.contains(part), "{part} missing in {message}");
         }
-        let said = problem("[[rooms]]\npath = \"x\"\nroom = \"y\"\nwing = \"z\"\n");
+        let message = problem("[[rooms]]\npath = \"x\"\nroom = \"y\"\nwing = \"z\"\n");
         for part in ["line 4", "wing", "`path`", "`room`"] {
-            assert!(said.contains(part), "{part} missing in {said}");
+            assert!(message.contains(part), "{part} missing in {message}");
         }
     }
 
@@ -220,11 +220,11 @@ mod tests {
         std::os::unix::fs::symlink(&private, folder.join(SETTINGS_FILE)).unwrap();
         for text in ["hunter2 = 1\n", "root:hunter2:1\n", "wing = [\"hunter2\"]"] {
             loci_files::own::write(&private, text).unwrap();
-            let said = Settings::of(&folder, place.path(), &EVERYTHING)
+            let message = Settings::of(&folder, place.path(), &EVERYTHING)
                 .unwrap_err()
                 .to_string();
-            assert!(said.contains("is a link"), "{said}");
-            assert!(!said.contains("hunter2"), "{said}");
+            assert!(message.contains("is a link"), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
         }
     }
 
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn a_name_that_cannot_be_kept_is_refused_where_it_stands() {
         for bad in ["", " x", "a\\u0007"] {
-            let said = problem(&format!("\nwing = \"{bad}\"\n"));
-            assert!(said.contains("line 2, key `wing`"), "{said}");
+            let message = problem(&format!("\nwing = \"{bad}\"\n"));
+            assert!(message.contains("line 2, key `wing`"), "{message}");
         }
     }
 
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn a_pattern_may_not_leave_its_folder() {
         for bad in ["../x/**", "/etc/**", "", "/"] {
-            let said = problem(&format!("[[rooms]]\npath = \"{bad}\"\nroom = \"x\"\n"));
-            assert!(said.contains("line 2"), "{said}");
+            let message = problem(&format!("[[rooms]]\npath = \"{bad}\"\nroom = \"x\"\n"));
+            assert!(message.contains("line 2"), "{message}");
         }
     }
 
