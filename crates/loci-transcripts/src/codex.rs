@@ -327,7 +327,7 @@ fn output(output: Option<&RawValue>, utterance: &mut Utterance, sink: &mut Parse
         Ok(content) => {
             content.write_to("Tool output", utterance, &mut sink.record_tally, &|_, _| {
                 None
-            })
+            });
         }
         Err(_) => utterance.output(false, json),
     }
