@@ -109,7 +109,7 @@ mod tests {
     /// Assembled, so that no scanner takes it for a real secret.
     const SECRET: &str = concat!("not", "-a-", "secret");
 
-    // `§` stands for `@`: what looks like a password is masked in files that are mined.
+    // `§` stands for `@`, because text that looks like a password is masked in mined files.
     #[test]
     fn every_form_of_one_remote_is_the_same() {
         for url in [
