@@ -114,7 +114,7 @@ impl RecordFormat for ChatGpt {
             }
             sink.emit(utterance);
         }
-        sink.steps.push_back(ParseEvent::Over(place.behind()));
+        sink.steps.push_back(ParseEvent::Over(place.after()));
         Ok(())
     }
 
@@ -241,7 +241,7 @@ fn utterance_of(message: &Message<'_>, place: RecordSpan, sink: &mut ParseSink) 
         _ if is_call => utterance.call(recipient, call_words(content)),
         _ => {
             for part in list(content, "parts") {
-                tell_part(part, label, &mut utterance, sink);
+                write_part(part, label, &mut utterance, sink);
             }
             for key in [
                 "title",
@@ -295,7 +295,7 @@ fn call_words(content: &Value) -> String {
     words.join("\n")
 }
 
-fn tell_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink: &mut ParseSink) {
+fn write_part(part: &Value, label: &'static str, utterance: &mut Utterance, sink: &mut ParseSink) {
     if let Some(words) = part.as_str() {
         utterance.push(label, words);
         return;

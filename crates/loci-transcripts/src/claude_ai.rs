@@ -90,7 +90,7 @@ impl RecordFormat for ClaudeAi {
                 Err(_) => sink.record_tally.skip("record of an unknown shape"),
             }
         }
-        sink.steps.push_back(ParseEvent::Over(place.behind()));
+        sink.steps.push_back(ParseEvent::Over(place.after()));
         Ok(())
     }
 

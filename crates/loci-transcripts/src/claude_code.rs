@@ -141,13 +141,13 @@ impl ClaudeCode {
             return false;
         };
         if is_old && self.prefix > 0 {
-            self.look_back();
+            self.read_earlier_ids();
         }
         !self.seen.insert(xxh3_64(uuid.as_bytes())) && is_old
     }
 
     /// Reads the ids of the records that lie before the start of this read.
-    fn look_back(&mut self) {
+    fn read_earlier_ids(&mut self) {
         #[derive(Deserialize)]
         struct Id<'a> {
             #[serde(borrow, default)]

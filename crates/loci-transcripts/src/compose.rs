@@ -27,7 +27,7 @@ pub(super) struct Finished {
     pub(super) messages: u32,
     /// The length of the marker line, if the piece continues a message that began in an earlier
     /// piece.
-    joint: usize,
+    marker_length: usize,
 }
 
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ impl Composer {
                 }
             }
         }
-        self.give_out(out);
+        self.flush_group(out);
         self.written = 0;
     }
 
@@ -203,7 +203,7 @@ impl Composer {
         };
         let begins = |group: &Finished| group.piece.start_line == open.piece.start_line;
         if !self.group.first().is_some_and(begins) {
-            self.give_out(out);
+            self.flush_group(out);
         }
         self.part += 1;
         open.piece.exchange = self.exchange + 1;
@@ -213,7 +213,7 @@ impl Composer {
         self.group.push(open);
     }
 
-    fn give_out(&mut self, out: &mut Vec<Finished>) {
+    fn flush_group(&mut self, out: &mut Vec<Finished>) {
         let messages: u32 = self.group.iter().map(|piece| piece.messages).sum();
         self.waiting = self.waiting.saturating_sub(u64::from(messages));
         out.append(&mut self.group);
@@ -243,7 +243,7 @@ impl Finished {
         text.push_str(label);
         text.push_str(if continued { " (continued):\n" } else { ":\n" });
         if opens && continued {
-            self.joint = text.len();
+            self.marker_length = text.len();
         }
     }
 
@@ -269,8 +269,12 @@ impl Finished {
     }
 
     fn absorb(&mut self, later: Self) {
-        let words = later.piece.text.get(later.joint..).unwrap_or_default();
-        if later.joint == 0 {
+        let words = later
+            .piece
+            .text
+            .get(later.marker_length..)
+            .unwrap_or_default();
+        if later.marker_length == 0 {
             self.piece.text.push_str("\n\n");
         }
         self.piece.text.push_str(words);

@@ -75,12 +75,12 @@ impl Companions {
     };
     /// The write-ahead log and the journal of an SQLite database.
     pub(super) const OF_DATABASE: Self = Self {
-        files: |path, _| vec![beside(path, "-wal")],
-        places: |path| vec![beside(path, "-wal"), beside(path, "-journal")],
+        files: |path, _| vec![with_suffix(path, "-wal")],
+        places: |path| vec![with_suffix(path, "-wal"), with_suffix(path, "-journal")],
     };
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

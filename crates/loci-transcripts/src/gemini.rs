@@ -130,7 +130,7 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
         utterance.push(format!("{label} (thinking)"), words.trim());
     }
     let calls = list(message, "toolCalls");
-    tell_parts(content, label, calls.is_empty(), &mut utterance, sink);
+    write_parts(content, label, calls.is_empty(), &mut utterance, sink);
     for call in calls {
         utterance.call(
             word(call, "name"),
@@ -140,7 +140,7 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
         let before = utterance.segments.len();
         match call.get("result") {
             Some(Value::String(text)) => utterance.output(error, text.as_str()),
-            Some(result) => tell_parts(result, output_label(error), true, &mut utterance, sink),
+            Some(result) => write_parts(result, output_label(error), true, &mut utterance, sink),
             None => {}
         }
         if utterance.segments.len() == before {
@@ -150,7 +150,7 @@ pub(super) fn utterance_of(message: &Value, place: RecordSpan, sink: &mut ParseS
     utterance
 }
 
-fn tell_parts(
+fn write_parts(
     content: &Value,
     label: &'static str,
     with_calls: bool,

@@ -134,7 +134,7 @@ impl<R: BufRead> Reader<R> {
                     if self.composer.has_words() {
                         let mut out = Vec::new();
                         self.composer.finish_conversation(&mut out);
-                        self.hand_out(out);
+                        self.enqueue(out);
                         continue;
                     }
                     let error = error.take();
@@ -173,14 +173,14 @@ impl<R: BufRead> Reader<R> {
                 // A resumed reader is already inside the conversation that is announced again.
                 if self.conversation().id != conversation.id {
                     self.composer.finish_conversation(&mut out);
-                    self.hand_out(out);
+                    self.enqueue(out);
                     self.announced = false;
                 }
                 self.current = Some(conversation);
             }
             ParseEvent::Over(place) => {
                 self.composer.finish_conversation(&mut out);
-                self.hand_out(out);
+                self.enqueue(out);
                 self.announced = false;
                 if let Some(point) = place.to {
                     self.current = Some(Conversation::default());
@@ -194,23 +194,23 @@ impl<R: BufRead> Reader<R> {
         let mut out = Vec::new();
         if utterance.prompt && self.composer.has_words() {
             self.composer.finish(&mut out);
-            self.hand_out(std::mem::take(&mut out));
+            self.enqueue(std::mem::take(&mut out));
             if let Some(point) = utterance.place.from {
                 self.rest(point, &self.before.clone());
             }
         }
         self.composer.add(utterance, &mut out);
-        self.hand_out(std::mem::take(&mut out));
+        self.enqueue(std::mem::take(&mut out));
         if self.composer.is_long()
             && let Some(point) = utterance.place.to
         {
             self.composer.rest(&mut out);
-            self.hand_out(out);
+            self.enqueue(out);
             self.rest(point, &self.sink.state.clone());
         }
     }
 
-    fn hand_out(&mut self, pieces: Vec<Finished>) {
+    fn enqueue(&mut self, pieces: Vec<Finished>) {
         for Finished {
             piece, messages, ..
         } in pieces

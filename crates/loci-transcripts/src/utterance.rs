@@ -36,7 +36,7 @@ impl RecordSpan {
     }
 
     /// The position after such a record.
-    pub(super) fn behind(self) -> Self {
+    pub(super) fn after(self) -> Self {
         Self {
             to: self.to.map(|to| Point { line: 0, ..to }),
             ..self

@@ -97,7 +97,7 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     let (answer, outcome) = match std::thread::Builder::new().spawn(work) {
         Ok(_) => receiver
             .recv_timeout(call.limit())
-            .unwrap_or_else(|error| (HookOutput::Nothing, broken_off(error))),
+            .unwrap_or_else(|error| (HookOutput::Nothing, outcome_of_timeout(error))),
         Err(error) => (
             HookOutput::Nothing,
             Outcome::failed(format!("cannot start a thread: {error}")),
@@ -110,7 +110,7 @@ pub fn answer(call: &Call, mut input: impl Read + Send + 'static) -> String {
     answer.render(call.harness, call.event)
 }
 
-fn broken_off(error: mpsc::RecvTimeoutError) -> Outcome {
+fn outcome_of_timeout(error: mpsc::RecvTimeoutError) -> Outcome {
     match error {
         mpsc::RecvTimeoutError::Timeout => {
             Outcome::failed("the hook took too long and was stopped").advise(Advice::Verify)

@@ -71,7 +71,7 @@ impl Signature {
             .iter()
             .filter(|line| is_error(line))
             .map(|line| Self::of_line(line))
-            .find(Self::is_telling)
+            .find(Self::is_significant)
     }
 
     fn of_line(line: &str) -> Self {
@@ -112,7 +112,7 @@ impl Signature {
         }
     }
 
-    fn is_telling(&self) -> bool {
+    fn is_significant(&self) -> bool {
         let all = self.names.len() + self.words.len();
         all >= MIN_WORDS && (!self.names.is_empty() || self.words.len() > MIN_WORDS)
     }

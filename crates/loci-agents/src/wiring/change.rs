@@ -63,7 +63,7 @@ impl Traces {
 
 impl Request {
     /// Returns what runs in the place of MemPalace's server.
-    fn with_its_tools(&self) -> Run {
+    fn with_mempalace_tools(&self) -> Run {
         let tools = self.run.tools.clone();
         Run {
             tools: tools.or_else(|| Some("mempalace".to_owned())),
@@ -201,7 +201,7 @@ pub(super) fn wire_server(
         inherited = remove_local(document, &mut traces)?;
     }
     if let (true, [first, others @ ..]) = (request.replace_mempalace, theirs.as_slice()) {
-        let entry = entry::server(servers.shape, &request.with_its_tools());
+        let entry = entry::server(servers.shape, &request.with_mempalace_tools());
         let raw = document.replace_server(&within, first, entry)?;
         traces.servers.push((keys_of(first), raw));
         for name in others {
@@ -240,7 +240,7 @@ pub(super) fn wire_server(
     let known = document.servers(&within);
     let taken = |name: &str| known.iter().any(|(other, _)| other == name);
     let run = match &inherited {
-        Some(_) => request.with_its_tools(),
+        Some(_) => request.with_mempalace_tools(),
         None => request.run.clone(),
     };
     let inherited = inherited.as_deref().filter(|name| !taken(name));

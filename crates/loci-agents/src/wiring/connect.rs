@@ -365,7 +365,7 @@ fn record(journal: &Journal, work: &Work) -> Result<Record> {
         // Another program changed the file after it was connected. Disconnecting restores this file
         // without Loci's entries.
         (None, Some(known), Some(before)) if now != known.before => {
-            let base = undone(work, before, known)?;
+            let base = without_entries(work, before, known)?;
             record.before = Some(journal.back_up(base.as_bytes())?);
             let mut traces = known.traces.clone();
             traces.merge(record.traces);
@@ -377,7 +377,7 @@ fn record(journal: &Journal, work: &Work) -> Result<Record> {
     Ok(record)
 }
 
-fn undone(work: &Work, bytes: &[u8], known: &Record) -> Result<String> {
+fn without_entries(work: &Work, bytes: &[u8], known: &Record) -> Result<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let toml = work.path.extension().is_some_and(|ending| ending == "toml");
     let format = if toml { Format::Toml } else { Format::Json };

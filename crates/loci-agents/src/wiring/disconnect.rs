@@ -30,7 +30,7 @@ struct Undo {
 
 /// The files to change, those without entries, and those that cannot be changed.
 #[derive(Default)]
-struct Sorted {
+struct UndoPlan {
     undos: Vec<Undo>,
     settled: Vec<PathBuf>,
     failed: Vec<Failed>,
@@ -53,7 +53,7 @@ pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outco
         });
     }
     let mut journal = Journal::open(home)?;
-    let Sorted {
+    let UndoPlan {
         undos,
         mut settled,
         failed,
@@ -84,8 +84,8 @@ pub fn disconnect(home: &Home, agents: &[String], dry_run: bool) -> Result<Outco
     Ok(outcome)
 }
 
-fn undos(home: &Home, agents: &[&'static Agent], journal: &Journal) -> Sorted {
-    let mut all = Sorted::default();
+fn undos(home: &Home, agents: &[&'static Agent], journal: &Journal) -> UndoPlan {
+    let mut all = UndoPlan::default();
     for agent in agents {
         for path in paths(home, agent, journal) {
             match undo(home, agent, &path, journal) {

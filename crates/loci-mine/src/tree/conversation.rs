@@ -83,7 +83,7 @@ pub(super) fn read(
         .collect();
     let survey = survey(&mut opened, &ranges).map_err(fail)?;
     intake.bytes(opened.stat.size);
-    let talk = Talk {
+    let miner = ConversationMiner {
         bytes: survey.whole,
         tree,
         manner,
@@ -92,7 +92,7 @@ pub(super) fn read(
         whole: with_companions(tree, format, Path::new(&item.name), survey.whole),
     };
     if format.is_export() {
-        return talk.read_export(&before, opened, intake);
+        return miner.read_export(&before, opened, intake);
     }
     // The wing and room are known only when the conversation names its folder.
     if let Some(head) = before.head() {
@@ -103,17 +103,17 @@ pub(super) fn read(
                 room: head.room.clone(),
             },
         );
-        if intake.is_current(&before, &talk.whole, &place) {
+        if intake.is_current(&before, &miner.whole, &place) {
             intake.touch(&before);
             return Ok(Read::Unchanged);
         }
-    } else if intake.moved(&talk.whole, &|old| {
+    } else if intake.moved(&miner.whole, &|old| {
         super::is_same_kind_gone(old, &item.name)
     })? {
         return Ok(Read::Moved);
     }
     if opened.stat.size <= WHOLE_BYTES {
-        return talk.read_whole(&before, opened, intake);
+        return miner.read_whole(&before, opened, intake);
     }
     // The last section may have grown.
     let kept = survey.same.min(marks.len().saturating_sub(1));
@@ -126,7 +126,7 @@ pub(super) fn read(
         .get(kept)
         .map(|(mark, _)| mark.clone())
         .filter(|_| kept > 0);
-    talk.read_sections(&before, from, kept as u32, opened, intake)
+    miner.read_sections(&before, from, kept as u32, opened, intake)
 }
 
 /// Counts companion files of a conversation that lie outside the allowed roots. Returns a reason to
@@ -199,7 +199,7 @@ fn section_of(name: &str, place: &Placement, hash: SourceHash) -> Section {
     }
 }
 
-struct Talk<'a> {
+struct ConversationMiner<'a> {
     tree: &'a Tree,
     manner: Manner,
     item: &'a Item,
@@ -209,7 +209,7 @@ struct Talk<'a> {
     bytes: SourceHash,
 }
 
-impl Talk<'_> {
+impl ConversationMiner<'_> {
     fn path(&self) -> &Path {
         Path::new(&self.item.name)
     }

@@ -119,11 +119,11 @@ pub(super) fn read(
         }
         let words = String::from_utf8_lossy(&bytes);
         let (mut pieces, trail) = text.pieces(&words, mark.line, &mark.trail, &common, intake)?;
-        let on = number_parts(&mut pieces, &mark);
+        let last_part = number_parts(&mut pieces, &mark);
         let ends_line = bytes.last() == Some(&b'\n');
         let mut next = Mark {
             start: mark.start + bytes.len() as u64,
-            parts: if ends_line { 0 } else { on },
+            parts: if ends_line { 0 } else { last_part },
             line: mark.line + memchr::memchr_iter(b'\n', &bytes).count() as u32,
             ..Mark::default()
         };

@@ -245,7 +245,7 @@ impl Gate {
 
     /// Enters everything above `folder`, ready for a walk of it. Returns `false` when the rules
     /// leave out a folder on the path.
-    pub(crate) fn stand_above(&mut self, folder: &Path) -> bool {
+    pub(crate) fn enter_above(&mut self, folder: &Path) -> bool {
         if folder == self.root {
             self.forget();
             return true;

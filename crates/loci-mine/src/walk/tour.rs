@@ -89,7 +89,7 @@ impl Tour<'_> {
                     Kind::Link => Some(links.follow(&path, self.root)),
                     Kind::Folder | Kind::Other => Some(skipped(path, reason::NOT_REGULAR)),
                 };
-                tell(met, each)?;
+                report(met, each)?;
             }
         }
         Continue(())
@@ -111,7 +111,7 @@ impl Tour<'_> {
             if error.kind() == io::ErrorKind::NotFound && folder != self.gate.root() {
                 return Continue(None);
             }
-            tell(Some(failed(folder.clone(), error)), each)?;
+            report(Some(failed(folder.clone(), error)), each)?;
         }
         match self.gate.judge_inside(&folder, signs, verdict) {
             Inside::Enter => {}
@@ -157,7 +157,7 @@ impl Tour<'_> {
     }
 }
 
-fn tell(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+fn report(met: Option<Met>, each: &mut dyn FnMut(Visit<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
     let Some(met) = met else {
         return Continue(());
     };

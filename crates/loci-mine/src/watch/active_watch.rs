@@ -280,7 +280,7 @@ impl<'a> ActiveWatch<'a> {
         else {
             return;
         };
-        if !gate.stand_above(folder) {
+        if !gate.enter_above(folder) {
             return;
         }
         let mut links = Links::new(self.roots.clone(), &self.rules);
