@@ -70,8 +70,9 @@ pub(super) fn examine(scan: &mut Scan<'_>, start: usize, end: usize) {
     }
 }
 
-/// Examines the word after the name of an AWS secret, as in `aws configure set
-/// aws_secret_access_key …`. Prose has words there too, so only the exact form counts.
+/// Examines the word after the name of an AWS secret, as in
+/// `aws configure set aws_secret_access_key …`. Prose has words there too, so only the exact form
+/// counts.
 fn examine_argument(scan: &mut Scan<'_>, name: &str, name_end: usize) {
     let blanks = scan.blanks(name_end);
     if blanks == name_end {

@@ -149,8 +149,8 @@ fn scalar_line(scan: &Scan<'_>, at: usize) -> Option<usize> {
     )
 }
 
-/// Returns the end of a remark between the name and its colon, and whether there is one: `password
-/// (prod):`, `password for prod:`.
+/// Returns the end of a remark between the name and its colon, and whether there is one:
+/// `password (prod):`, `password for prod:`.
 fn remark_end(scan: &Scan<'_>, name_end: usize, after: usize) -> (usize, bool) {
     let rest = scan.bytes.get(after..).unwrap_or_default();
     let end = if after == name_end {

@@ -1,5 +1,5 @@
-//! Renders the input of a tool call as text. A string stays as it is, an object becomes `key:
-//! value` lines with its strings as they are, and anything else becomes JSON.
+//! Renders the input of a tool call as text. A string stays as it is, an object becomes
+//! `key: value` lines with its strings as they are, and anything else becomes JSON.
 
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::Value;
